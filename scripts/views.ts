@@ -16,17 +16,19 @@ import { ARCHIVE_TYPES } from '../src/daemon/http/responses/archive.ts'
 import { BATCH_TYPES } from '../src/daemon/http/responses/batch.ts'
 import { COMPOSE_TYPES } from '../src/daemon/http/responses/compose.ts'
 import { CONTEXT_TYPES } from '../src/daemon/http/responses/context.ts'
-import { CREW_DIFF_TYPES } from '../src/daemon/http/responses/crew-diff.ts'
-import { CREW_REPORT_TYPES } from '../src/daemon/http/responses/crew-report.ts'
-import { CREW_UP_TYPES } from '../src/daemon/http/responses/crew-up.ts'
-import { CREW_TYPES } from '../src/daemon/http/responses/crew.ts'
+import { CREW_DIFF_TYPES } from '../src/daemon/http/responses/crew/diff.ts'
+import { CREW_REPORT_TYPES } from '../src/daemon/http/responses/crew/report.ts'
+import { CREW_UP_TYPES } from '../src/daemon/http/responses/crew/up.ts'
+import { CREW_TYPES } from '../src/daemon/http/responses/crew/crew.ts'
 import { DAEMON_TYPES } from '../src/daemon/http/responses/daemon.ts'
 import { DIFF_TYPES } from '../src/daemon/http/responses/diff.ts'
 import { HEARTBEAT_TYPES } from '../src/daemon/http/responses/heartbeat.ts'
+import { LINEAGE_TYPES } from '../src/daemon/http/responses/lineage.ts'
 import { MCP_TYPES } from '../src/daemon/http/responses/mcp.ts'
+import { PLACE_TYPES } from '../src/daemon/http/responses/places.ts'
 import { PROCESS_TYPES } from '../src/daemon/http/responses/process.ts'
 import { RESUME_TYPES } from '../src/daemon/http/responses/resume.ts'
-import { ROLE_TYPES } from '../src/daemon/http/responses/roles.ts'
+import { ROLE_TYPES } from '../src/daemon/http/responses/crew/roles.ts'
 import { NEED_TYPES } from '../src/daemon/http/responses/needs.ts'
 import { ROW_TYPES } from '../src/daemon/http/responses/rows.ts'
 import { SEARCH_TYPES } from '../src/daemon/http/responses/search.ts'
@@ -59,14 +61,18 @@ interface View {
 }
 
 const VIEWS: Readonly<Record<string, View>> = {
-  agents: { about: 'the available agents, and the sources of their keys.', test: 'e2e/external/agents-usable', types: AGENT_TYPES },
+  agents: {
+    about: 'the available agents, the sources of their keys, and the directories in which agents were started.',
+    test: 'e2e/external/agents-usable',
+    types: { ...AGENT_TYPES, ...PLACE_TYPES },
+  },
   archive: {
     about: 'collection, export and import.',
     test: 'e2e/daemon/archive',
-    types: { PinBody: pinBody, SnoozeBody: snoozeBody, DirBody: dirBody, ...ARCHIVE_TYPES },
+    types: { DirBody: dirBody, ...ARCHIVE_TYPES },
   },
   batch: {
-    about: 'the same for many processes, and directories in use.',
+    about: 'one action on many processes.',
     test: 'e2e/daemon/batch',
     types: { BatchBody: batchBody, ...BATCH_TYPES },
   },
@@ -104,9 +110,10 @@ const VIEWS: Readonly<Record<string, View>> = {
   process: {
     about: 'processes, and the requests that start and steer them.',
     test: 'e2e/daemon/api',
-    types: { ...PROCESS_TYPES, ...PROCESS_BODIES },
+    types: { ...PROCESS_TYPES, ...PROCESS_BODIES, PinBody: pinBody, SnoozeBody: snoozeBody },
   },
-  resume: { about: 'resumable processes, and forks.', test: 'e2e/cli/resume', types: RESUME_TYPES },
+  resume: { about: 'resumable processes.', test: 'e2e/cli/resume', types: RESUME_TYPES },
+  lineage: { about: 'trees of forks, and two processes compared.', test: 'e2e/lifecycle/compare', types: LINEAGE_TYPES },
   roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
   rows: { about: 'the rows that all faces share.', test: 'e2e/rows/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },

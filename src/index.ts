@@ -9,7 +9,7 @@ import { readHolder } from './api/client/daemon-holder.ts'
 import { Compose } from './api/client/compose.ts'
 import { Crews } from './api/client/crews.ts'
 import { Web } from './api/client/web.ts'
-import type { AgentsView } from './api/views/agents.ts'
+import type { AgentsView, PlacesView, PlaceView } from './api/views/agents.ts'
 import type {
   AnswerBody,
   LogLine,
@@ -28,6 +28,8 @@ import type {
   SteerView,
   StepView,
   UsageField,
+  PinBody,
+  SnoozeBody,
 } from './api/views/process.ts'
 import type { CheckView, DaemonView, DoctorModelsBody, ModelsBody, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
 import type { CommitBody, CommittedView, MergePlanView, ProcessDiffView, ProcessFilesView } from './api/views/diff.ts'
@@ -35,14 +37,15 @@ import type { ReeveEvent } from './api/events.ts'
 import type { RowEvent } from './api/row-events.ts'
 import type { RowsView } from './api/views/rows.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
-import type { DirBody, ExportedView, GcView, ImportedView, PinBody, SnoozeBody } from './api/views/archive.ts'
-import type { CompareView, LineageView, ResumablesView } from './api/views/resume.ts'
+import type { DirBody, ExportedView, GcView, ImportedView } from './api/views/archive.ts'
+import type { CompareView, LineageView } from './api/views/lineage.ts'
+import type { ResumablesView } from './api/views/resume.ts'
 import type { NeedView, NeedsView } from './api/views/needs.ts'
 import type { SearchView } from './api/views/search.ts'
 import type { StakesView } from './api/views/stakes.ts'
 import type { BriefStepsView, StepDetailView, StepPartView } from './api/views/steps.ts'
 import type { Handler, Signal, StakesAction, WaitTarget } from './kernel/model/words.ts'
-import type { BatchBody, BatchResultView, BatchView, PlacesView, PlaceView } from './api/views/batch.ts'
+import type { BatchBody, BatchResultView, BatchView } from './api/views/batch.ts'
 import type { ContextView } from './api/views/context.ts'
 import type { SpansView } from './api/views/spans.ts'
 import type { UsageBy, UsageRateView, UsageReportView, UsageSumView } from './api/views/usage.ts'
@@ -74,12 +77,14 @@ export type {
   ProcessFilesView,
 } from './api/views/diff.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
-export type { CompareView, LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
+export type { CompareView, LineageNodeView, LineageView } from './api/views/lineage.ts'
+export type { ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
 export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
 export type { NeedTaskView, NeedView, NeedsView } from './api/views/needs.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { InFlightView, StakesView } from './api/views/stakes.ts'
-export type { BatchBody, BatchResultView, PlaceView } from './api/views/batch.ts'
+export type { BatchBody, BatchResultView } from './api/views/batch.ts'
+export type { PlaceView, AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
 export type { ContextBlockView, ContextView } from './api/views/context.ts'
 export type { ProcessSpansView, SpanView, SpansView } from './api/views/spans.ts'
 export type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
@@ -87,7 +92,6 @@ export { STEP_FLAGS } from './api/step-flags.ts'
 export type { BriefStepsView, StepAttemptView, StepDetailView, StepPartView, StepToolView } from './api/views/steps.ts'
 export type { ErrorCode } from './kernel/model/errors.ts'
 export type { Effort } from './kernel/model/spec-parts.ts'
-export type { AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
 export type {
   AnswerBody,
   AskDiffView,

@@ -1,7 +1,7 @@
 // Two processes side by side, mostly forks: the settings in which they differ, their money and ends, their own steps, and their files.
 // Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
-import type { CompareView, LineageNodeView } from '../../src/api/views/resume.ts'
+import type { CompareView, LineageNodeView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
 import { ask } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'

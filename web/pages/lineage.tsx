@@ -1,7 +1,7 @@
 // The forks of a process, with its origins, as lanes: each fork stands below its origin, with its step, its money, how it ended and what it
 // changed. Two of them can be compared. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
-import type { LineageNodeView, LineageView } from '../../src/api/views/resume.ts'
+import type { LineageNodeView, LineageView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
 import { ask } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'

@@ -2,8 +2,7 @@
 // Test: test/e2e/web/pages/supervisors.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { AgentsView } from '../../src/api/views/agents.ts'
-import type { PlacesView } from '../../src/api/views/batch.ts'
+import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
 import { formatAgo, formatElapsed } from '../../src/faces/format.ts'
 import { ask } from '../actions.ts'

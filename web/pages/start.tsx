@@ -2,8 +2,7 @@
 // user's choice: the page is not allowed to name one. Test: test/e2e/web/start.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { AgentsView, AgentView } from '../../src/api/views/agents.ts'
-import type { PlacesView } from '../../src/api/views/batch.ts'
+import type { AgentsView, AgentView, PlacesView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { ask, failure, failureOf } from '../actions.ts'
 import { useReader } from '../live.ts'

@@ -1,5 +1,5 @@
-// The JSON of the API: the available agents, and the sources of their keys. Made by `npm run docs` from the schemas of the daemon
-// (scripts/views.ts): do not edit. Test: test/e2e/external/agents-usable.test.ts.
+// The JSON of the API: the available agents, the sources of their keys, and the directories in which agents were started. Made by `npm run
+// docs` from the schemas of the daemon (scripts/views.ts): do not edit. Test: test/e2e/external/agents-usable.test.ts.
 import type { Effort } from '../../kernel/model/spec-parts.ts'
 import type { DriverName, Limits } from '../../kernel/model/words.ts'
 import type { PermitsView } from './process.ts'
@@ -69,4 +69,25 @@ export interface AgentsView {
   agents: AgentView[]
   errors: AgentProblem[]
   keys: Record<string, KeyState>
+}
+
+export interface PlaceView {
+  /** a directory in which processes were started */
+  dir: string
+  exists: boolean
+  /** the number of living processes that were started in it */
+  living: number
+  /** the number of processes that were started in it, of those that were read */
+  processes: number
+  lastUsedAt: string
+  /** the agents that were used in it, the last used one first */
+  agents: string[]
+  /** true: `trusted` of config.yaml contains it or a directory above */
+  trusted: boolean
+}
+
+export interface PlacesView {
+  version: 1
+  /** at most 200, the last used one first; from all living and the 500 newest ended processes */
+  places: PlaceView[]
 }

@@ -1,18 +1,6 @@
 // The JSON of the API: collection, export and import. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
 // edit. Test: test/e2e/daemon/archive.test.ts.
-import type { Status } from '../../kernel/model/status.ts'
 import type { GcRule } from '../../kernel/state/gc-selection.ts'
-
-/** `pinned: false` removes the pin. */
-export interface PinBody {
-  pinned: boolean
-}
-
-/** Until when the present needs of a process are put off. */
-export interface SnoozeBody {
-  /** a time in the future; null: the needs are shown again */
-  until: string | null
-}
 
 /** A directory of the client: an absolute path. */
 export interface DirBody {
@@ -83,15 +71,4 @@ export interface ImportedView {
     /** problems that did not prevent the import */
     warnings: string[]
   }[]
-}
-
-/** A candidate for an ambiguous reference, in the details of `AMBIGUOUS`. */
-export interface CandidateView {
-  uuid: string
-  pid: number
-  name: string | null
-  intent: string
-  status: Status
-  createdAt: string
-  exitedAt: string | null
 }

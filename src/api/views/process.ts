@@ -21,6 +21,17 @@ import type {
 } from '../../kernel/model/words.ts'
 import type { DoingView, WhyView } from './rows.ts'
 
+/** A candidate for an ambiguous reference, in the details of `AMBIGUOUS`. */
+export interface CandidateView {
+  uuid: string
+  pid: number
+  name: string | null
+  intent: string
+  status: Status
+  createdAt: string
+  exitedAt: string | null
+}
+
 /** Why a process is paused. */
 export interface HoldView {
   reason: HoldReason
@@ -772,4 +783,15 @@ export interface RenameBody {
 /** New values of labels by key; null removes a label. */
 export interface LabelBody {
   labels: Record<string, string | null>
+}
+
+/** `pinned: false` removes the pin. */
+export interface PinBody {
+  pinned: boolean
+}
+
+/** Until when the present needs of a process are put off. */
+export interface SnoozeBody {
+  /** a time in the future; null: the needs are shown again */
+  until: string | null
 }

@@ -2,7 +2,7 @@
 // anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { realpathSync } from 'node:fs'
 import { ApiError } from '../../api/client/client.ts'
-import type { CandidateView } from '../../api/views/archive.ts'
+import type { CandidateView } from '../../api/views/process.ts'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { Failure } from '../errors.ts'
 import type { Args } from '../input/args.ts'

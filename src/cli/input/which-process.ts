@@ -2,7 +2,7 @@
 // processes report that all have ended. Verbs that change ended processes do not use this file: the daemon refuses a shared name. Test:
 // test/e2e/naming/names.test.ts.
 import { ApiError } from '../../api/client/client.ts'
-import type { CandidateView } from '../../api/views/archive.ts'
+import type { CandidateView } from '../../api/views/process.ts'
 import { Failure } from '../errors.ts'
 import { formatMoment } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'

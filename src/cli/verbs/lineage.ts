@@ -1,5 +1,5 @@
 // `reeve lineage`: shows related forks as a tree. Test: test/e2e/cli/resume.test.ts.
-import type { LineageNodeView } from '../../api/views/resume.ts'
+import type { LineageNodeView } from '../../api/views/lineage.ts'
 import { formatTable } from '../print/format-table.ts'
 import { shortId } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'

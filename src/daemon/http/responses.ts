@@ -6,18 +6,20 @@ import { archiveAnswers } from './responses/archive.ts'
 import { batchAnswers } from './responses/batch.ts'
 import { composeAnswers } from './responses/compose.ts'
 import { contextAnswers } from './responses/context.ts'
-import { crewDiffAnswers } from './responses/crew-diff.ts'
-import { crewReportAnswers } from './responses/crew-report.ts'
-import { crewUpAnswers } from './responses/crew-up.ts'
-import { crewAnswers } from './responses/crew.ts'
+import { crewDiffAnswers } from './responses/crew/diff.ts'
+import { crewReportAnswers } from './responses/crew/report.ts'
+import { crewUpAnswers } from './responses/crew/up.ts'
+import { crewAnswers } from './responses/crew/crew.ts'
 import { daemonAnswers } from './responses/daemon.ts'
 import { diffAnswers } from './responses/diff.ts'
 import { heartbeatAnswers } from './responses/heartbeat.ts'
+import { lineageAnswers } from './responses/lineage.ts'
 import { mcpAnswers } from './responses/mcp.ts'
 import { needAnswers } from './responses/needs.ts'
+import { placeAnswers } from './responses/places.ts'
 import { processAnswers } from './responses/process.ts'
 import { resumeAnswers } from './responses/resume.ts'
-import { roleAnswers } from './responses/roles.ts'
+import { roleAnswers } from './responses/crew/roles.ts'
 import { rowAnswers } from './responses/rows.ts'
 import { searchAnswers } from './responses/search.ts'
 import { stakesAnswers } from './responses/stakes.ts'
@@ -31,6 +33,7 @@ export const responseSchemas = {
   ...diffAnswers,
   ...rowAnswers,
   ...resumeAnswers,
+  ...lineageAnswers,
   ...archiveAnswers,
   ...composeAnswers,
   ...usageAnswers,
@@ -44,6 +47,7 @@ export const responseSchemas = {
   ...mcpAnswers,
   ...heartbeatAnswers,
   ...agentAnswers,
+  ...placeAnswers,
   ...daemonAnswers,
   ...roleAnswers,
   ...crewAnswers,

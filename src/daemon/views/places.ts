@@ -4,7 +4,7 @@ import { sep } from 'node:path'
 import { loadConfig } from '../../config/config.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 import type { Paths } from '../../config/paths.ts'
-import type { PlacesView } from '../../api/views/batch.ts'
+import type { PlacesView } from '../../api/views/agents.ts'
 import type { ProcessQueries } from './process-queries.ts'
 
 /** The numbers of ended processes that are read, and of directories that are returned. */

@@ -1,7 +1,8 @@
 // Many forks: many forks of one process, long chains of forks, forks after a kill -9 and after the removal of their origins. All of
 // them can continue, and each has the history up to its fork.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { LineageView, ResumablesView } from '../../../src/api/views/resume.ts'
+import type { LineageView } from '../../../src/api/views/lineage.ts'
+import type { ResumablesView } from '../../../src/api/views/resume.ts'
 import type { ProcessView, ResumeBody, SteerView } from '../../../src/api/views/process.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'

@@ -1,7 +1,7 @@
 // Schemas of collection, export and import, for src/api/views/archive.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { GC_RULES } from '../../../kernel/state/gc-selection.ts'
-import { count, status, text, texts, time, version } from './fields.ts'
+import { count, text, texts, time, version } from './fields.ts'
 
 const identity = { uuid: text, pid: count, name: text.nullable() }
 
@@ -54,10 +54,6 @@ const imported = z.object({
   ),
 })
 
-const candidate = z
-  .object({ ...identity, intent: text, status, createdAt: time, exitedAt: time.nullable() })
-  .describe('A candidate for an ambiguous reference, in the details of `AMBIGUOUS`.')
-
 export const archiveAnswers = { collected, exported, imported }
 
 export const ARCHIVE_TYPES = {
@@ -66,5 +62,4 @@ export const ARCHIVE_TYPES = {
   GcView: collected,
   ExportedView: exported,
   ImportedView: imported,
-  CandidateView: candidate,
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ASK_OPTION_KINDS } from '../../../kernel/model/asks.ts'
 import { NEED_KINDS } from '../../needs/order.ts'
-import { CREW_DIFF_TYPES } from './crew-diff.ts'
+import { CREW_DIFF_TYPES } from './crew/diff.ts'
 import { count, text, texts, time, uuid, version } from './fields.ts'
 import { ask, hold } from './process.ts'
 

@@ -489,6 +489,10 @@ const removed = z
   })
   .describe('A process that was removed.')
 
+const candidate = z
+  .object({ uuid: text, pid: count, name: text.nullable(), intent: text, status, createdAt: time, exitedAt: time.nullable() })
+  .describe('A candidate for an ambiguous reference, in the details of `AMBIGUOUS`.')
+
 export const processAnswers = {
   process: z.object({ version, process }),
   spawned,
@@ -512,6 +516,7 @@ export const processAnswers = {
 }
 
 export const PROCESS_TYPES = {
+  CandidateView: candidate,
   HoldView: hold,
   SentSignalView: sentSignal,
   PendingSignalView: pendingSignal,

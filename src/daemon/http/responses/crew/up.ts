@@ -1,12 +1,12 @@
 // Schemas of the start of a crew and of its plan, for src/api/views/crew-up.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { taskLimits } from '../../../config/crew/tasks.ts'
-import { limitsRule } from '../../../config/limit-rules.ts'
-import { WORKER_ROLES } from '../../../kernel/model/crew/words.ts'
-import { PERMISSION_POLICIES } from '../../../kernel/model/words.ts'
+import { taskLimits } from '../../../../config/crew/tasks.ts'
+import { limitsRule } from '../../../../config/limit-rules.ts'
+import { WORKER_ROLES } from '../../../../kernel/model/crew/words.ts'
+import { PERMISSION_POLICIES } from '../../../../kernel/model/words.ts'
 import { role, rules } from './crew.ts'
-import { count, text, texts, time, version } from './fields.ts'
-import { process } from './process.ts'
+import { count, text, texts, time, version } from '../fields.ts'
+import { process } from '../process.ts'
 
 const command = z.object({ command: z.union([text, texts]), timeoutMs: count.exactOptional() }).nullable()
 

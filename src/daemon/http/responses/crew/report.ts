@@ -1,8 +1,8 @@
 // Schemas of a crew's report, for src/api/views/crew-report.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { REVIEW_VERDICTS, TASK_STATES, VERIFY_STAGES, COMMAND_ENDS } from '../../../kernel/model/crew/words.ts'
+import { REVIEW_VERDICTS, TASK_STATES, VERIFY_STAGES, COMMAND_ENDS } from '../../../../kernel/model/crew/words.ts'
 import { ending, departure, role, rules, taskFields } from './crew.ts'
-import { costFields, count, ms, status, text, texts, time, tokenFields, version } from './fields.ts'
+import { costFields, count, ms, status, text, texts, time, tokenFields, version } from '../fields.ts'
 
 const usage = z
   .object({ steps: count, turns: count, toolCalls: count, ...tokenFields, ...costFields })

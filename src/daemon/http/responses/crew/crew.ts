@@ -1,6 +1,6 @@
 // Schemas of crews, their members and their tasks, for src/api/views/crew.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { taskLimits } from '../../../config/crew/tasks.ts'
+import { taskLimits } from '../../../../config/crew/tasks.ts'
 import {
   ASKED_FOR,
   COMMIT_GATES,
@@ -14,9 +14,9 @@ import {
   VERIFY_STAGES,
   TASK_KINDS,
   MEMBER_STATES,
-} from '../../../kernel/model/crew/words.ts'
-import { count, ms, status, text, texts, time, tokenFields, usd, version } from './fields.ts'
-import { ask, hold } from './process.ts'
+} from '../../../../kernel/model/crew/words.ts'
+import { count, ms, status, text, texts, time, tokenFields, usd, version } from '../fields.ts'
+import { ask, hold } from '../process.ts'
 
 export const role = z.enum(ROLES)
 export const departure = z

@@ -1,8 +1,8 @@
 // Schemas of the roles of crews, for src/api/views/roles.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { count, text, version } from './fields.ts'
+import { count, text, version } from '../fields.ts'
 import { role } from './crew.ts'
-import { ROLE_SOURCES } from '../../../config/crew/roles.ts'
+import { ROLE_SOURCES } from '../../../../config/crew/roles.ts'
 
 const rolePrompt = z
   .object({

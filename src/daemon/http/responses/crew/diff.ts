@@ -1,7 +1,7 @@
 // Schemas of the change of a task, for src/api/views/crew-diff.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { count, text, texts, version } from './fields.ts'
-import { diffFile } from './diff.ts'
+import { count, text, texts, version } from '../fields.ts'
+import { diffFile } from '../diff.ts'
 
 const crewDiff = z.object({
   version,
