@@ -1,5 +1,5 @@
 // Describes why a crew ended before its work was done, and how to continue it, for lists, reports and followers. Pure.
-// Tests: test/tables/cli/print/crew.test.ts, test/tables/cli/print/crew-report.test.ts.
+// Tests: test/tables/cli/print/crew.test.ts, test/tables/daemon/crew/open-items.test.ts.
 import { reasonText } from './exit-reason.ts'
 import type { CrewView } from '../views/crew.ts'
 

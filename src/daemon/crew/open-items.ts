@@ -1,5 +1,5 @@
 // Lists what the user still has to do for a crew: questions, failed tasks, branches to merge, salvaged files.
-// Pure: takes the crew's view and git's report, returns sentences with commands. Test: test/tables/cli/print/crew-report.test.ts.
+// Pure: takes the crew's view and git's report, returns sentences with commands. Test: test/tables/daemon/crew/open-items.test.ts.
 import { earlyEndText, resumeAdvice } from '../../api/text/crew-end.ts'
 import type { CrewReportView, ReportGitView } from '../../api/views/crew-report.ts'
 import type { CrewView } from '../../api/views/crew.ts'

@@ -1,5 +1,5 @@
 // Builds the API view of a crew from its row and its members' processes. Owns the mapping.
-// Test: test/tables/daemon/crew/view.test.ts.
+// Test: test/e2e/crew/crew.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { totalElapsedMs } from '../views/process-view.ts'

@@ -1,6 +1,6 @@
 // Boot: ends the programs that the last daemon left running, then submits each row to the kernel, which decides its new state.
 // Owns that order: the kernel decides about a row only after its programs were ended, or could not be ended.
-// Test: test/processes/crash/random-kills.test.ts, test/e2e/lifecycle/restart.test.ts.
+// Test: test/tables/daemon/loop/boot.test.ts, test/processes/crash/random-kills.test.ts, test/e2e/lifecycle/restart.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import type { InputOf } from '../../kernel/model/inputs.ts'
@@ -17,7 +17,7 @@ const PAGE = 500
 
 interface BootDeps {
   readonly table: Table
-  readonly containments: ContainmentManager
+  readonly containments: Pick<ContainmentManager, 'recover'>
   readonly pipeline: Pipeline
   readonly writeFailures: WriteFailures
   /** true if the daemons of this home crash repeatedly: processes that would restart automatically are then held */
@@ -65,7 +65,7 @@ async function bootPage(
     throw new KernelError('UNAVAILABLE', 'the new states of the processes cannot be recorded; the log has the reason')
 }
 
-async function endOldPrograms(containments: ContainmentManager, process: Process | undefined): Promise<Leftovers | null> {
+async function endOldPrograms(containments: BootDeps['containments'], process: Process | undefined): Promise<Leftovers | null> {
   if (!process?.containment) return null
   const { survivors, outcome } = await containments.recover(process.containment, process.handle)
   if (outcome === 'unowned' || outcome === 'stale') return { survivors, doubt: outcome }

@@ -33,7 +33,7 @@ function forgedLine(change: (event: Record<string, unknown>) => void): Buffer {
   return Buffer.from(`${fields},"sum":"${crc32(fields).toString(16).padStart(8, '0')}"}`)
 }
 
-test('any fact is the same after its line was parsed, and so is its line', () => {
+test('a fact of any type is converted to a line and back without a change', () => {
   fc.assert(
     fc.property(factArbitrary, (fact) => {
       const line = lineOf(fact)
@@ -151,6 +151,6 @@ describe('a handmade line', () => {
   })
 })
 
-test('a body with a field of the envelope is refused when its line is made', () => {
+test('a body that has a field of the envelope cannot become a line', () => {
   expect(() => lineOf({ ...NOTE, body: { type: 'process.rehydrated', pid: 6 } })).toThrow(/has a pid that its envelope has/)
 })

@@ -13,7 +13,7 @@ test('the specs of a supervisor and of a process with a restart policy are valid
   expect(specProblem(kernelSpec({ restart: restartPolicyFrom({ type: 'on-failure', maxRestarts: 2, backoff: { maxMs: 5 } }) }))).toBeNull()
 })
 
-test('a supervisor without its settings is refused', () => {
+test('a supervisor without its settings, and an unknown restart policy, are refused', () => {
   expect(specProblem(kernelSpec({ driver: 'supervisor' }))).toContain('a supervisor needs its settings')
   expect(specProblem(kernelSpec({ restart: { type: 'sometimes' } as never }))).not.toBeNull()
 })
@@ -26,7 +26,7 @@ test('the specs of a crew and its members are valid; a crew without its settings
   expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, roles: null } as never }))).not.toBeNull()
 })
 
-test('an agent without a model is refused, and a program without a command line', () => {
+test('a native agent without a model, and a program without a command line, are refused', () => {
   expect(specProblem(kernelSpec({ model: null }))).toContain('has a model')
   expect(specProblem(kernelSpec({ driver: 'acp' }))).toContain('has a command line')
   expect(specProblem(kernelSpec({ driver: 'command' }))).toContain('has a command line')

@@ -1,4 +1,5 @@
-// The history of each task from a crew's journal: attempts, verdicts, time in turns, time of questions, tokens.
+// The history of each task from a crew's journal: attempts, verdicts, time in turns, time of questions, tokens. Also the usage outside
+// of tasks in a report.
 import { expect, test } from 'vitest'
 import { CrewHistory, coveredMs } from '../../../../src/daemon/crew/history.ts'
 import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
@@ -7,7 +8,7 @@ import type { CrewFact } from '../../../../src/kernel/model/crew/facts.ts'
 
 const WALL = 1_700_000_000_000
 
-/** Facts, one second apart unless they give a time. */
+/** Builds a history. The facts are one second apart; one with a number has that many seconds since the start. */
 function historyOfFacts(...facts: readonly (CrewFact | [seconds: number, fact: CrewFact])[]): CrewHistory {
   const history = new CrewHistory()
   for (const [index, one] of facts.entries()) {
@@ -63,7 +64,7 @@ test.each<[string, (readonly [number, number])[], number]>([
   expect(coveredMs(spans)).toBe(expectedSum)
 })
 
-test('the history shows a task that is lost, denied, fixed and done', () => {
+test('the history of a task has each attempt with its outcome, each verdict, and its reviewers', () => {
   const { tries, verdicts, reviewers } = historyOfFacts(
     taskAssigned('worker-1'),
     { type: 'task.requeued', task: 'a', reason: 'worker-1 was lost', counts: true },
@@ -99,7 +100,7 @@ test('a successor continues the handed-over task, and only that', () => {
   expect(history.taskHistory('b').tries).toMatchObject([{ member: 'worker-2', endedAt: null, outcome: null }])
 })
 
-test('turns count for their task with their usage; other turns count for their member only', () => {
+test('a turn of a task counts for the task and its member; a turn without a task counts for its member only', () => {
   const history = historyOfFacts(
     turnBegun('worker-1', 1),
     turnBegun('worker-2', 1),
@@ -148,15 +149,15 @@ test('usage outside tasks is the remainder of the total, never negative', () => 
   expect(unattributedUsage(toUsageView({}), [toUsageView({ turns: 1 })])).toEqual(toUsageView({}))
 })
 
-test("git's note about a commit is kept with its task", () => {
+test("the history of a task has git's note about its commit, but no note of a commit that git refused", () => {
   const commitRequested = (job: number, task: string): CrewFact => ({
     type: 'crew.job',
     job: { job, type: 'commit', member: 'worker-1', task, base: null, force: true },
   })
-  const commitDone = (job: number, output: string, taskId: string | null): CrewFact => ({
+  const commitDone = (job: number, output: string, commit: string | null): CrewFact => ({
     type: 'crew.job.done',
     job,
-    result: { type: 'committed', commit: taskId, dirty: taskId === null, output },
+    result: { type: 'committed', commit, dirty: commit === null, output },
   })
   const history = historyOfFacts(
     commitRequested(1, 'a'),

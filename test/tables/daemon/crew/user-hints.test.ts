@@ -17,7 +17,7 @@ test.each([
   expect(rewriteHint(hint)).toBe(expected)
 })
 
-test('code, message and details of the error stay the same', () => {
+test('the code, message and details of an error stay the same, and so does an error of another class', () => {
   expect(withUserHint(new KernelError('CONFLICT', 'retire_worker is a title', { a: 1 }, 'See add_task.'))).toMatchObject({
     code: 'CONFLICT',
     message: 'retire_worker is a title',

@@ -35,9 +35,11 @@ test('events are selected by their type or their fact; a gap always passes', asy
   expect(await select()).toHaveLength(4)
 })
 
-test('a name that no event has is an error, with the most similar one', () => {
+test('a name that no event has is refused, and the hint has the most similar name', () => {
   expect(() => checkTypes(['process.status', 'process.spawned', 'live.text'])).not.toThrow()
-  expect(() => checkTypes(['tool.finishd'])).toThrow('no event has the type "tool.finishd"')
+  expect(() => checkTypes(['tool.finishd'])).toThrow(
+    expect.objectContaining({ message: 'no event has the type "tool.finishd"', hint: 'Did you mean tool.finished?' }),
+  )
 })
 
 test('long texts are cut at every depth, with the number of missing characters', () => {

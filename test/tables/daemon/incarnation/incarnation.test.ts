@@ -1,5 +1,6 @@
 // An incarnation: the order of requests during the start of the driver, the wait for the end of a hold, and the release if a program
-// survives its kill. The driver and the containment are fakes, because no real one fails on demand.
+// survives its kill. Also the command driver, which leaves survivors to that release. The driver and the containment are fakes, because
+// no real one fails on demand.
 import { existsSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => dir[Symbol.asyncDispose]())
 
-/** The calls in order, and the results that the test chooses. */
+/** An incarnation with a fake driver and a fake containment. Records their calls in order; a test chooses the results of `dispose` and `stop`. */
 class IncarnationFixture {
   readonly calls: string[] = []
   readonly logged: string[] = []
@@ -159,8 +160,8 @@ test.each<[string, Error, string, boolean]>([
   ['a defect of the driver', new Error('x'), 'report exited 1', true],
 ])('%s at the start is reported as an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
   const driver: Driver = { start: () => Promise.reject(error) }
-  for (const newContainment of [() => new IncarnationFixture(driver), () => new IncarnationFixture(undefined, error)]) {
-    const fixture = newContainment()
+  for (const newFixture of [() => new IncarnationFixture(driver), () => new IncarnationFixture(undefined, error)]) {
+    const fixture = newFixture()
     fixture.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
     expect(await fixture.incarnation.release()).toEqual([])
     expect(fixture.calls.filter((call) => call.startsWith('report'))).toEqual([report])

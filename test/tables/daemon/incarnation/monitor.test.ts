@@ -1,5 +1,5 @@
-// The heartbeat monitor on a manual clock, over a real table and a real kernel: the judgement of each process and its time. Suspended
-// processes get none, and no timer runs while no process runs.
+// The heartbeat monitor on a manual clock, with a real kernel: which liveness word each process gets, and when. Suspended processes get
+// none, and no timer runs while no process runs.
 import { describe, expect, test } from 'vitest'
 import { Monitor } from '../../../../src/daemon/incarnation/monitor.ts'
 import { ManualClock } from '../../../support/clock.ts'

@@ -130,7 +130,7 @@ describe('a process is measured', () => {
 })
 
 describe('the sampler reports', () => {
-  test('changes every 30 s, as the difference to the last report', async () => {
+  test('changes every 30 s, as the difference from the last report', async () => {
     await watchProcess(addProcess(1, {}))
     for (let second = 0; second < 65; second++) {
       currentUsage = { ...currentUsage, cpuTimeMs: currentUsage.cpuTimeMs + 10.3, rssBytes: second === 20 ? 90 * MB : 40 * MB }
@@ -157,7 +157,7 @@ describe('the sampler reports', () => {
     ])
   })
 
-  test('changes of memory near its limit', async () => {
+  test('changes of memory only near its limit', async () => {
     await watchProcess(addProcess(1, { memoryBytes: 100 * MB }))
     for (const rssBytes of [50, 79, 80, 80.5, 82]) {
       currentUsage = { ...currentUsage, rssBytes: rssBytes * MB }
@@ -166,7 +166,7 @@ describe('the sampler reports', () => {
     expect(measuredValues().map(([, , rss]) => rss)).toEqual([80 * MB, 82 * MB])
   })
 
-  test('once that the system has ended a program for its memory', async () => {
+  test('only once that the operating system has ended a program because of its memory', async () => {
     await watchProcess(addProcess(1, { memoryBytes: 100 * MB }))
     currentUsage = { ...currentUsage, outOfMemory: true }
     clock.wind(1_000)

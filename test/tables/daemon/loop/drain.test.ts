@@ -34,7 +34,7 @@ function setUp() {
     10_000,
   )
   const commitFact = (uuid: string): void => drain.onFacts([{ uuid } as StoredFact])
-  return { clock, rows, row: setRow, stuck: stuckProcesses, drain, commit: commitFact, looks: () => readCount }
+  return { clock, rows, setRow, stuckProcesses, drain, commitFact, readCount: () => readCount }
 }
 
 async function isOver(run: Promise<void>): Promise<boolean> {
@@ -44,7 +44,7 @@ async function isOver(run: Promise<void>): Promise<boolean> {
 
 describe('the drain', () => {
   test('ends as soon as the fact that it waits for is committed', async () => {
-    const { drain, row: setRow, commit: commitFact } = setUp()
+    const { drain, setRow, commitFact } = setUp()
     const run = drain.run()
     expect(await isOver(run)).toBe(false)
     expect(drain.waitsFor.map(({ uuid }) => uuid)).toEqual(['busy'])
@@ -55,8 +55,8 @@ describe('the drain', () => {
     expect(await isOver(run)).toBe(true)
   })
 
-  test('ends when the process has left the table', async () => {
-    const { drain, rows, commit: commitFact } = setUp()
+  test('ends when the process that it waits for has left the table', async () => {
+    const { drain, rows, commitFact } = setUp()
     const run = drain.run()
     rows.delete('busy')
     commitFact('busy')
@@ -64,7 +64,7 @@ describe('the drain', () => {
   })
 
   test('waits for processes that attach meanwhile', async () => {
-    const { drain, row: setRow, commit: commitFact } = setUp()
+    const { drain, setRow, commitFact } = setUp()
     const run = drain.run()
     setRow('late', false)
     commitFact('late')
@@ -77,7 +77,7 @@ describe('the drain', () => {
   })
 
   test('reads the whole table only once', async () => {
-    const { drain, clock, looks: readCount, row: setRow, commit: commitFact } = setUp()
+    const { drain, clock, readCount, setRow, commitFact } = setUp()
     const run = drain.run()
     for (let n = 0; n < 50; n += 1) {
       clock.wind(100)
@@ -103,7 +103,7 @@ describe('the drain', () => {
   })
 
   test('does not wait for processes that cannot write because the disk is full', async () => {
-    const { drain, clock, stuck: stuckProcesses } = setUp()
+    const { drain, clock, stuckProcesses } = setUp()
     const run = drain.run()
     expect(await isOver(run)).toBe(false)
     stuckProcesses.add('busy')

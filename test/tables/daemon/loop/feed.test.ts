@@ -44,11 +44,11 @@ test('the text so far is the first event of a late viewer', async () => {
 })
 
 test.each([
-  ['another process', (feed: Feed) => writeText(feed, 'x'), { uuid: OTHER }],
-  ['no live events', (feed: Feed) => writeText(feed, 'x'), { live: false }],
-  ['reasoning', (feed: Feed) => feed.publishLive(UUID, 5, { type: 'reasoning', step: 1, text: 'x' }), {}],
-  ['too long a text', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => writeText(feed, text)), {}],
-] as const)('a late viewer gets no text so far for %s', async (_, prepare, change) => {
+  ['it follows another process', (feed: Feed) => writeText(feed, 'x'), { uuid: OTHER }],
+  ['it did not ask for live events', (feed: Feed) => writeText(feed, 'x'), { live: false }],
+  ['only reasoning was written', (feed: Feed) => feed.publishLive(UUID, 5, { type: 'reasoning', step: 1, text: 'x' }), {}],
+  ['the text is too long', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => writeText(feed, text)), {}],
+] as const)('a late viewer gets no text so far: %s', async (_, prepare, change) => {
   const feed = newFeed()
   prepare(feed)
   expect(await firstEvents(feed, change)).toEqual([])

@@ -1,10 +1,7 @@
 // The commit pipeline: which inputs share a commit, when results become visible, and the handling of a failed batch.
 import { describe, expect, test } from 'vitest'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
-import { bootAll } from '../../../../src/daemon/loop/boot.ts'
 import type { RequestBody } from '../../../../src/daemon/loop/pipeline.ts'
-import type { ContainmentManager } from '../../../../src/drivers/contain/containment-contract.ts'
-import type { ErrorCode } from '../../../../src/kernel/model/errors.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
 import { journalOf, openCore, waitUntilSettled, type Core, type CoreOptions } from '../../../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
@@ -267,30 +264,3 @@ test('`close` finishes the waiting inputs, and accepts no more', () =>
     expect(await codeOf(pipeline.request(spawnRequest(B)))).toBe('UNAVAILABLE')
     expect([store.attempts, table.size]).toEqual([1, 1])
   }))
-
-describe('a start that cannot record the new state of a row', () => {
-  const containments = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
-
-  test.each<[ErrorCode, string]>([
-    ['DISK_FULL', 'DISK_FULL'],
-    ['READ_ONLY', 'READ_ONLY'],
-  ])('because of %s is refused, so that no process is shown as running that does not run', async (code, refused) => {
-    await using dir = await tempDir()
-    {
-      await using core = await openCore({ dir: dir.path })
-      await core.pipeline.request(spawnRequest(A))
-    }
-    {
-      await using core = await openCore({
-        dir: dir.path,
-        faults: (store) => {
-          store.fault = () => new KernelError(code, 'no')
-        },
-      })
-      expect(await codeOf(bootAll({ ...core, containments }))).toBe(refused)
-    }
-    await using core = await openCore({ dir: dir.path })
-    expect(await codeOf(bootAll({ ...core, containments }))).toBe('answered')
-    expect([core.table.size, (await core.store.process(A))?.life.state]).toEqual([0, 'dead'])
-  })
-})

@@ -1,4 +1,4 @@
-// The outbox of `reeve mcp`: an unreadable directory is logged, because it may have acknowledged reports.
+// The outbox of `reeve mcp`: an unreadable directory is logged, because it may hold reports that were acknowledged.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deliverOutbox } from '../../../../src/daemon/mcp/outbox.ts'

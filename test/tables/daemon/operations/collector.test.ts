@@ -18,14 +18,14 @@ const OFF: GcConfig = { retention_days: 0, max_entries: 0, max_bytes: 0, interva
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 
-/** A store with `count` ended processes, a millisecond apart, and its collector. */
-async function openCollectorBench(count: number, rules: Partial<GcConfig> = {}) {
+/** Opens a store with `count` ended processes, a millisecond apart, and a collector for it. */
+async function openCollector(count: number, rules: Partial<GcConfig> = {}) {
   const fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const uuids = Array.from({ length: count }, (_, index) => uuidOf(index + 1))
   for (const uuid of uuids)
     await fixture.store.commit(
-      scribe.spawn(uuid, specOf({ name: `p${scribe.pid}` }), ...modelFinished(1, `${uuid} `.repeat(600)), ...endFacts()),
+      commits.spawn(uuid, specOf({ name: `p${commits.pid}` }), ...modelFinished(1, `${uuid} `.repeat(600)), ...endFacts()),
     )
   const clock = new ManualClock()
   const reads = new ProcessQueries(new Table(10), fixture.store, clock)
@@ -58,7 +58,7 @@ async function openCollectorBench(count: number, rules: Partial<GcConfig> = {}) 
   const collector = newCollector()
   return {
     fixture,
-    scribe,
+    commits,
     uuids,
     clock,
     reads,
@@ -91,8 +91,8 @@ async function openCollectorBench(count: number, rules: Partial<GcConfig> = {}) 
 }
 
 test('a preview removes nothing, a round removes exactly the previewed processes, and the next one finds none', async () => {
-  await using workspace = await openCollectorBench(6, { max_entries: 4 })
-  const preview = await workspace.collector.preview()
+  await using opened = await openCollector(6, { max_entries: 4 })
+  const preview = await opened.collector.preview()
   expect(preview).toMatchObject({
     dryRun: true,
     count: 2,
@@ -101,140 +101,140 @@ test('a preview removes nothing, a round removes exactly the previewed processes
     skipped: [],
   })
   expect(preview.entries.map(({ uuid, name, agent, rule }) => [uuid, name, agent, rule])).toEqual([
-    [workspace.uuids[0], 'p0', 'coder', 'max_entries'],
-    [workspace.uuids[1], 'p1', 'coder', 'max_entries'],
+    [opened.uuids[0], 'p0', 'coder', 'max_entries'],
+    [opened.uuids[1], 'p1', 'coder', 'max_entries'],
   ])
-  expect(await workspace.countEnded()).toBe(6)
-  const result = await workspace.collector.run()
+  expect(await opened.countEnded()).toBe(6)
+  const result = await opened.collector.run()
   expect({ ...result, dryRun: true, freedBytes: null, store: null }).toEqual({ ...preview, store: null })
   expect(result.freedBytes).toBeGreaterThan(0)
-  expect(await workspace.countEnded()).toBe(4)
-  expect((await workspace.collector.run()).count).toBe(0)
-  await expect(workspace.reads.get(workspace.uuids[0] ?? '')).rejects.toMatchObject({ code: 'COLLECTED' })
-  expect(await workspace.fixture.store.verify()).toEqual([])
+  expect(await opened.countEnded()).toBe(4)
+  expect((await opened.collector.run()).count).toBe(0)
+  await expect(opened.reads.get(opened.uuids[0] ?? '')).rejects.toMatchObject({ code: 'COLLECTED' })
+  expect(await opened.fixture.store.verify()).toEqual([])
 })
 
 test("the age of a process is measured with the daemon's wall clock", async () => {
-  await using workspace = await openCollectorBench(3, { retention_days: 1 })
-  expect((await workspace.collector.preview()).count).toBe(0)
-  workspace.clock.jump(DAY_MS + MINUTE_MS)
-  expect((await workspace.collector.run()).entries.map(({ rule }) => rule)).toEqual(['retention_days', 'retention_days', 'retention_days'])
+  await using opened = await openCollector(3, { retention_days: 1 })
+  expect((await opened.collector.preview()).count).toBe(0)
+  opened.clock.jump(DAY_MS + MINUTE_MS)
+  expect((await opened.collector.run()).entries.map(({ rule }) => rule)).toEqual(['retention_days', 'retention_days', 'retention_days'])
 })
 
 test('in a store above its size limit the oldest processes are removed until it fits', async () => {
-  await using workspace = await openCollectorBench(40)
-  const { bytes, freeBytes } = await workspace.fixture.store.size()
+  await using opened = await openCollector(40)
+  const { bytes, freeBytes } = await opened.fixture.store.size()
   const limit = Math.round((bytes - freeBytes) / 2)
-  workspace.setConfig({ max_bytes: limit })
-  const result = await workspace.collector.run()
+  opened.setConfig({ max_bytes: limit })
+  const result = await opened.collector.run()
   expect(result.entries.every(({ rule }) => rule === 'max_bytes')).toBe(true)
   expect(result.count).toBeGreaterThan(5)
   expect(result.count).toBeLessThan(40)
   expect(result.store.bytes - result.store.freeBytes).toBeLessThan(bytes - freeBytes)
   // The size is measured after the removal is complete: nothing is removed twice for the same space.
-  expect((await workspace.collector.run()).count).toBeLessThan(5)
+  expect((await opened.collector.run()).count).toBeLessThan(5)
 })
 
 test('a pinned or exported process stays, whatever the rule', async () => {
-  await using workspace = await openCollectorBench(4, { max_entries: 1 })
-  const [pinned = '', exported = ''] = workspace.uuids
-  await workspace.fixture.store.commit(workspace.scribe.write(pinned, { type: 'process.pinned', pinned: true, by: 'user' }))
-  await workspace.removals.readWithoutRemoval(exported, async () => {
-    const { entries } = await workspace.collector.run()
-    expect(entries.map(({ uuid }) => uuid)).toEqual([workspace.uuids[2]])
-    await expect(workspace.removals.remove(exported)).rejects.toMatchObject({
+  await using opened = await openCollector(4, { max_entries: 1 })
+  const [pinned = '', exported = ''] = opened.uuids
+  await opened.fixture.store.commit(opened.commits.write(pinned, { type: 'process.pinned', pinned: true, by: 'user' }))
+  await opened.removals.readWithoutRemoval(exported, async () => {
+    const { entries } = await opened.collector.run()
+    expect(entries.map(({ uuid }) => uuid)).toEqual([opened.uuids[2]])
+    await expect(opened.removals.remove(exported)).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('is being exported'),
     })
   })
-  expect((await workspace.collector.run()).entries.map(({ uuid }) => uuid)).toEqual([exported])
-  await expect(workspace.removals.remove(pinned)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is pinned') })
-  expect((await workspace.removals.remove(pinned, { force: true })).uuid).toBe(pinned)
+  expect((await opened.collector.run()).entries.map(({ uuid }) => uuid)).toEqual([exported])
+  await expect(opened.removals.remove(pinned)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is pinned') })
+  expect((await opened.removals.remove(pinned, { force: true })).uuid).toBe(pinned)
 })
 
 test('a selected process that was resumed and has ended again is not removed', async () => {
-  await using workspace = await openCollectorBench(1)
-  const [uuid = ''] = workspace.uuids
-  const { exitedAt } = (await workspace.reads.get(uuid)).clock
-  expect(await workspace.removals.collect(uuid, (exitedAt ?? 0) - 1)).toBe(false)
-  expect(await workspace.removals.collect(uuid, exitedAt ?? 0)).toBe(true)
-  expect(await workspace.removals.collect(uuid, exitedAt ?? 0)).toBe(false)
+  await using opened = await openCollector(1)
+  const [uuid = ''] = opened.uuids
+  const { exitedAt } = (await opened.reads.get(uuid)).clock
+  expect(await opened.removals.collect(uuid, (exitedAt ?? 0) - 1)).toBe(false)
+  expect(await opened.removals.collect(uuid, exitedAt ?? 0)).toBe(true)
+  expect(await opened.removals.collect(uuid, exitedAt ?? 0)).toBe(false)
 })
 
 test('an unreadable row is reported and skipped, and the others are removed', async () => {
-  await using workspace = await openCollectorBench(4, { max_entries: 2 })
-  // Opening a store does not check rows that were written long ago.
+  await using opened = await openCollector(4, { max_entries: 2 })
+  // A store checks only recent rows when it is opened. Many later facts make the damaged row an old one.
   const MANY = 300
-  await workspace.fixture.store.commit(workspace.scribe.spawn(uuidOf(99)))
+  await opened.fixture.store.commit(opened.commits.spawn(uuidOf(99)))
   for (let fact = 0; fact < MANY; fact++)
-    await workspace.fixture.store.commit(workspace.scribe.write(uuidOf(99), { type: 'process.output', stream: 'stdout', text: 'x' }))
-  await workspace.fixture.tamper("UPDATE processes SET body = body || ' ' WHERE uuid = ?", workspace.uuids[0] ?? '')
-  const reads = new ProcessQueries(new Table(10), workspace.fixture.store, workspace.clock)
-  const sweeper = new Sweeper(workspace.fixture.store, () => {})
+    await opened.fixture.store.commit(opened.commits.write(uuidOf(99), { type: 'process.output', stream: 'stdout', text: 'x' }))
+  await opened.fixture.tamper("UPDATE processes SET body = body || ' ' WHERE uuid = ?", opened.uuids[0] ?? '')
+  const reads = new ProcessQueries(new Table(10), opened.fixture.store, opened.clock)
+  const sweeper = new Sweeper(opened.fixture.store, () => {})
   const collector = new GarbageCollector({
-    store: workspace.fixture.store,
+    store: opened.fixture.store,
     reads,
     removals: new Removals({
       reads,
-      store: workspace.fixture.store,
-      clock: workspace.clock,
+      store: opened.fixture.store,
+      clock: opened.clock,
       sweeper,
       worktrees: { checkIdle: () => {}, remove: async () => null },
     }),
     sweeper,
-    clock: workspace.clock,
+    clock: opened.clock,
     log: () => {},
     readConfig: async () => ({ ...OFF, max_entries: 2 }),
   })
   const result = await collector.run()
-  expect(result.skipped).toEqual([{ uuid: workspace.uuids[0], pid: 1, warning: expect.stringContaining('the row is damaged') }])
-  expect(result.entries.map(({ uuid }) => uuid)).toEqual([workspace.uuids[1], workspace.uuids[2]])
+  expect(result.skipped).toEqual([{ uuid: opened.uuids[0], pid: 1, warning: expect.stringContaining('the row is damaged') }])
+  expect(result.entries.map(({ uuid }) => uuid)).toEqual([opened.uuids[1], opened.uuids[2]])
   await sweeper.stop()
 })
 
 test('a round runs a minute after the start, then at each interval; a changed interval takes effect within a minute', async () => {
-  await using workspace = await openCollectorBench(5, { interval_seconds: 180 })
-  workspace.collector.start()
-  expect(workspace.configReadCount()).toBe(0)
-  await workspace.checkEachMinute()
-  expect(await workspace.countEnded()).toBe(5)
-  workspace.setConfig({ max_entries: 3, interval_seconds: 180 })
-  await workspace.checkEachMinute()
-  await workspace.checkEachMinute()
-  expect(await workspace.countEnded()).toBe(5)
-  await workspace.checkEachMinute()
-  await waitUntil(() => workspace.logged.length > 0, 'the log has the result')
-  expect(await workspace.countEnded()).toBe(3)
-  expect(workspace.logged).toEqual([expect.stringMatching(/^collected 2 ended processes, \d+ bytes$/)])
-  workspace.setConfig({ max_entries: 1, interval_seconds: 60 })
-  await workspace.checkEachMinute()
-  await waitUntil(() => workspace.logged.length > 1, 'the log has the result')
-  expect(await workspace.countEnded()).toBe(1)
+  await using opened = await openCollector(5, { interval_seconds: 180 })
+  opened.collector.start()
+  expect(opened.configReadCount()).toBe(0)
+  await opened.checkEachMinute()
+  expect(await opened.countEnded()).toBe(5)
+  opened.setConfig({ max_entries: 3, interval_seconds: 180 })
+  await opened.checkEachMinute()
+  await opened.checkEachMinute()
+  expect(await opened.countEnded()).toBe(5)
+  await opened.checkEachMinute()
+  await waitUntil(() => opened.logged.length > 0, 'the log has the result')
+  expect(await opened.countEnded()).toBe(3)
+  expect(opened.logged).toEqual([expect.stringMatching(/^collected 2 ended processes, \d+ bytes$/)])
+  opened.setConfig({ max_entries: 1, interval_seconds: 60 })
+  await opened.checkEachMinute()
+  await waitUntil(() => opened.logged.length > 1, 'the log has the result')
+  expect(await opened.countEnded()).toBe(1)
 })
 
 test('with an invalid configuration nothing is removed; that is logged once, and collection continues when the file is valid', async () => {
-  await using workspace = await openCollectorBench(3)
-  workspace.setConfig(new Error('config.yaml:1: no'))
-  workspace.collector.start()
-  await workspace.checkEachMinute()
-  await workspace.checkEachMinute()
-  expect(workspace.logged).toEqual(['nothing is collected while the configuration cannot be used'])
-  workspace.setConfig({ max_entries: 1 })
-  await workspace.checkEachMinute()
-  await waitUntil(() => workspace.logged.length > 1, 'the log has the result')
-  expect(await workspace.countEnded()).toBe(1)
-  await expect(workspace.collector.run().then(({ count }) => count)).resolves.toBe(0)
+  await using opened = await openCollector(3)
+  opened.setConfig(new Error('config.yaml:1: no'))
+  opened.collector.start()
+  await opened.checkEachMinute()
+  await opened.checkEachMinute()
+  expect(opened.logged).toEqual(['nothing is collected while the configuration cannot be used'])
+  opened.setConfig({ max_entries: 1 })
+  await opened.checkEachMinute()
+  await waitUntil(() => opened.logged.length > 1, 'the log has the result')
+  expect(await opened.countEnded()).toBe(1)
+  await expect(opened.collector.run().then(({ count }) => count)).resolves.toBe(0)
 })
 
-test('a stopping daemon does not wait for the rest of the removal', async () => {
-  await using workspace = await openCollectorBench(3, { max_entries: 1 })
+test('a stopping daemon does not wait until the data of removed processes is deleted', async () => {
+  await using opened = await openCollector(3, { max_entries: 1 })
   const never = new Promise<void>(() => {})
   const collector = new GarbageCollector({
-    store: workspace.fixture.store,
-    reads: workspace.reads,
-    removals: workspace.removals,
+    store: opened.fixture.store,
+    reads: opened.reads,
+    removals: opened.removals,
     sweeper: { waitUntilIdle: () => never },
-    clock: workspace.clock,
+    clock: opened.clock,
     log: () => {},
     readConfig: async () => ({ ...OFF, max_entries: 1 }),
   })
@@ -243,72 +243,72 @@ test('a stopping daemon does not wait for the rest of the removal', async () => 
   expect((await round).dryRun).toBe(false)
 })
 
-test('with all rules off the store is not searched', async () => {
-  await using workspace = await openCollectorBench(3)
-  expect(await workspace.collector.run()).toMatchObject({ count: 0, entries: [], rules: { retentionDays: 0, maxEntries: 0, maxBytes: 0 } })
+test('with all rules off nothing is removed', async () => {
+  await using opened = await openCollector(3)
+  expect(await opened.collector.run()).toMatchObject({ count: 0, entries: [], rules: { retentionDays: 0, maxEntries: 0, maxBytes: 0 } })
 })
 
 describe('with a wrong clock nothing is removed', () => {
   const DOUBT = /^the clock shows 2023-.*, 45 days ahead of the expected time: nothing is collected until it has been ahead for a day$/
 
   test('while the daemon runs; the doubt is reported once, and ends when the clock is right again', async () => {
-    await using workspace = await openCollectorBench(3, { retention_days: 30 })
-    workspace.collector.start()
-    await workspace.checkEachMinute()
-    workspace.clock.jump(45 * DAY_MS)
-    for (let minute = 0; minute < 5; minute++) await workspace.checkEachMinute()
-    expect([await workspace.countEnded(), workspace.logged]).toEqual([3, [expect.stringMatching(DOUBT)]])
-    expect(workspace.collector.doctorChecks()).toMatchObject([
+    await using opened = await openCollector(3, { retention_days: 30 })
+    opened.collector.start()
+    await opened.checkEachMinute()
+    opened.clock.jump(45 * DAY_MS)
+    for (let minute = 0; minute < 5; minute++) await opened.checkEachMinute()
+    expect([await opened.countEnded(), opened.logged]).toEqual([3, [expect.stringMatching(DOUBT)]])
+    expect(opened.collector.doctorChecks()).toMatchObject([
       { name: 'collection', ok: false, optional: true, detail: expect.stringMatching(DOUBT) },
     ])
-    workspace.clock.jump(-45 * DAY_MS)
-    await workspace.checkEachMinute()
-    expect([await workspace.countEnded(), workspace.collector.doctorChecks()]).toEqual([3, []])
+    opened.clock.jump(-45 * DAY_MS)
+    await opened.checkEachMinute()
+    expect([await opened.countEnded(), opened.collector.doctorChecks()]).toEqual([3, []])
   })
 
   test('after restarts of the daemon, even if facts were written meanwhile', async () => {
-    await using workspace = await openCollectorBench(3, { retention_days: 30 })
-    workspace.collector.start()
-    await workspace.checkEachMinute()
-    await workspace.collector.stop()
-    workspace.clock.jump(45 * DAY_MS)
+    await using opened = await openCollector(3, { retention_days: 30 })
+    opened.collector.start()
+    await opened.checkEachMinute()
+    await opened.collector.stop()
+    opened.clock.jump(45 * DAY_MS)
     for (let start = 0; start < 3; start++) {
-      await workspace.fixture.store.commit(workspace.scribe.spawn(uuidOf(100 + start)))
-      const nextCollector = workspace.newCollector()
+      await opened.fixture.store.commit(opened.commits.spawn(uuidOf(100 + start)))
+      const nextCollector = opened.newCollector()
       nextCollector.start()
-      await workspace.checkEachMinute()
+      await opened.checkEachMinute()
       await nextCollector.stop()
     }
-    expect([await workspace.countEnded(), workspace.logged]).toEqual([3, Array.from({ length: 3 }, () => expect.stringMatching(DOUBT))])
+    expect([await opened.countEnded(), opened.logged]).toEqual([3, Array.from({ length: 3 }, () => expect.stringMatching(DOUBT))])
   })
 
   test('until the clock has been ahead for a day', async () => {
-    await using workspace = await openCollectorBench(3, { retention_days: 30, interval_seconds: 3_600 })
-    workspace.collector.start()
-    await workspace.checkEachMinute()
-    workspace.clock.jump(45 * DAY_MS)
-    for (let hour = 0; hour < 24; hour++) await workspace.checkEachMinute(60)
-    expect(await workspace.countEnded()).toBe(3)
-    await workspace.checkEachMinute(60)
-    await waitUntil(() => workspace.logged.some((line) => line.startsWith('collected 3')), 'it collected')
+    await using opened = await openCollector(3, { retention_days: 30, interval_seconds: 3_600 })
+    opened.collector.start()
+    await opened.checkEachMinute()
+    opened.clock.jump(45 * DAY_MS)
+    for (let hour = 0; hour < 24; hour++) await opened.checkEachMinute(60)
+    expect(await opened.countEnded()).toBe(3)
+    await opened.checkEachMinute(60)
+    await waitUntil(() => opened.logged.some((line) => line.startsWith('collected 3')), 'it collected')
   })
 
   test('unless the user starts a collection', async () => {
-    await using workspace = await openCollectorBench(3, { retention_days: 30 })
-    workspace.collector.start()
-    await workspace.checkEachMinute()
-    workspace.clock.jump(45 * DAY_MS)
-    await workspace.checkEachMinute()
-    expect((await workspace.collector.run()).count).toBe(3)
-    expect(workspace.collector.doctorChecks()).toEqual([])
+    await using opened = await openCollector(3, { retention_days: 30 })
+    opened.collector.start()
+    await opened.checkEachMinute()
+    opened.clock.jump(45 * DAY_MS)
+    await opened.checkEachMinute()
+    expect((await opened.collector.run()).count).toBe(3)
+    expect(opened.collector.doctorChecks()).toEqual([])
   })
 
   test('but a machine that was off for a weekend causes no doubt', async () => {
-    await using workspace = await openCollectorBench(3, { retention_days: 1 })
-    workspace.collector.start()
-    await workspace.checkEachMinute()
-    workspace.clock.jump(3 * DAY_MS)
-    await workspace.checkEachMinute()
-    await waitUntil(() => workspace.logged.some((line) => line.startsWith('collected 3')), 'it collected')
+    await using opened = await openCollector(3, { retention_days: 1 })
+    opened.collector.start()
+    await opened.checkEachMinute()
+    opened.clock.jump(3 * DAY_MS)
+    await opened.checkEachMinute()
+    await waitUntil(() => opened.logged.some((line) => line.startsWith('collected 3')), 'it collected')
   })
 })

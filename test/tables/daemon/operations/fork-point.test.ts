@@ -10,18 +10,18 @@ test.each([
   ['before its first turn', 0, 2],
   ['in its first turn', 1, 3],
   ['after its first step', 2, 3],
-])('a fork from step 0 starts at the right fact if its origin was read %s', async (_, index, seq) => {
+])('a fork from step 0 starts at the state that its origin had %s, when the request read it', async (_, index, seq) => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const readRows = []
   for (const commit of [
-    () => scribe.spawn(ONE),
-    () => scribe.write(ONE, { type: 'process.working', turn: 1, message: null }),
-    () => scribe.write(ONE, ...stepOf(1)),
-    () => scribe.write(ONE, ...stepOf(2)),
+    () => commits.spawn(ONE),
+    () => commits.write(ONE, { type: 'process.working', turn: 1, message: null }),
+    () => commits.write(ONE, ...stepOf(1)),
+    () => commits.write(ONE, ...stepOf(2)),
   ]) {
     await fixture.store.commit(commit())
-    readRows.push(scribe.get(ONE))
+    readRows.push(commits.get(ONE))
   }
   const origin = readRows[index]
   if (!origin) throw new Error('it was not read')

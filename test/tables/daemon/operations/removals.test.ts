@@ -13,9 +13,9 @@ import { ManualClock } from '../../../support/clock.ts'
 const worktrees = { checkIdle: () => {}, remove: async () => null }
 
 const deadProcess = (uuid: string): Process => {
-  const scribe = new CommitMaker()
-  scribe.spawn(uuid, specOf(), ...endFacts())
-  return scribe.get(uuid)
+  const commits = new CommitMaker()
+  commits.spawn(uuid, specOf(), ...endFacts())
+  return commits.get(uuid)
 }
 
 describe('exclusive operations', () => {
@@ -54,15 +54,15 @@ describe('exclusive operations', () => {
 describe('a reader', () => {
   test('gets an error instead of a partial result, if the process was removed', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const uuid = uuidOf(1)
-    await fixture.store.commit(scribe.spawn(uuid))
+    await fixture.store.commit(commits.spawn(uuid))
     const STEPS = 300
     for (let step = 1; step <= STEPS; step++)
       await fixture.store.commit(
-        scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')),
+        commits.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')),
       )
-    await fixture.store.commit(scribe.write(uuid, ...endFacts()))
+    await fixture.store.commit(commits.write(uuid, ...endFacts()))
     // A removal counts the usage first. That time would let the reader finish.
     while (await fixture.store.updateUsageLedger());
     const [reads, clock] = [new ProcessQueries(new Table(10), fixture.store, new ManualClock()), new ManualClock()]
@@ -77,7 +77,7 @@ describe('a reader', () => {
 })
 
 describe('the sweeper', () => {
-  /** A store with `pieces` pieces of work; the first `fails` of them fail. */
+  /** A store with `pieces` pieces of data to delete; the first `fails` deletions fail. */
   function makeWork(pieces: number, fails = 0) {
     const work = { left: pieces, fails, times: 0, idle: Promise.withResolvers<void>() }
     const sweepPiece = async (): Promise<boolean> => {
@@ -130,7 +130,7 @@ describe('the sweeper', () => {
 })
 
 describe('a request to sweep', () => {
-  test.each(Array.from({ length: 12 }, (_, turns) => [turns]))('that comes %i microtasks after another one is done', async (turns) => {
+  test.each(Array.from({ length: 12 }, (_, turns) => [turns]))('that comes %i microtasks after another one is performed', async (turns) => {
     let sweepCount = 0
     const sweepPiece = async (): Promise<boolean> => {
       sweepCount += 1

@@ -148,13 +148,13 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
   `)
 })
 
-/** The spec of a native agent with permissions, resumed with this request. */
+/** Resumes a native agent that has these permissions. Returns its new spec. */
 async function resumedNative(permissions: Permissions, body: ResumeBody, lists: Partial<ProcessSpec> = {}): Promise<ProcessSpec | null> {
   const spec = { ...(await buildSpec(SCRIPT_SPAWN)), tools: null, deny: [], permissions, ...lists } as ProcessSpec
   return specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
 }
 
-test('a tool that a resume of a native agent allows by its name needs no answer any more', async () => {
+test('a tool that a resume of a native agent allows by name is used without an ask from then on', async () => {
   const resumed = await resumedNative({ default: 'ask', allow: ['edit'] }, { allow: ['bash'] })
   expect(resumed?.permissions).toEqual({ default: 'ask', allow: ['edit', 'bash'] })
 })
@@ -167,7 +167,7 @@ test('a resume cannot allow a shell that would bypass a rule of the process', as
   })
 })
 
-test('a resume without permissions before it adds none by allowing a tool', async () => {
+test('a resume that allows a tool adds no permissions to a process that has none', async () => {
   const spec = await buildSpec(SCRIPT_SPAWN)
   const resumed = await specs.applyOverrides({ uuid: uuidOf(1), spec }, { allow: ['edit'] })
   expect(resumed).not.toHaveProperty('permissions')
@@ -184,9 +184,9 @@ test('a resume of a supervisor, a crew or a compose run has no gateway', async (
     })
 })
 
-test('a spec is read from the journal byte for byte as it was written, whatever fields it has', async () => {
+test('a spec is read from the store byte for byte as it was written, whatever fields it has', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
   const specsOfDrivers: ProcessSpec[] = [
     ...(await Promise.all(SPAWNS.map(buildSpec))),
@@ -203,7 +203,7 @@ test('a spec is read from the journal byte for byte as it was written, whatever 
     wake: true,
   }))
   const writtenSpecs = [...specsOfDrivers, ...specsWithForeignFields] as ProcessSpec[]
-  for (const [index, spec] of writtenSpecs.entries()) await fixture.store.commit(scribe.spawn(uuidOf(index + 1), spec))
+  for (const [index, spec] of writtenSpecs.entries()) await fixture.store.commit(commits.spawn(uuidOf(index + 1), spec))
   await fixture.reopen()
   for (const [index, spec] of writtenSpecs.entries()) {
     const row = await fixture.store.process(uuidOf(index + 1))

@@ -88,7 +88,7 @@ test('a renamed process changes the rows that wait for it', async () => {
   expect(row('leaf')?.why?.text ?? '').toContain('renamed')
 })
 
-test('a limit is shown where it is, and named by all that it counts', async () => {
+test('the row of a process with a limit shows it, and the rows below name that process', async () => {
   const { play, row, world } = await openTree()
   expect([row('root')?.budgetOf, row('leaf')?.budgetOf]).toEqual([null, null])
   const process = world.table.get('root')
@@ -99,7 +99,7 @@ test('a limit is shown where it is, and named by all that it counts', async () =
   expect(row('leaf')).toMatchObject({ budgetOf: 'root', budget: null })
 })
 
-test('an ended process stays with the sums of those that outlive it, and leaves the rows a day later', async () => {
+test('an ended process keeps its row while a descendant lives, and leaves the rows a day after the last one has ended', async () => {
   const { play, row, world, projection } = await openTree()
   await play(pause('child', true))
   expect(row('root')?.sub).toMatchObject({ live: 3, held: 2 })

@@ -1,4 +1,4 @@
-// The sentence of each state, hold and wait, and the data beside it, made from facts as the daemon makes it.
+// Why a process does not work: the sentence for each state, hold and wait, and the data beside it, made from facts as the daemon makes it.
 import { describe, expect, test } from 'vitest'
 import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
 import { reportedTaskText } from '../../../../src/daemon/rows/wait-texts.ts'
@@ -242,7 +242,7 @@ test('the open call has its input on one line of at most 120 characters', () => 
   expect(doing?.input).toMatch(/^echo x{114}…$/)
 })
 
-test('nothing is known any more of a call that has ended', () => {
+test('a call that has ended is forgotten', () => {
   const ended: FactBody = { type: 'tool.finished', step: 1, callId: 'a', name: 'bash', outcome: 'ok', content: '', durationMs: 1 }
   const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ended])
   expect(doingOf(process, tracker.of(UUID))).toBeNull()

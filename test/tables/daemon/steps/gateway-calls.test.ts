@@ -25,25 +25,29 @@ function tokensByStep(...facts: readonly FactBody[]): Record<number, number> {
 }
 
 test.each<[string, readonly FactBody[], Record<number, number>]>([
-  ['a call that ends after its step has begun', [started('a'), step(1), finished('a', 5)], { 1: 5 }],
-  ['a call that ends before its step begins', [started('a'), finished('a', 5), step(1)], { 1: 5 }],
+  ['a call that ends after its step has begun counts for that step', [started('a'), step(1), finished('a', 5)], { 1: 5 }],
+  ['a call that ends before its step begins counts for that step', [started('a'), finished('a', 5), step(1)], { 1: 5 }],
   [
-    'each call of three steps',
+    'each call of three steps counts for its own step',
     [started('a'), step(1), finished('a', 1), started('b'), step(2), finished('b', 10), started('c'), finished('c', 100), step(3)],
     { 1: 1, 2: 10, 3: 100 },
   ],
   [
-    'calls of subagents with the next step',
+    'the call of a subagent counts for the next step',
     [started('a'), step(1), finished('a', 1), started('s'), finished('s', 7), started('b'), step(2), finished('b', 10)],
     { 1: 1, 2: 17 },
   ],
   [
-    'calls after the last step of a turn with that step',
+    'a call after the last step of a turn counts for that step',
     [started('a'), step(1), finished('a', 1), started('b'), finished('b', 9), ready, started('c'), step(2), finished('c', 4)],
     { 1: 10, 2: 4 },
   ],
-  ['no step yet for a call after the last one', [started('a'), step(1), finished('a', 1), started('b'), finished('b', 9)], { 1: 1 }],
-  ['nothing for a call that began before the facts that were read', [finished('z', 3), step(2)], {}],
+  [
+    'a call after the newest step counts for no step until the next one begins or the turn ends',
+    [started('a'), step(1), finished('a', 1), started('b'), finished('b', 9)],
+    { 1: 1 },
+  ],
+  ['a call that began before the facts that were read counts for no step', [finished('z', 3), step(2)], {}],
 ])('%s', (_, facts, expected) => {
   expect(tokensByStep(...facts)).toEqual(expected)
 })

@@ -43,7 +43,7 @@ const FACTS = journalOf(
   },
 )
 
-test('all that the facts of a step have', () => {
+test('a step has its attempts, messages, asks, holds, record and tool calls; large parts are cut', () => {
   const taken: FactBody = { type: 'message.taken', id: 'm', turn: 1 }
   const before = journalOf(taken)
   const queued = journalOf({ type: 'process.queue', id: 'm', from: 'user', text: 'hello' })
@@ -85,7 +85,7 @@ test('all that the facts of a step have', () => {
   expect(stepDetailOf({ step: 3, facts: FACTS, before: [], messages: new Map(), late: [], unbegun: new Set() })).toBeNull()
 })
 
-test('the parts of a call', () => {
+test('a part of a call is returned whole; a part that does not exist is null', () => {
   expect(partOf(FACTS, 'a', 'result')?.text).toBe(LARGE)
   expect(partOf(FACTS, 'a', 'input')).toEqual({ text: JSON.stringify({ content: LARGE }), mediaType: 'application/json' })
   expect(partOf(FACTS, 'a', 'image:0')).toEqual({ text: 'AAAA', mediaType: 'image/png' })

@@ -17,12 +17,12 @@ const NEW: Ask = {
   options: [{ id: 'allow', name: 'Allow', kind: 'allow_once' }],
 }
 
-test('an ask of an earlier version has no evidence, but a hash', () => {
+test('an ask of an earlier version has a hash, but no evidence', () => {
   expect(askView(OLD)).toMatchObject({ callId: 'c1', step: null, message: null, source: null, tool: null, diff: [], moreFiles: 0 })
   expect(askView(OLD).hash).toMatch(/^[0-9a-f]{32}$/)
 })
 
-test('the evidence in the form of the API', () => {
+test('an ask has its evidence in the form of the API', () => {
   expect(askView(NEW)).toMatchObject({
     step: 3,
     message: 'I fix it.',

@@ -45,10 +45,10 @@ function countFacts(store: Store): { readonly store: Store; most(): number; tota
 
 test('logs and steps of a long history are read in small pages, and only as far as they are shown', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
   for (let number = 0; number < NOTES; number += 50)
-    await fixture.store.commit(scribe.write(A, ...Array.from({ length: 50 }, (_, index) => makeNote(number + index))))
+    await fixture.store.commit(commits.write(A, ...Array.from({ length: 50 }, (_, index) => makeNote(number + index))))
   const counted = countFacts(fixture.store)
   const reads = new ProcessQueries(new Table(10), counted.store, systemClock)
   const process = await reads.get(A)
@@ -64,9 +64,9 @@ test('logs and steps of a long history are read in small pages, and only as far 
 
 test('later steps are read from their start, and equal those of a full read', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
-  for (let step = 1; step <= STEPS; step++) await fixture.store.commit(scribe.write(A, ...stepOf(step, `text ${step}`)))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
+  for (let step = 1; step <= STEPS; step++) await fixture.store.commit(commits.write(A, ...stepOf(step, `text ${step}`)))
   const counted = countFacts(fixture.store)
   const reads = new ProcessQueries(new Table(10), counted.store, systemClock)
   const process = await reads.get(A)
@@ -84,14 +84,14 @@ test('later steps are read from their start, and equal those of a full read', as
 async function makeLiving(
   store: Store,
 ): Promise<{ readonly table: Table; readonly uuids: readonly string[]; end(uuid: string): Promise<void> }> {
-  const [scribe, table] = [new CommitMaker(), new Table(MANY)]
+  const [commits, table] = [new CommitMaker(), new Table(MANY)]
   const uuids = Array.from({ length: MANY }, (_, index) => uuidOf(index + 1))
   const commitChange = async (change: Commit): Promise<void> => {
     await store.commit(change)
     table.apply(change.processes, change.counters.pid)
   }
-  for (const uuid of uuids) await commitChange(scribe.spawn(uuid))
-  return { table, uuids, end: (uuid) => commitChange(scribe.write(uuid, ...endFacts())) }
+  for (const uuid of uuids) await commitChange(commits.spawn(uuid))
+  return { table, uuids, end: (uuid) => commitChange(commits.write(uuid, ...endFacts())) }
 }
 
 test('a long list is made in many turns of the event loop, and stays in order', async () => {

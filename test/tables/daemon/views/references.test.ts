@@ -24,7 +24,7 @@ const TRICKY = '0192f3a6-0004-7abc-8def-00000001aaaa'
 let dir: TempDir
 let store: Store
 let reads: ProcessQueries
-let scribe: CommitMaker
+let commits: CommitMaker
 
 async function commitChange(change: Commit, table: Table): Promise<void> {
   await store.commit(change)
@@ -34,16 +34,16 @@ async function commitChange(change: Commit, table: Table): Promise<void> {
 beforeEach(async () => {
   dir = await tempDir()
   store = await openSqliteStore({ dir: dir.path })
-  scribe = new CommitMaker({ pid: 4_999, cursor: 0 })
+  commits = new CommitMaker({ pid: 4_999, cursor: 0 })
   const table = new Table(100)
   reads = new ProcessQueries(table, store, systemClock)
   for (const uuid of [DEAD, TWIN]) {
-    await commitChange(scribe.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
-    await commitChange(scribe.write(uuid, ...endFacts()), table)
+    await commitChange(commits.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
+    await commitChange(commits.write(uuid, ...endFacts()), table)
   }
-  await commitChange(scribe.spawn(LIVE), table)
-  await commitChange(scribe.spawn(NAMED, specOf({ name: 'build' })), table)
-  await commitChange(scribe.spawn(TRICKY, specOf({ name: LIVE })), table)
+  await commitChange(commits.spawn(LIVE), table)
+  await commitChange(commits.spawn(NAMED, specOf({ name: 'build' })), table)
+  await commitChange(commits.spawn(TRICKY, specOf({ name: LIVE })), table)
 })
 afterEach(async () => {
   await store[Symbol.asyncDispose]()
@@ -106,10 +106,10 @@ test('an earlier PID still refers to its process, and the current PID is reporte
 
 /** In the real journal the fact that assigns a PID already carries it. */
 function writeToDead(uuid: string, ...bodies: FactBody[]): Commit {
-  const { facts, ...rest } = scribe.write(uuid, ...bodies)
+  const { facts, ...rest } = commits.write(uuid, ...bodies)
   return {
     ...rest,
-    counters: { ...rest.counters, pid: Math.max(scribe.get(uuid).pid, 5_004) },
+    counters: { ...rest.counters, pid: Math.max(commits.get(uuid).pid, 5_004) },
     facts: facts.map((fact) => ({ ...fact, pid: 'pid' in fact.body ? fact.body.pid : fact.pid })),
   }
 }

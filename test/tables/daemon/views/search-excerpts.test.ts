@@ -8,10 +8,10 @@ const search = (text: string, wanted: string, ignoreCase = false): string[] =>
 
 describe('an excerpt', () => {
   test.each([
-    ['is of the line with the match', 'one\ntwo words\nthree', 'wor', ['two [wor]ds']],
-    ['is one per line, with its first match', 'aa a\nb\na', 'a', ['[a]a a', '[a]']],
-    ['of plain text with special characters', 'x a.b* (c) \\d /e y\naxb', 'a.b* (c) \\d /', ['x [a.b* (c) \\d /]e y']],
-    ['is missing where the case differs', 'Needle', 'needle', []],
+    ['shows the line with the match', 'one\ntwo words\nthree', 'wor', ['two [wor]ds']],
+    ['marks the first match of a line, and no other of that line', 'aa a\nb\na', 'a', ['[a]a a', '[a]']],
+    ['takes special characters of the text literally', 'x a.b* (c) \\d /e y\naxb', 'a.b* (c) \\d /', ['x [a.b* (c) \\d /]e y']],
+    ['does not exist where the case differs', 'Needle', 'needle', []],
     ['ignores colours and other escape sequences', '\x1b[31mred nee\x1b[0mdle', 'needle', ['red [needle]']],
     ['may span lines', 'a\nb\nc', 'a\nb', ['[a\nb]']],
     ['keeps whole characters', '😀😀', '😀', ['[😀]😀']],

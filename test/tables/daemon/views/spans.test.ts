@@ -9,7 +9,7 @@ import { openTestStore } from '../../../support/store/test-store.ts'
 const A = '01890000-0000-7000-8000-00000000000a'
 const STEPS = 5_000
 
-test('5,000 steps', async () => {
+test('the spans of a process with 5,000 steps need fewer than 10 facts, and a shorter answer has the newest spans', async () => {
   await using fixture = await openTestStore()
   const { store } = fixture
   const maker = new CommitMaker()

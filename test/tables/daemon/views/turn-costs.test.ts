@@ -7,7 +7,7 @@ test('the costs of the current turn and of all turns are right, also after the e
   const player = new TranscriptPlayer()
   const costsOf = (): { turn: number | null; all: number | null } => {
     const row = player.world.row('a')
-    if (!row) throw new Error('it is there')
+    if (!row) throw new Error('there is no process a')
     const {
       usage: { turnCostUsd, costUsd },
     } = processView(row, NO_CONTEXT, player.world.mono)

@@ -15,7 +15,7 @@ test('loopback has three names with its port, and a proxy exactly its own', () =
 test.each([
   [7443, ['box.example', '10.0.0.1', 'fd7a::1'], ['box.example:7443', '10.0.0.1:7443', '[fd7a::1]:7443']],
   [443, ['box.example', 'fd7a::1'], ['box.example', '[fd7a::1]']],
-])('with TLS at the port %s, the names %j are %j', (port, names, hosts) => {
+])('with TLS on port %s and the names %j, the page is open at %j', (port, names, hosts) => {
   expect([...tlsAddresses(port, { names })].map(([host, { origin, way }]) => [host, origin, way])).toEqual(
     hosts.map((host) => [host, `https://${host}`, 'tls']),
   )

@@ -22,7 +22,7 @@ test('a code has 128 bits, and is not part of what names its link', () => {
   }
 })
 
-test('a code grants once; the second use is refused and reported, an unknown code is only refused', () => {
+test('a code grants once; its second use is refused and reported, and an unknown code is only refused', () => {
   const { codes, uses } = makeCodes()
   const { code, link } = codes.create(GRANT)
   expect(codes.redeem({ code: `${code}x`, way: 'loopback' })).toBeNull()
@@ -35,10 +35,10 @@ test('a code grants once; the second use is refused and reported, an unknown cod
 })
 
 test.each([
-  ['just before the end', CODE_MS - 1, GRANT],
-  ['at the end', CODE_MS, null],
-  ['a day after the beginning', 86_400_000, null],
-])('a code used %s of its minute', (_, ms, granted) => {
+  ['just before the end of its minute grants', CODE_MS - 1, GRANT],
+  ['at the end of its minute grants nothing', CODE_MS, null],
+  ['a day later grants nothing', 86_400_000, null],
+])('a code that is used %s', (_, ms, granted) => {
   const { clock, codes } = makeCodes()
   const { code } = codes.create(GRANT)
   clock.wind(ms)
@@ -55,7 +55,7 @@ test('a second use is noticed hours later; a jump of the wall clock changes noth
   expect(uses).toEqual([1, 2])
 })
 
-test('after all are forgotten, no code grants', () => {
+test('a code that was cleared with all others grants nothing', () => {
   const { codes } = makeCodes()
   const { code } = codes.create(GRANT)
   codes.clear()

@@ -132,7 +132,7 @@ describe('a request of the page', () => {
     ['another scheme', 'GET', { authorization: `Basic ${TOKEN}` }],
     ['a token in capitals', 'GET', { authorization: `bearer ${TOKEN}` }],
     ['two tokens', 'GET', { authorization: [`Bearer ${TOKEN}`, 'Bearer other'] }],
-  ])('with %s as %s is refused', (_, method, headers) => {
+  ])('with %s in a %s is refused', (_, method, headers) => {
     const path = method === 'POST' ? '/v1/processes/12/pause' : '/v1/processes/12'
     expect(checkDoor(headOf(method, path, headers), depsWith())).toEqual({ type: 'refused' })
   })

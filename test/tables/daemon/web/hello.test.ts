@@ -1,5 +1,5 @@
 // The proof that the daemon gives to a session: it depends on the token, the address and the nonce, and is the same by WebCrypto.
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { helloText, NONCE } from '../../../../src/api/web-hello.ts'
 import { Sessions } from '../../../../src/daemon/web/sessions.ts'
@@ -29,7 +29,7 @@ describe('the MAC', () => {
     expect(await webCryptoMac(token, host, nonce)).not.toBe(await webCryptoMac('token', HOST, NONCE_A))
   })
 
-  test('has the hash of the token as its key; an unknown, revoked or ended session has none', () => {
+  test('has the hash of the token as its key, as the page computes it; an unknown, revoked or ended session has no key', async () => {
     const clock = new ManualClock()
     const sessions = new Sessions(clock)
     const make = (ttlMs: number | null): ReturnType<Sessions['create']> =>
@@ -38,7 +38,12 @@ describe('the MAC', () => {
         { address: '127.0.0.1', userAgent: '' },
       )
     const [one, two] = [make(null), make(1_000)]
-    expect(sessions.proofKey(one.session.id)).toEqual(createHash('sha256').update(one.token).digest())
+    const key = sessions.proofKey(one.session.id)
+    if (!key) throw new Error('the session has no key')
+    expect(key).toEqual(createHash('sha256').update(one.token).digest())
+    expect(createHmac('sha256', key).update(helloText(HOST, NONCE_A)).digest('base64url')).toBe(
+      await webCryptoMac(one.token, HOST, NONCE_A),
+    )
     expect(sessions.proofKey('none')).toBeNull()
     clock.wind(1_000)
     expect(sessions.proofKey(two.session.id)).toBeNull()

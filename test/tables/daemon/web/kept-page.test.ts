@@ -95,7 +95,7 @@ describe('the time since then', () => {
 })
 
 describe('a file', () => {
-  test('that is not there is none; a removed one, too', async () => {
+  test('that does not exist, or was removed, counts as none', async () => {
     expect(await file.read()).toBeNull()
     await file.write(CLOSED)
     await file.remove()

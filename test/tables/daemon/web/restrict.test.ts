@@ -1,4 +1,5 @@
-// What a session may request beyond its route: its subtree, the closed fields of bodies, and what a redacted session reads.
+// What a session may request on a route that it may use: its subtree, the closed fields of bodies, and a batch. Also the rows that a
+// session gets, and what a redacted session reads.
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -196,7 +197,7 @@ describe('a session for a subtree', () => {
     ['grandchild', 'passes'],
     ['other', 'NOT_FOUND'],
     ['missing', 'NOT_FOUND'],
-  ])('asks for the process `%s`: %s', async (ref, code) => {
+  ])('reads the process `%s`: %s', async (ref, code) => {
     expect(await codeOf(restrict('getProcess', {}, { ref, only: 'root' }))).toBe(code)
   })
 
@@ -206,7 +207,7 @@ describe('a session for a subtree', () => {
     ['subtree:child', 'subtree:child'],
     ['subtree:other', 'NOT_FOUND'],
     ['subtree:missing', 'NOT_FOUND'],
-  ])('asks for the rows of `%s`: %s', async (scope, result) => {
+  ])('reads the rows of `%s`: %s', async (scope, result) => {
     const restricted = restrict('getRows', {}, { only: 'root', query: { scope, shape: 'columns', after: 'e-0' } })
     const [code, query] = [await codeOf(restricted), await restricted.then((one) => one.query).catch(() => null)]
     expect(code === 'passes' ? query : code).toEqual(code === 'passes' ? { scope: result, shape: 'columns' } : result)
@@ -230,7 +231,7 @@ describe('a session for a subtree', () => {
     expect(await codeOf(restrict('getFiles', {}, { ...only, query: { from: 'other@3' } }))).toBe('PERMISSION')
   })
 
-  test('lists its own processes alone', async () => {
+  test('lists only the processes of its subtree', async () => {
     const { adapt } = await restrict('listProcesses', {}, { only: 'child' })
     expect(await adapt({ version: 1, processes: [...Object.keys(TREE).map((uuid) => ({ uuid })), { name: 'without UUID' }] })).toEqual({
       version: 1,

@@ -1,4 +1,4 @@
-// A job whose member's row cannot be read fails with that reason, and does not continue as if there were no member.
+// The job that lands a task: it goes on if the task's member was removed, and fails if the member's row cannot be read.
 import { describe, expect, test } from 'vitest'
 import { CrewJobs, type CrewJobsDeps } from '../../../../../src/daemon/crew/jobs/jobs.ts'
 import { KernelError } from '../../../../../src/kernel/model/errors.ts'
@@ -9,10 +9,10 @@ const CREW = 'crew'
 const MEMBER = { id: 'worker-1', uuid: 'worker' }
 const LAND: Job = { job: 1, type: 'land', member: 'worker-1', task: 'a', commit: 'c', candidate: 'd', head: 'h' }
 
-/** The result of a job, and the members that git was called with. */
+/** Performs a job. Returns its result, and the members that git was called with. */
 async function performJob(
   job: Job,
-  read: () => Promise<Process | undefined>,
+  readMember: () => Promise<Process | undefined>,
 ): Promise<{ readonly result: JobResult; readonly members: unknown[] }> {
   const members: unknown[] = []
   const answer = Promise.withResolvers<JobResult>()
@@ -25,7 +25,7 @@ async function performJob(
   }
   const deps = {
     table: { get: (uuid: string) => (uuid === CREW ? crew : undefined) },
-    store: { process: read },
+    store: { process: readMember },
     git: {
       land: async ({ member }: { readonly member: unknown }) => {
         members.push(member)

@@ -48,7 +48,7 @@ test('without a file, the crew has the engine as coordinator, two workers that r
   expect(await definitionOf({ tasks: TASK, reviews: false })).toMatchObject({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
 })
 
-test('the request overrides the file', async () => {
+test('a crew has the settings of the file; a field of the request overrides that of the file', async () => {
   writeFileIn(
     'reeve.yaml',
     `
@@ -82,7 +82,7 @@ crews:
     handOver: null,
     tasks: [{ id: 'a', title: 'A', text: 'x' }],
   })
-  const otherwise = {
+  const request = {
     name: 'other',
     coordinator: 'boss',
     workers: { generic: 4 },
@@ -93,7 +93,7 @@ crews:
     limits: { budgetUsd: 1 },
     tasks: TASK,
   }
-  expect(await definitionOf(otherwise)).toMatchObject({
+  expect(await definitionOf(request)).toMatchObject({
     name: 'other',
     coordinator: { agent: 'boss' },
     staff: [{ role: 'generic', count: 4 }],

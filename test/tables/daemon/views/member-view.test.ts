@@ -1,4 +1,4 @@
-// The API view of a crew: copies of its row, its members with their processes' fields, and notes for the table.
+// Crew data in the views of processes: the record and the phase of a member, and the progress of a crew as a note.
 import { expect, test } from 'vitest'
 import { crewNote, memberRow, phaseOf } from '../../../../src/daemon/views/member-view.ts'
 import type { Crew, Member } from '../../../../src/kernel/model/crew/crew.ts'

@@ -1,6 +1,7 @@
-// Programs that a daemon's start cannot end, for example one that waits in the kernel for a dead disk. The row stays a zombie, and
-// the kill is repeated until the program is gone. The containment is a fake, because no test has such a program.
-import { expect, test } from 'vitest'
+// A start of the daemon that cannot do all its work. Programs that it cannot end, for example one that waits in the kernel for a dead disk,
+// leave their row a zombie, and are killed again until they are gone. If a row cannot be written, the start is refused.
+// The containment is a fake, because no test has a program that survives SIGKILL.
+import { describe, expect, test } from 'vitest'
 import { bootAll } from '../../../../src/daemon/loop/boot.ts'
 import { EffectPerformer } from '../../../../src/daemon/incarnation/perform.ts'
 import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
@@ -26,14 +27,14 @@ test('survivors are killed again until they have ended', async () => {
   const results: StopResult[] = [SURVIVED, SURVIVED, SURVIVED]
   const containments = { recover: async () => results.shift() ?? { outcome: 'killed', survivors: [] } } as unknown as ContainmentManager
   const keys = { forget: () => undefined } as unknown as Credentials
-  let incarnations: EffectPerformer | null = null
+  let performer: EffectPerformer | null = null
   await using core = await openCore({
     dir: dir.path,
     perform: (effect) => {
-      if (effect.type === 'release') incarnations?.perform(effect)
+      if (effect.type === 'release') performer?.perform(effect)
     },
   })
-  incarnations = new EffectPerformer({
+  performer = new EffectPerformer({
     apiSockets: { open: async () => undefined, close: () => {} },
     ...core,
     containments,
@@ -49,7 +50,7 @@ test('survivors are killed again until they have ended', async () => {
     toolService: { openAccess: () => null },
     log: () => undefined,
   })
-  incarnations.connect(core.pipeline)
+  performer.connect(core.pipeline)
   await bootAll({ ...core, containments })
   for (let attemptCount = 0; attemptCount < 2; attemptCount += 1) {
     await waitUntilSettled()
@@ -63,21 +64,34 @@ test('survivors are killed again until they have ended', async () => {
   expect(errorMessages).toEqual(['still alive after the kill: PID 77'])
 })
 
-test.each(['STORE_DAMAGED', 'DISK_FAILED', 'READ_ONLY'] as const)(
-  'a start that cannot write a row because of %s is refused with that code',
-  async (code) => {
-    await using dir = await tempDir()
-    {
+describe('a start that cannot record the new state of a row', () => {
+  const CODES = ['STORE_DAMAGED', 'DISK_FAILED', 'DISK_FULL', 'READ_ONLY'] as const
+  test.each(CODES.flatMap((code) => [[code, 'had started', true] as const, [code, 'had not started', false] as const]))(
+    'because of %s is refused with that code, so that a process that %s is not shown as running',
+    async (code, _, hasStarted) => {
+      await using dir = await tempDir()
+      {
+        await using core = await openCore({ dir: dir.path })
+        await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec() })
+        const containment = { kind: 'group', path: null, marker: 'm' } as const
+        if (hasStarted) core.pipeline.submit({ type: 'start', uuid: A, pid: 1, containment, missingKeys: [] })
+      }
+      const containments = { recover: async () => ({ outcome: 'killed', survivors: [] }) } satisfies Pick<ContainmentManager, 'recover'>
+      {
+        await using core = await openCore({
+          dir: dir.path,
+          faults: (store) => {
+            store.fault = () => new KernelError(code, 'journal process x seq 1: the row is damaged')
+          },
+        })
+        await expect(bootAll({ ...core, containments })).rejects.toMatchObject({
+          code,
+          message: code === 'DISK_FULL' ? expect.stringMatching(/^there is no room/) : 'journal process x seq 1: the row is damaged',
+        })
+      }
       await using core = await openCore({ dir: dir.path })
-      await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec() })
-      core.pipeline.submit({ type: 'start', uuid: A, pid: 1, containment: { kind: 'group', path: null, marker: 'm' }, missingKeys: [] })
-    }
-    await using core = await openCore({ dir: dir.path })
-    core.store.fault = () => new KernelError(code, 'journal process x seq 1: the row is damaged')
-    const containments = { recover: async () => ({ outcome: 'killed', survivors: [] }) } as unknown as ContainmentManager
-    await expect(bootAll({ ...core, containments })).rejects.toMatchObject({
-      code,
-      message: 'journal process x seq 1: the row is damaged',
-    })
-  },
-)
+      await bootAll({ ...core, containments })
+      expect([core.table.size, (await core.store.process(A))?.life.state]).toEqual([0, 'dead'])
+    },
+  )
+})
