@@ -4,8 +4,8 @@ import { ApiError } from '../../../src/api/client/client.ts'
 import { exitCode, Failure, UsageError } from '../../../src/cli/errors.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../../src/kernel/model/errors.ts'
 
-describe('an error of the code', () => {
-  test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the exit code of the table', (code) => {
+describe('the exit code of an error', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('with the code %s is that of the table', (code) => {
     for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
       expect(exitCode(error, false)).toBe(ERRORS[code].exit)
       const errorExit = ERRORS[code].exit
@@ -13,7 +13,7 @@ describe('an error of the code', () => {
     }
   })
 
-  test('for usage, failures and defects has its exit code', () => {
+  test('of usage is 64, of a failure its own, and of a defect 125', () => {
     expect([exitCode(new UsageError(''), false), exitCode(new UsageError(''), true)]).toEqual([64, 125])
     expect([exitCode(new Failure(4, ''), false), exitCode(new TypeError(''), false)]).toEqual([4, 125])
   })

@@ -1,7 +1,7 @@
-// The log lines of tool calls: what `--json` has, and what the text shows of a call and of its result.
+// The log lines of tool calls: what `--json` has, and what the text shows of a call and of its result. Also the line of an exit.
 import { expect, test } from 'vitest'
 import { logLines } from '../../../../src/api/text/log-lines.ts'
-import type { BodyOf } from '../../../../src/kernel/model/facts.ts'
+import type { BodyOf, FactBody } from '../../../../src/kernel/model/facts.ts'
 
 const AT = '2026-01-01T00:00:00.000+00:00'
 const finished = (end: Partial<BodyOf<'tool.finished'>>): BodyOf<'tool.finished'> => ({
@@ -41,4 +41,13 @@ test.each<[string, Partial<BodyOf<'tool.finished'>>, object[]]>([
   ['is denied', { outcome: 'denied', content: 'no' }, [{ text: 'bash denied: no', failed: true }]],
 ])('a call that %s', (_, end, lines) => {
   expect(logLines(AT, finished(end))).toEqual(lines.map((line) => ({ at: AT, stream: 'tool', ...line })))
+})
+
+test('the log describes the end of a suspended process in plain text', () => {
+  const exitFact: FactBody = {
+    type: 'process.exited',
+    exit: { code: 1, reason: 'context cancelled while paused', cause: 'person' },
+    mono: 0,
+  }
+  expect(logLines('', exitFact).map(({ text }) => text)).toEqual(['ended: ended while it was suspended (1)'])
 })

@@ -340,7 +340,7 @@ describe('a command', () => {
     ['without arguments that wrote', 'sh', 0, 'x', false],
     ['without arguments that failed', 'sh', 1, '', false],
     ['with arguments', 'sh -c true', 0, '', false],
-  ])('%s gets the right advice, or none', async (_, intent, code, text, isAdvised) => {
+  ])('%s (`%s`, exit %i, output %j) gets the hint that it wrote nothing: %s', async (_, intent, code, text, isAdvised) => {
     const screen = captureOutput({ tty: true })
     const view = new CommandPrinter(screen.out)
     const event = factEvent(1, { type: 'process.output', stream: 'stdout', text })

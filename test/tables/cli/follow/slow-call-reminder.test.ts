@@ -26,7 +26,7 @@ const call = (out?: number): object => ({
   ...(out === undefined ? {} : { out }),
 })
 
-test('a call without a word is reported', async () => {
+test('a call without an answer is reported', async () => {
   const { reminder, lines, wasRead } = start(call())
   reminder.onFact('process.working')
   reminder.onFact('model.started')
@@ -38,7 +38,7 @@ test('a call without a word is reported', async () => {
 test.each([
   ['that writes', call(3)],
   ['that has ended', null],
-])('a call %s is not', async (_, doing) => {
+])('a call %s is not reported', async (_, doing) => {
   const { reminder, lines, wasRead } = start(doing)
   reminder.onFact('model.started')
   await wasRead
@@ -46,12 +46,20 @@ test.each([
   expect(lines).toEqual([])
 })
 
-test('a call that ends in time, or a terminal, needs no report', async () => {
-  for (const isLively of [true, false]) {
-    const { reminder, lines } = start(call(), isLively)
-    reminder.onFact('model.started')
-    reminder.onFact('model.finished')
-    await reminder[Symbol.asyncDispose]()
-    expect(lines).toEqual([])
-  }
+test('a call that ends in time is not reported', async () => {
+  const { reminder, lines } = start(call())
+  reminder.onFact('model.started')
+  reminder.onFact('model.finished')
+  await reminder[Symbol.asyncDispose]()
+  expect(lines).toEqual([])
+})
+
+test('a call is not reported on a terminal, which shows it in its last rows', async () => {
+  const terminal = start(call(), true)
+  const other = start(call())
+  for (const { reminder } of [terminal, other]) reminder.onFact('model.started')
+  // A timer of the terminal would have rung before this one, which was set later.
+  await other.wasRead
+  for (const { reminder } of [terminal, other]) await reminder[Symbol.asyncDispose]()
+  expect([terminal.lines.length, other.lines.length]).toEqual([0, 1])
 })

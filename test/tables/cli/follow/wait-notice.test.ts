@@ -54,7 +54,7 @@ test.each([
   process.env['TERM'] = name
   const { streams, written } = makeTerminal(isTTY)
   const pendingWork = Promise.withResolvers<void>()
-  // Longer than several updates.
+  // The work takes longer than several updates of the notice.
   let turns = 0
   const timer = setInterval(() => {
     if (++turns === 5) pendingWork.resolve()

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { labelFilter, parseLabelChanges, parseLabels } from '../../../../src/cli/input/labels.ts'
 
-test('labels of a new process', () => {
+test('a label of a new process has a key, and may have a value', () => {
   expect(parseLabels([])).toBeUndefined()
   expect(parseLabels(['team=web', 'draft', 'query=a=b,c'])).toEqual({ team: 'web', draft: '', query: 'a=b,c' })
   expect(() => parseLabels(['=web'])).toThrow('"=web" is not a label')
@@ -19,6 +19,6 @@ test.each([
   [['team', 'other'], false],
   [['draft='], true],
   [[], true],
-])('the filters %j match, or do not match, the labels', (texts, expected) => {
+])('the filters %j match the labels of the process: %s', (texts, expected) => {
   expect(labelFilter(texts)({ team: 'web', draft: '' })).toBe(expected)
 })

@@ -40,7 +40,7 @@ test.each([
   '--max-steps 1.5',
   '--on-limit stop',
   '--unknown-price free',
-])('the value is refused in `run %s`', (line) => {
+])('`run %s` is refused because of its value', (line) => {
   expect(() => parseRunLimits(line)).toThrow(/is not|choose from/)
 })
 

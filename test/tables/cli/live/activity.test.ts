@@ -11,24 +11,24 @@ import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
 const NOW = Date.parse(BIRTH) + 12_000
 
 describe('the activity of a process', () => {
-  const make: DoingView = { step: 1, what: 'tool', name: 'bash', input: 'make a and all that goes with it', since: BIRTH, callId: 'a' }
-  const model: DoingView = { step: 1, what: 'model', name: 'm', since: BIRTH }
+  const toolCall: DoingView = { step: 1, what: 'tool', name: 'bash', input: 'make a and all that goes with it', since: BIRTH, callId: 'a' }
+  const modelCall: DoingView = { step: 1, what: 'model', name: 'm', since: BIRTH }
   const held: Partial<RowView> = { status: 'suspended', why: { kind: 'hold:user', text: 'paused by the user', since: BIRTH } }
 
   test.each([
     [80, {}, '', ''],
-    [80, { doing: model }, '', 'calls the model 12s'],
-    [80, { doing: { ...model, out: 340 } }, '', 'answers, 340 tokens so far, 12s'],
-    [80, { doing: { ...model, what: 'retry', until: new Date(NOW + 5_000).toISOString() } }, '', 'repeats the call in 5s, after 12s'],
-    [80, { doing: { ...model, what: 'compaction' } }, '', 'compacts the context 12s'],
-    [80, { doing: make }, '', 'bash make a and all that goes with it 12s'],
-    [24, { doing: make }, '', 'bash make a and all… 12s'],
-    [80, { doing: { ...make, more: 1 } }, '', 'bash make a and all that goes with it 12s (+1)'],
-    [80, { doing: make }, 'two', 'bash make a and all that goes with it 12s: two'],
-    [30, { doing: make }, 'a long line of output', 'bash make a … 12s: a long lin…'],
-    [80, { doing: make, why: { kind: 'ask', text: 'asks: run\x1b[2J it?', since: BIRTH } }, '', 'asks: run it?'],
+    [80, { doing: modelCall }, '', 'calls the model 12s'],
+    [80, { doing: { ...modelCall, out: 340 } }, '', 'answers, 340 tokens so far, 12s'],
+    [80, { doing: { ...modelCall, what: 'retry', until: new Date(NOW + 5_000).toISOString() } }, '', 'repeats the call in 5s, after 12s'],
+    [80, { doing: { ...modelCall, what: 'compaction' } }, '', 'compacts the context 12s'],
+    [80, { doing: toolCall }, '', 'bash make a and all that goes with it 12s'],
+    [24, { doing: toolCall }, '', 'bash make a and all… 12s'],
+    [80, { doing: { ...toolCall, more: 1 } }, '', 'bash make a and all that goes with it 12s (+1)'],
+    [80, { doing: toolCall }, 'two', 'bash make a and all that goes with it 12s: two'],
+    [30, { doing: toolCall }, 'a long line of output', 'bash make a … 12s: a long lin…'],
+    [80, { doing: toolCall, why: { kind: 'ask', text: 'asks: run\x1b[2J it?', since: BIRTH } }, '', 'asks: run it?'],
     [80, held, '', 'paused by the user'],
-  ] as const)('is shown in %d columns (case %#)', (columns, row, printed, text) => {
+  ] as const)('is shown in $0 columns as "$3"', (columns, row, printed, text) => {
     expect(activityText(rowOf(row as Partial<RowView>), { now: NOW, printed }, columns, '…')).toBe(text)
   })
 })

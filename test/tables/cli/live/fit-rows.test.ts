@@ -15,7 +15,7 @@ describe('a table that does not fit', () => {
     [3, 'last', [0], ['T', more(2), 'a', 'd']],
     [3, 'first', [1, 2, 3], ['T', 'b', 'c', more(2)]],
     [3, 'last', [0, 1, 2], ['T', more(2), 'a', 'b']],
-  ] as const)('keeps in %d lines the %s rows, and before them %j', (room, keep, urgent, expected) => {
+  ] as const)('with room for %d lines keeps the %s rows, and the urgent rows %j before them', (room, keep, urgent, expected) => {
     expect(fitRows(lines, { room, keep, isUrgent: (row) => (urgent as readonly number[]).includes(row), cut: (text) => text })).toEqual(
       expected,
     )

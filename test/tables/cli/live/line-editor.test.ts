@@ -6,7 +6,7 @@ import { displayWidth } from '../../../../src/cli/print/text.ts'
 const makeKey = (name: string, changes: Partial<Key> = {}): Key => ({ name, sequence: '', ...changes })
 const ctrlKey = (name: string): Key => makeKey(name, { ctrl: true })
 const ENTER = makeKey('return', { sequence: '\r' })
-const keysOf = (pressKeys: string): Key[] => Array.from(pressKeys, (character) => ({ name: character, sequence: character }))
+const keysOf = (text: string): Key[] => Array.from(text, (character) => ({ name: character, sequence: character }))
 
 function pressKeys(...keys: readonly (Key | Key[])[]): { editor: LineEditor; sentMessages: string[] } {
   const editor = new LineEditor()

@@ -91,12 +91,12 @@ test('the line of a node has its state and its problem', () => {
   ])
 })
 
-test('control characters in the name of an agent do not reach the terminal', () => {
+test('control characters in the reason of a node do not reach the terminal', () => {
   expect(nodeLine(makeNode('a', 'failed', { reason: 'no\x1b[2J\nmore' }), 1)).not.toContain('\x1b')
   expect(nodeTable({ nodes: [makeNode('a', 'failed', { reason: 'no\x1b[2J\nmore' })] }, STYLE).join('')).not.toContain('\x1b')
 })
 
-test('the list has each run, and a run ends with its last line', () => {
+test('the list has a line for each run, and a summary has the state, nodes, cost and time of a run', () => {
   const runs = [makeRun({ nodes: NODES }), makeRun({ pid: 9, name: null, status: 'failed', exit: { code: 1, reason: 'test failed' } })]
   expect(`\n${runTable(runs, { ...STYLE, columns: 120 }).join('\n')}`).toBe(`
 RUN  PID  ID        STATUS  NODES          ELAPSED    COST  FILE

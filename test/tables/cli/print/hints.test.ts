@@ -145,7 +145,7 @@ test.each<[string, Error, string | undefined, string]>([
     'ps',
     'This is a defect of reeve. docs/guides/troubleshooting.md describes how to report it.',
   ],
-])('the hint for %s', (_what, error, verb, hintWith) => {
+])('the hint for %s gives the next step', (_what, error, verb, hintWith) => {
   expect(toReportedError(error, verb).hint).toBe(hintWith)
 })
 

@@ -1,6 +1,5 @@
 // The notice of a hold replaces the facts that it repeats. All other facts are shown.
 import { expect, test } from 'vitest'
-import { logLines } from '../../../../src/api/text/log-lines.ts'
 import { HoldNoticeFilter } from '../../../../src/cli/print/hold-notice-filter.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { HoldReason } from '../../../../src/kernel/model/words.ts'
@@ -39,16 +38,7 @@ test.each<[string, readonly FactBody[], readonly string[]]>([
     ['process.held', 'model.failed'],
   ],
   ['a note of something else', [makeNote('one'), makeNote('two')], ['process.note', 'process.note']],
-])('%s', (_, facts, expected) => {
+])('of %s, the facts that no notice repeats are shown', (_, facts, expected) => {
   const filter = new HoldNoticeFilter()
   expect([...facts.flatMap((fact) => filter.visibleFacts(fact)), ...filter.flush()].map(({ type }) => type)).toEqual(expected)
-})
-
-test('the log describes the end of a suspended process in plain text', () => {
-  const exitFact: FactBody = {
-    type: 'process.exited',
-    exit: { code: 1, reason: 'context cancelled while paused', cause: 'person' },
-    mono: 0,
-  }
-  expect(logLines('', exitFact).map(({ text }) => text)).toEqual(['ended: ended while it was suspended (1)'])
 })

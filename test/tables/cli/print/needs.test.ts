@@ -40,7 +40,7 @@ const makeDiff = (changes: Partial<AskDiffView>): AskDiffView => ({
   ...changes,
 })
 
-test('the table has a command for each, and names the root of a process without a name', () => {
+test('the table has a command for each need, and names the root of a process without a name', () => {
   const child = makeNeed({ pid: 6, name: null, uuid: 'v', rootName: 'shop', kind: 'command', title: 'bash:\x1b[2J ls' })
   expect(needLines([makeNeed(), child, makeNeed({ name: null, rootName: null })], STYLE, NOW)).toEqual([
     'PID  NAME     KIND     SINCE  WHAT        COMMAND',
@@ -50,7 +50,7 @@ test('the table has a command for each, and names the root of a process without 
   ])
 })
 
-test('a narrow terminal shortens what it is about, not the command', () => {
+test('a narrow terminal shortens the title of a need, not its command', () => {
   const [, line] = needLines([makeNeed({ title: 'x'.repeat(200) })], { ...STYLE, columns: 80 }, NOW)
   expect(line).toMatch(/x… {2}reeve answer 5 NUMBER$/)
 })
@@ -106,7 +106,7 @@ describe('the evidence', () => {
     ])
   })
 
-  test('of an end and of a task', () => {
+  test('of an ended process has its error, and of a task its text and report', () => {
     const failed = makeNeed({
       kind: 'failed',
       title: 'exit code 3',

@@ -12,7 +12,7 @@ const rows = [
   processView({ pid: 11, name: 'a9', elapsedMs: 1_000, usage: { ...processView().usage, costUsd: null } }),
 ]
 
-test('each column has the text of its title', () => {
+test('the name of each column is its title in lower case', () => {
   expect(Object.entries(PS_COLUMNS).map(([name, { title }]) => [name, title.toLowerCase()])).toEqual(
     Object.keys(PS_COLUMNS).map((name) => [name, name]),
   )

@@ -1,4 +1,5 @@
-// Text on the terminal: control sequences are removed, and columns are counted as they are drawn.
+// Text on the terminal: control sequences are removed, or made visible in the output of a program. Columns are counted as they are drawn,
+// also in tables.
 import fc from 'fast-check'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'

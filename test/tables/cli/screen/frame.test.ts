@@ -1,5 +1,5 @@
-// The bytes of a frame: what a terminal shows after them is the frame, and equal lines are not written again. Two terminals check the bytes:
-// the one of the other tests, and that of xterm.js.
+// The bytes of a frame: a terminal that gets them shows the frame, and equal lines are not written again. Two emulators check the bytes:
+// that of the other tests, and xterm.js.
 import xterm from '@xterm/headless'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

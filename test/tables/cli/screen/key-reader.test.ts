@@ -1,4 +1,4 @@
-// The keys of a terminal's bytes, whole or in parts, and the reports of the terminal among them.
+// Keys and reports that are read from the bytes of a terminal, which may come in parts.
 import { afterEach, expect, test } from 'vitest'
 import { KeyReader, type TerminalReport } from '../../../../src/cli/screen/key-reader.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -26,7 +26,7 @@ test.each([
   ['an arrow in two parts', ['\x1b', '[A'], ['up']],
   ['a control key', ['\x03'], ['C-c']],
   ['a character in two parts', [Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)], ['é']],
-])('%s', async (_, parts, expected) => {
+])('the bytes of %s are read as keys', async (_, parts, expected) => {
   const { keys } = readKeys()
   for (const part of parts) reader?.push(Buffer.from(part as string))
   await waitUntil(() => keys.length >= expected.length, 'all keys came')
@@ -40,7 +40,7 @@ test('the Esc key alone is a key, after a short wait', async () => {
   expect(keys).toEqual(['escape'])
 })
 
-test('reports are no keys, also in parts', async () => {
+test('a report of the terminal is not a key, even if its bytes come in parts', async () => {
   const { keys, reports } = readKeys()
   for (const part of ['\x1b[I', 'x\x1b[<65;3;', '7M', '\x1b[<0;10;4M\x1b[<0;10;4m', '\x1b[O', 'y']) reader?.push(Buffer.from(part))
   await waitUntil(() => keys.length >= 2, 'the keys came')

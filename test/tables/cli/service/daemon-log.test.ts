@@ -39,7 +39,7 @@ describe('the log file', () => {
     ['{"level":50,"msg":"\\u001b[2Jx"}', 'error x'],
     ['plain \x1b[31mtext', 'plain text'],
     ['{broken', '{broken'],
-  ])('%s reads %j', (line, text) => {
+  ])('shows the line %s as %j', (line, text) => {
     expect(readableLine(line)).toBe(text)
   })
 })

@@ -1,4 +1,4 @@
-// Where the pages are that messages name.
+// The paths on this machine of pages that messages name.
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot, pagesNote, withPagePaths } from '../../../../src/cli/service/package-root.ts'
@@ -14,7 +14,7 @@ test.each([
   ['no page docs/none.md', 'no page docs/none.md'],
   ['another /x/docs/guides/web.md', 'another /x/docs/guides/web.md'],
   ['nothing', 'nothing'],
-])('%s', (text, expected) => expect(withPagePaths(text)).toBe(expected))
+])('in the message %j, an existing page has its path', (text, expected) => expect(withPagePaths(text)).toBe(expected))
 
 test('a help page that names a page says where the folder is', () => {
   expect(pagesNote('The rules are in docs/trust/security.md.')).toBe(`The folder docs/ is ${join(ROOT, 'docs')}`)

@@ -177,11 +177,11 @@ describe('the completion of values has', () => {
     expect(await completionsOf(...line)).toEqual(found)
   })
 
-  test('nothing in a missing directory', async () => {
+  test('an error for a missing directory', async () => {
     await expect(completionsOf('run', '--model', 'script:none/')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('the shell completes directories and commands', async () => {
+  test('no words where the shell completes directories or commands', async () => {
     expect(await completeLine(VERBS, ['run', '--cwd', 'x'])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['config', 'trust', ''])).toEqual({ words: [], shell: 'dirs' })
     expect(await completeLine(VERBS, ['run', '--name', 'x', '--', 'ls', ''])).toEqual({ words: [], shell: 4 })

@@ -1,4 +1,4 @@
-// What the keys of `reeve top` do with the rows and the needs of a small home.
+// What each key of `reeve top` does, with a few rows and needs.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { NeedView } from '../../../../src/api/views/needs.ts'
 import type { AskView } from '../../../../src/api/views/process.ts'
@@ -58,7 +58,7 @@ function type(keys: string): Outcome | null {
   return outcome
 }
 
-/** The command line of what the last key gave. The panel has what it is about, as soon as it is open. */
+/** Types keys, and loads the evidence into the panel before the last one. Returns the command line of the action that the last one gave. */
 function commandOf(keys: string): string | null {
   const last = keys.lastIndexOf(' ')
   if (last > 0) type(keys.slice(0, last))

@@ -1,4 +1,4 @@
-// What an action costs, as text: each row of a dry run, and the line after the action.
+// What an action costs, as text: the rows of a dry run, and the line after the action.
 import { expect, test } from 'vitest'
 import { stakesLines, stakesSummary } from '../../../../../src/cli/print/details/stakes-text.ts'
 import type { StakesView } from '../../../../../src/api/views/stakes.ts'
@@ -79,7 +79,7 @@ test('a refused action has its reason, and a removal has no step', () => {
     `)
 })
 
-test('the line after the action', () => {
+test('the line after an action says what was lost and what is kept; a command that ends without a loss has none', () => {
   expect(stakesSummary(FULL, NOW)).toMatchInlineSnapshot(
     `"  interrupted: bash npm test, for 38s; 1 message lost; task lexer becomes awaiting review (worker-5); cannot start any more: build, test; kept: 43 steps, its worktree, \`reeve resume 5\` continues"`,
   )

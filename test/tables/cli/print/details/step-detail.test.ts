@@ -69,7 +69,7 @@ const STEP: StepDetailView = {
   checkpoint: true,
 }
 
-test('a step with everything, and one with nothing', () => {
+test('the text of a step has all its details; without details it has two lines', () => {
   expect(stepDetailLines(STEP, out).join('\n')).toMatchInlineSnapshot(`
     "step 12 | m | 2026-01-01T00:00:00.000Z | 41.0s
       model 2.0s | tools 38.1s | user 900ms | 3.0k in, 512 out, 38.0k cache read | $0.0500 | context 41.0k | files changed | checkpoint
