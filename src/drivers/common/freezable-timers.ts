@@ -1,5 +1,5 @@
 // The timers of one agent. They stand still while the agent is frozen, so that a thawed program still has its remaining time.
-// Tests: test/processes/native/bash.test.ts, test/tables/drivers/native/tools/file-tools.test.ts.
+// Tests: test/processes/native/bash.test.ts, test/tables/drivers/common/freezable-timers.test.ts.
 
 export class FreezableTimers {
   readonly #watchers = new Set<(frozen: boolean) => void>()

@@ -35,7 +35,7 @@ const ALLOW: SpecPart = { permissions: { default: 'allow' } }
 
 describe('the mode of an agent', () => {
   test.each<[string, readonly string[], SpecPart, string | null, readonly string[] | null]>([
-    ['the default permissions: the asking mode', CLAUDE, {}, 'default', ['default', 'plan', 'dontAsk']],
+    ['is the asking mode by default', CLAUDE, {}, 'default', ['default', 'plan', 'dontAsk']],
     [
       'of Claude Code started by its npm package',
       ['npx', '-y', '@agentclientprotocol/claude-agent-acp@latest'],
@@ -46,27 +46,27 @@ describe('the mode of an agent', () => {
     ['of Codex', ['codex-acp'], { permissions: { default: 'deny' } }, 'read-only', ['read-only']],
     ['of Gemini CLI', ['gemini', '--acp'], { deny: ['bash'] }, 'default', ['default', 'plan']],
     ['of OpenCode', ['opencode', 'acp'], { ...ALLOW, capabilities: { paths: { write: ['/x'] } } }, 'build', ['build', 'plan']],
-    ['a denied tool beside allowed ones', CLAUDE, { ...ALLOW, deny: ['bash'] }, 'default', ['default', 'plan', 'dontAsk']],
+    ['with a denied tool beside allowed ones', CLAUDE, { ...ALLOW, deny: ['bash'] }, 'default', ['default', 'plan', 'dontAsk']],
     [
-      'one tool is asked about',
+      'with one tool whose calls need an answer',
       CLAUDE,
       { permissions: { default: 'allow', tools: { execute: 'ask' } } },
       'default',
       ['default', 'plan', 'dontAsk'],
     ],
     [
-      'everything allowed except the network',
+      'with everything allowed except the network',
       CLAUDE,
       { ...ALLOW, capabilities: { network: 'off' } },
       'default',
       ['default', 'plan', 'dontAsk'],
     ],
-    ['a stricter mode in the agent file', CLAUDE, { ...ASK, mode: 'plan' }, 'plan', ['default', 'plan', 'dontAsk']],
-    ["everything allowed: the agent's default", CLAUDE, ALLOW, null, null],
-    ['everything allowed: the configured mode', CLAUDE, { ...ALLOW, mode: 'auto' }, 'auto', null],
-    ['a looser mode in the agent file, without any limits', CLAUDE, { mode: 'auto' }, 'auto', null],
-    ['its own settings decide: no mode', CLAUDE, { permissions: { default: 'agent' } }, null, null],
-    ['its own settings decide: the configured mode', CLAUDE, { permissions: { default: 'agent' }, mode: 'auto' }, 'auto', null],
+    ['is the stricter mode of the agent file', CLAUDE, { ...ASK, mode: 'plan' }, 'plan', ['default', 'plan', 'dontAsk']],
+    ["is the agent's default if everything is allowed", CLAUDE, ALLOW, null, null],
+    ['is the configured mode if everything is allowed', CLAUDE, { ...ALLOW, mode: 'auto' }, 'auto', null],
+    ['is the looser mode of the agent file if there are no limits', CLAUDE, { mode: 'auto' }, 'auto', null],
+    ['is not set if its own settings decide', CLAUDE, { permissions: { default: 'agent' } }, null, null],
+    ['is the configured mode if its own settings decide', CLAUDE, { permissions: { default: 'agent' }, mode: 'auto' }, 'auto', null],
     ['of an unknown agent', ['other'], {}, null, null],
     ['of an unknown agent whose file names its mode', ['other'], { ...ASK, mode: 'careful' }, 'careful', ['careful']],
     ['of an unknown agent whose file states that it asks', ['other'], { deny: ['bash'], asks: true }, null, null],
@@ -76,30 +76,30 @@ describe('the mode of an agent', () => {
 
   test.each<[string, readonly string[], SpecPart, string]>([
     [
-      'a looser one',
+      'it is looser than the permissions',
       CLAUDE,
       { ...ASK, mode: 'auto' },
       'agent "coder" cannot be held to its permissions in the mode auto: it does not ask there',
     ],
     [
-      'a looser one with a denied tool',
+      'it is looser than a denied tool',
       ['codex-acp'],
       { deny: ['bash'], mode: 'full-access' },
       'agent "coder" cannot be held to its permissions in the mode full-access: it does not ask there',
     ],
     [
-      'a denied tool while its own settings decide',
+      'a tool is denied while its own settings decide',
       CLAUDE,
       { permissions: { default: 'agent' }, deny: ['bash'] },
       'agent "coder" cannot be held to limits of tools and places while its own settings decide what it asks about',
     ],
     [
-      'an agent that is not known',
+      'the agent is not known',
       ['other'],
       { permissions: { default: 'deny' } },
       'agent "coder" cannot be held to its permissions: reeve does not know in which mode it asks',
     ],
-  ])('is refused: %s', (_, argv, changes, message) => {
+  ])('is refused if %s', (_, argv, changes, message) => {
     expect(() => askingModeFor(specOf(argv, changes))).toThrowError(
       expect.objectContaining({ code: 'PERMISSION', message, hint: expect.stringContaining('--permissions allow') }),
     )
@@ -110,7 +110,7 @@ describe('the mode of an agent', () => {
     [ALLOW, null],
     [{ permissions: { default: 'agent' } }, 'its own settings decide what it asks about'],
     [{ mode: 'auto' }, 'it asks as it likes in the mode auto'],
-  ])('is described (%j)', (changes, description) => {
+  ])('is described for the spec %j', (changes, description) => {
     expect(describeEnforcement(specOf(CLAUDE, changes))).toBe(description)
   })
 })

@@ -1,4 +1,4 @@
-// The reports from an agent's lines: steps, calls and their results, and differences of usage.
+// The reports from an agent's lines: steps, calls and their results. Also the meter, which charges only usage that was not charged before.
 import { describe, expect, test } from 'vitest'
 import { UsageDeltas, chargedBefore } from '../../../../src/drivers/command/usage-deltas.ts'
 import { ObservationMapper } from '../../../../src/drivers/command/observation-mapper.ts'
@@ -338,10 +338,10 @@ describe('the meter', () => {
   })
 
   test('the charges are in the journal, session by session', async () => {
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 2, cacheWriteTokens: 3, costUsd: 0.5 })
     const uuid = uuidOf(1)
-    const { facts } = scribe.spawn(
+    const { facts } = commits.spawn(
       uuid,
       undefined,
       { type: 'process.handle', handle: null, sessionId: 'one' },
@@ -360,15 +360,15 @@ describe('the meter', () => {
   })
 
   test('the total of an agent that calls its model directly again includes the usage counted by the gateway', async () => {
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const makeUsage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 })
-    const callFinished = (callPart: string, tokens: number) => ({
+    const callFinished = (call: string, tokens: number) => ({
       type: 'call.finished' as const,
-      call: callPart,
+      call,
       usage: makeUsage(tokens),
       status: 200,
     })
-    const { facts } = scribe.spawn(
+    const { facts } = commits.spawn(
       uuidOf(1),
       undefined,
       callFinished('1-1', 10),
@@ -383,7 +383,7 @@ describe('the meter', () => {
   })
 })
 
-test('a reached limit counts until the agent continues', async () => {
+test('a reached rate limit counts until the agent continues', async () => {
   const mapper = createMapper()
   await mapper.observe([{ type: 'limited', until: 5_000 }])
   expect(mapper.limitedUntil).toBe(5_000)

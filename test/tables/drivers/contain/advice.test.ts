@@ -31,6 +31,6 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['pidns', "nsenter: unrecognized option '--wdns=/'", {}, 'util-linux 2.38'],
   ['pidns', 'there are no PID namespaces on this system', {}, 'Linux alone'],
   ['group', 'its program could not be frozen', {}, 'report'],
-])('the advice about %s with the error %j and the settings %o helps', (kind, detail, settings, expectedPart) => {
+])('the advice about %s with the error %j and the settings %o names the remedy', (kind, detail, settings, expectedPart) => {
   expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(expectedPart)
 })

@@ -23,6 +23,7 @@ const TURN_ENDED: Report = { type: 'turn.ended', turn: 1, outcome: 'ok' }
 const NOTE: Report = { type: 'note', text: 'n' }
 
 class RecorderFixture {
+  /** the reports that were passed on, and `(4` when the record of step 4 begins */
   readonly passedOn: string[] = []
   readonly abort = new AbortController()
   readonly recorder: FileRecorder

@@ -15,11 +15,7 @@ const leaf = fc.oneof(
     '"',
     '\\"',
     'a"b\\',
-    ...[254, 255, 256, 257, 600].flatMap((countTurn) => [
-      `${'x'.repeat(countTurn)}\\`,
-      `${'y'.repeat(countTurn)}"z`,
-      `${'\\'.repeat(countTurn)}"`,
-    ]),
+    ...[254, 255, 256, 257, 600].flatMap((length) => [`${'x'.repeat(length)}\\`, `${'y'.repeat(length)}"z`, `${'\\'.repeat(length)}"`]),
   ),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.boolean(),

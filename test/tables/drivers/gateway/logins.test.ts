@@ -33,11 +33,11 @@ test.each([
   ],
   ['API Error: 529 overloaded', 'Claude Code', 'API Error: 529 overloaded'],
   ['Not logged in', 'Another', 'Not logged in'],
-])('is added to the error %j of %s', (error, title, expected) => {
+])('the advice is added to the error %j of %s, if that is about the login of a known agent', (error, title, expected) => {
   expect(withLoginAdvice(error, title)).toBe(expected)
 })
 
-test('ends with one period in the error of an ACP agent', () => {
+test('the error of an ACP agent has one period before the advice', () => {
   const error = loginError(new RequestError(-32_000, 'Gemini API key is missing or not configured.'), ['gemini', '--acp'])
   expect(error?.message).toBe(
     'it is not logged in: Gemini API key is missing or not configured. Log in with `gemini`, or set GEMINI_API_KEY in the environment',

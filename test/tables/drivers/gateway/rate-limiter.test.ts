@@ -182,7 +182,7 @@ describe('a provider that refuses', () => {
     [429, { 'retry-after': 'soon' }, null],
     [500, { 'retry-after': '12' }, null],
     [529, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' }, null],
-  ])('by the status %d with the headers %j gets no call for the right time', (status, headers, ms) => {
+  ])('with the status %d and the headers %j gets no call for %j ms', (status, headers, ms) => {
     expect(requestedWaitMs(status, headers, WALL)).toBe(ms)
   })
 })

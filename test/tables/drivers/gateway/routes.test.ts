@@ -16,7 +16,7 @@ describe('the path', () => {
     ['/anthropic', { name: 'anthropic', rest: '', query: '', key: null }],
     ['/anthropic/', { name: 'anthropic', rest: '', query: '', key: null }],
     ['/my.host-2/v1/x', { name: 'my.host-2', rest: 'v1/x', query: '', key: null }],
-  ])('%s names its provider, if there is one', (url, expected) => {
+  ])('%s names its provider', (url, expected) => {
     expect(readPath(url)).toEqual(expected)
   })
 
@@ -89,12 +89,12 @@ describe('the URL', () => {
     ],
     ['google', 'https://generativelanguage.googleapis.com', 'v1alpha/models', 'https://generativelanguage.googleapis.com/v1alpha/models'],
     ['anthropic', 'https://api.anthropic.com/v1', '', 'https://api.anthropic.com/'],
-  ])('of a provider %s at %s for the path %s is right', (kind, baseURL, path, url) => {
+  ])('of a provider %s at %s for the path %s is %s', (kind, baseURL, path, url) => {
     expect(providerURL({ rest: path, query: '' }, { kind, baseURL }).href).toBe(url)
     expect(providerURL({ rest: path, query: '?a=%20b' }, { kind, baseURL }).href).toBe(`${url}?a=%20b`)
   })
 
-  test('for clients has the path of the provider, and its key header', () => {
+  test('that a client calls has the name of its provider, and each kind of provider has its own key header', () => {
     expect(
       (['anthropic', 'openai', 'openai-compatible', 'google'] as const).map((kind) =>
         gatewayBaseURL('http://127.0.0.1:9', { name: 'n', kind }),

@@ -31,7 +31,7 @@ describe('the names', () => {
       names.map((name) => listedTool(name)),
       'mcp__s',
     )
-    expect(tools.map(({ listed: one }) => one.name)).toEqual(names.toSorted())
+    expect(tools.map(({ listed }) => listed.name)).toEqual(names.toSorted())
     expect(tools.filter(({ name }) => !ACCEPTED_NAME.test(name))).toEqual([])
     expect(new Set(tools.map(({ name }) => name)).size).toBe(names.length)
     expect(tools.slice(1, 3).map(({ name }) => name)).toEqual(['mcp__s__plain', 'mcp__s__with_dot'])
@@ -42,13 +42,13 @@ describe('the names', () => {
       nameTools(
         names.map((name) => listedTool(name)),
         'mcp__s',
-      ).tools.map(({ name, listed: one }) => [name, one.name])
+      ).tools.map(({ name, listed }) => [name, listed.name])
     expect(namesOf('b', 'with.dot', 'with dot', 'a')).toEqual(namesOf('a', 'with dot', 'b', 'with.dot'))
   })
 })
 
 test('descriptions and schemas have limits; a tool without an object schema is omitted', () => {
-  const hugeTool = {
+  const hugeSchema = {
     type: 'object',
     properties: Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`property_${index}`, { type: 'string' }])),
   }
@@ -62,7 +62,7 @@ test('descriptions and schemas have limits; a tool without an object schema is o
       listedTool('list', { inputSchema: [] }),
       listedTool('text', { inputSchema: { type: 'string' } }),
       listedTool('none', { inputSchema: null }),
-      listedTool('huge', { inputSchema: hugeTool }),
+      listedTool('huge', { inputSchema: hugeSchema }),
     ],
     'mcp__s',
   )

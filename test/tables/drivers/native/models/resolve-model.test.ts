@@ -1,4 +1,5 @@
-// Resolves the reference of a model: its provider, its key, and errors for missing values.
+// The resolution of a model's reference: its provider, its key, its window, and errors for missing values. Also the text of its time
+// limit for a silence.
 import { expect, test } from 'vitest'
 import { DEFAULTS } from '../../../../../src/config/config.ts'
 import { durationText } from '../../../../../src/drivers/native/models/idle-timeout.ts'

@@ -27,6 +27,6 @@ test.each<[string, string, boolean]>([
   ['/etc/**', '/project/etc/passwd', false],
   ['**', '/project/.git/config', true],
   ['**', '/elsewhere', false],
-])('the pattern %s matches, or does not match, the path %s', (pattern, file, expected) => {
+])('the pattern %s matches the path %s: %s', (pattern, file, expected) => {
   expect(matchesPathPattern(pattern, file, '/project')).toBe(expected)
 })

@@ -1,4 +1,4 @@
-// Commands in a line of shell: which words each has, and when the line may do more than they say.
+// The commands in a line of shell: their words, the patterns that match them, and which lines may do more than the words say.
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
@@ -161,7 +161,7 @@ describe('a command with a pattern', () => {
     ['rm:*', 'A=1', false, false],
     ['git push:*', '/usr/bin/git push', false, true],
     ['git push:*', 'git -C x push', false, false],
-  ])('matches, or may match, as it should: `%s` and `%s`', (pattern, line, isCertain, isPossible) => {
+  ])('`%s` matches the line `%s`: %s; it may match: %s', (pattern, line, isCertain, isPossible) => {
     const [words = []] = parseShellLine(line).commands
     expect([isCommand(words, pattern), mayBeCommand(words, pattern)]).toEqual([isCertain, isPossible])
   })

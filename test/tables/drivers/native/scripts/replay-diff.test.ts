@@ -21,7 +21,7 @@ test.each([
   ['a', 'a\n', "line 2: nothing instead of ''"],
   [`${LONG}one`, `${LONG}two`, `line 1: '…${'x'.repeat(20)}one' instead of '…${'x'.repeat(20)}two'`],
   [`a${LONG}`, `b${LONG}`, `line 1: 'a${'x'.repeat(79)}…' instead of 'b${'x'.repeat(79)}…'`],
-])('the texts %j and %j have the right difference', (actual, recorded, note) => {
+])('the texts %j and %j have the difference %j', (actual, recorded, note) => {
   expect(textDifference(actual, recorded)).toBe(note)
 })
 
@@ -30,7 +30,7 @@ test.each([
   [['read'], ['read', 'bash', 'write'], 'the offered tools differ: without bash, write'],
   [['read', 'mcp__a__b'], ['read'], 'the offered tools differ: with mcp__a__b'],
   [['ls'], ['glob'], 'the offered tools differ: without glob; with ls'],
-])('the tools %j and %j have the right difference', (actual, recorded, note) => {
+])('the tools %j and %j have the difference %j', (actual, recorded, note) => {
   expect(toolDifference(actual, recorded)).toBe(note)
 })
 

@@ -1,4 +1,4 @@
-// The file tools on real files: their results, their limits, and every refusal.
+// The file tools on real files: their results, their limits, and every refusal. Also which tools an agent has.
 import { chmod, link, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -212,7 +212,7 @@ describe('search', () => {
   })
 })
 
-test('the schema of each tool forbids unknown fields', () => {
+test('each tool has its effect, and its schema forbids unknown fields', () => {
   const box = new Toolbox({ tools: null, deny: [] })
   expect(box.offeredTools().map(({ name }) => [name, box.effect(name)])).toEqual([
     ['read', 'read'],
@@ -245,16 +245,4 @@ const RULES: readonly (readonly [tools: readonly string[] | null, deny: readonly
 
 test.each(RULES)('with the allowed tools %j and the denied tools %j the agent has %j', (tools, deny, allowed) => {
   expect(new Toolbox({ tools, deny }).offeredTools().map(({ name }) => name)).toEqual(allowed)
-})
-
-test('a time limit does not advance while the agent is frozen', async () => {
-  const timers = new FreezableTimers()
-  const timeout = Promise.withResolvers<string>()
-  const cancel = timers.start(40, () => timeout.resolve('timeout'))
-  timers.setFrozen(true)
-  const laterTimer = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // A time limit that advances would expire before this timer.
-  expect(await Promise.race([timeout.promise, laterTimer])).toBe('later')
-  timers.setFrozen(false)
-  expect(await timeout.promise).toBe('timeout')
-  cancel()
 })

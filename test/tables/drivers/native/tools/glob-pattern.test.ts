@@ -49,7 +49,7 @@ describe('a pattern', () => {
     ['/tmp/*', ['/tmp/a'], ['tmp/a', '/tmp/a/b']],
     ['a/', [], ['a']],
     ['!a', ['!a'], ['b']],
-  ])('%s matches only the right names', (pattern, matching, notMatching) => {
+  ])('%s matches the names %j, and none of %j', (pattern, matching, notMatching) => {
     expect({
       yes: matching.filter((name) => matchesPattern(pattern, name)),
       no: notMatching.filter((name) => matchesPattern(pattern, name)),
