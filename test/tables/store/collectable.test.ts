@@ -15,24 +15,24 @@ const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned
 const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
 /** Ended processes, in the order of their numbers. */
-async function writeEnded(store: Store, scribe: CommitMaker, count: number): Promise<void> {
+async function writeEnded(store: Store, commits: CommitMaker, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
-    await store.commit(scribe.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))
+    await store.commit(commits.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))
 }
 
 test('unpinned dead processes are collectable, oldest first, in pages', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await writeEnded(fixture.store, scribe, 7)
-  await fixture.store.commit(scribe.spawn(uuidOf(8)))
-  await fixture.store.commit(scribe.write(C, pinFact(true)))
+  const commits = new CommitMaker()
+  await writeEnded(fixture.store, commits, 7)
+  await fixture.store.commit(commits.spawn(uuidOf(8)))
+  await fixture.store.commit(commits.write(C, pinFact(true)))
   const collectable = await fixture.store.collectable({ limit: 100 })
   expect(uuidsOf(collectable)).toEqual([1, 2, 4, 5, 6, 7].map(uuidOf))
   expect(collectable[0]).toEqual({
     uuid: A,
     pid: 1,
     name: 'n1',
-    exitedAt: scribe.get(A).clock.exitedAt,
+    exitedAt: commits.get(A).clock.exitedAt,
     bytes: expect.any(Number),
     warning: null,
   })
@@ -47,9 +47,9 @@ test('unpinned dead processes are collectable, oldest first, in pages', async ()
     uuidsOf(await fixture.store.collectable({ limit: 100, before: collectable[3]?.exitedAt ?? 0, after: collectable[0] as Collectable })),
   ).toEqual([B, D])
   expect((await fixture.store.size()).dead).toBe(6)
-  await fixture.store.commit(scribe.write(C, pinFact(false)))
+  await fixture.store.commit(commits.write(C, pinFact(false)))
   expect(uuidsOf(await (await fixture.reopen()).collectable({ limit: 3 }))).toEqual([A, B, C])
-  expect(await fixture.store.process(C)).toStrictEqual(scribe.get(C))
+  expect(await fixture.store.process(C)).toStrictEqual(commits.get(C))
   expect(await fixture.store.verify()).toEqual([])
 })
 
@@ -84,14 +84,14 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
 
 test('the estimated size is near the removed bytes, with long texts and without the facts of the origin', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
-  for (let line = 0; line < 500; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} `.repeat(500))))
-  await fixture.store.commit(scribe.write(A, ...endFacts()))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
+  for (let line = 0; line < 500; line++) await fixture.store.commit(commits.write(A, makeOutput(`${line} `.repeat(500))))
+  await fixture.store.commit(commits.write(A, ...endFacts()))
   await fixture.store.commit(
-    scribe.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => makeOutput(`${line} `.repeat(20_000))), ...endFacts()),
+    commits.spawn(B, specOf(), ...Array.from({ length: 20 }, (_, line) => makeOutput(`${line} `.repeat(20_000))), ...endFacts()),
   )
-  await fixture.store.commit(scribe.fork(C, A, 400, makeOutput('z'.repeat(1_000)), ...endFacts()))
+  await fixture.store.commit(commits.fork(C, A, 400, makeOutput('z'.repeat(1_000)), ...endFacts()))
   const bytes = new Map((await fixture.store.collectable({ limit: 9 })).map((row) => [row.uuid, row.bytes ?? 0]))
   const written = await storedSizes(fixture.store, fixture.dir, fixture.close)
   for (const [key, uuid] of [
@@ -121,10 +121,10 @@ async function storedSizes(store: Store, dir: string, close: () => Promise<void>
 
 test('the reported size is that of the file, and the free part decreases as the file shrinks', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
-  for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(100_000)}`)))
-  await fixture.store.commit(scribe.write(A, ...endFacts()))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
+  for (let line = 0; line < 40; line++) await fixture.store.commit(commits.write(A, makeOutput(`${line} ${'x'.repeat(100_000)}`)))
+  await fixture.store.commit(commits.write(A, ...endFacts()))
   const before = await fixture.store.size()
   expect(before).toMatchObject({ freeBytes: 0, dead: 1 })
   await fixture.close()

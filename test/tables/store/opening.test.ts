@@ -87,9 +87,9 @@ describe('the schema', () => {
     })
     expect(await fixture.store.verify()).toEqual([])
     const { counters, processes } = await fixture.store.load()
-    const scribe = new CommitMaker(counters, processes)
-    await fixture.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endFacts()))
-    expect(await (await fixture.reopen()).process(uuidOf(2))).toStrictEqual(scribe.get(uuidOf(2)))
+    const commits = new CommitMaker(counters, processes)
+    await fixture.store.commit(commits.write(uuidOf(2), ...modelFinished(2, 'more'), ...endFacts()))
+    expect(await (await fixture.reopen()).process(uuidOf(2))).toStrictEqual(commits.get(uuidOf(2)))
     while (await fixture.store.sweep());
     expect(await fixture.store.verify()).toEqual([])
     expect(await fixture.store.facts(uuidOf(2), 0, 99)).toHaveLength(11)
@@ -97,10 +97,10 @@ describe('the schema', () => {
 
   test('of an older version gets the index of earlier PIDs', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(uuidOf(1)))
-    await fixture.store.commit(scribe.write(uuidOf(1), ...endFacts()))
-    const { facts, ...commit } = scribe.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(uuidOf(1)))
+    await fixture.store.commit(commits.write(uuidOf(1), ...endFacts()))
+    const { facts, ...commit } = commits.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
     await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
     await fixture.close()
     changeStoreFile(fixture.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
@@ -144,8 +144,8 @@ describe('a store is not opened for', () => {
 
   test('a truncated database', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (let number = 1; number <= 30; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    const commits = new CommitMaker()
+    for (let number = 1; number <= 30; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
     await fixture.close()
     truncateSync(join(fixture.dir, 'store.db'), 40_000)
     await expect(fixture.reopen().then((store) => store.load())).rejects.toMatchObject({ code: 'STORE_DAMAGED' })

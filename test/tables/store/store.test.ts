@@ -17,33 +17,33 @@ const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream
 describe('a commit', () => {
   test('is durable when its promise resolves, and is read at the next start', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const commit = scribe.spawn(A)
+    const commits = new CommitMaker()
+    const commit = commits.spawn(A)
     await fixture.store.commit(commit)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
       expect(await store.facts(A, 0, 10)).toStrictEqual(commit.facts)
-      expect(await store.process(A)).toStrictEqual(scribe.get(A))
-      expect(await store.load()).toStrictEqual({ counters: commit.counters, processes: [scribe.get(A)] })
+      expect(await store.process(A)).toStrictEqual(commits.get(A))
+      expect(await store.load()).toStrictEqual({ counters: commit.counters, processes: [commits.get(A)] })
     }
   })
 
   test('of 50 processes is one transaction', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const uuids = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
-    for (const uuid of uuids) await fixture.store.commit(scribe.spawn(uuid))
-    const group = scribe.group(uuids.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
+    for (const uuid of uuids) await fixture.store.commit(commits.spawn(uuid))
+    const group = commits.group(uuids.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
     await fixture.store.commit(group)
     expect(await fixture.store.since({ afterCursor: 100, limit: 200 })).toStrictEqual(group.facts)
-    expect((await fixture.store.load()).processes).toStrictEqual(uuids.map((uuid) => scribe.get(uuid)))
+    expect((await fixture.store.load()).processes).toStrictEqual(uuids.map((uuid) => commits.get(uuid)))
   })
 
   test('without facts changes a row, and an empty one writes nothing', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
-    const pinned = { ...scribe.get(A), pinned: true }
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
+    const pinned = { ...commits.get(A), pinned: true }
     await fixture.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
     expect(await (await fixture.reopen()).process(A)).toStrictEqual(pinned)
     const before = statSync(join(fixture.dir, 'store.db-wal')).size
@@ -53,8 +53,8 @@ describe('a commit', () => {
 
   test('never lowers a counter, and raises one that no fact raises', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
+    const commits = new CommitMaker()
+    await fixture.store.commit({ ...commits.spawn(A), counters: { pid: 7, cursor: 9 } })
     await fixture.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
     expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
   })
@@ -70,34 +70,34 @@ describe('a commit', () => {
 describe('rows', () => {
   test('of zombies are loaded, and of dead processes are not', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A, specOf(), ...endFacts()))
-    await fixture.store.commit(scribe.spawn(B, specOf(), ...endFacts().slice(0, 1)))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A, specOf(), ...endFacts()))
+    await fixture.store.commit(commits.spawn(B, specOf(), ...endFacts().slice(0, 1)))
     expect((await fixture.store.load()).processes.map(({ uuid }) => uuid)).toEqual([B])
-    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await fixture.store.process(A)).toStrictEqual(commits.get(A))
     expect(await fixture.store.process(uuidOf(9))).toBeUndefined()
   })
 
   test('that are out of date during steps are exact for every reader', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
-    await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
-    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
-    expect((await fixture.store.load()).processes).toStrictEqual([scribe.get(A)])
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
+    await fixture.store.commit(commits.write(A, ...modelFinished(1, 'one')))
+    expect(await fixture.store.process(A)).toStrictEqual(commits.get(A))
+    expect((await fixture.store.load()).processes).toStrictEqual([commits.get(A)])
     expect(await fixture.store.facts(A, 2, 10)).toHaveLength(2)
     expect(await fixture.store.tail(A, 1)).toMatchObject([{ seq: 4 }])
     expect(await fixture.store.since({ afterCursor: 2, limit: 10, uuid: A })).toHaveLength(2)
     expect(await fixture.store.verify()).toEqual([])
-    expect((await (await fixture.reopen()).load()).processes).toStrictEqual([scribe.get(A)])
+    expect((await (await fixture.reopen()).load()).processes).toStrictEqual([commits.get(A)])
   })
 
   test('take the spec from its fact, also from a later one', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endFacts()))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A, specOf({ intent: 'first' }), ...endFacts()))
     await fixture.store.commit(
-      scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', spec: specOf({ intent: 'second', name: 'again' }), fromStep: 0 }),
+      commits.write(A, { type: 'process.resumed', pid: 1, by: 'user', spec: specOf({ intent: 'second', name: 'again' }), fromStep: 0 }),
     )
     expect((await (await fixture.reopen()).process(A))?.spec).toStrictEqual(specOf({ intent: 'second', name: 'again' }))
     expect(await fixture.store.find('again')).toEqual([A])
@@ -107,11 +107,11 @@ describe('rows', () => {
 
   test('are loaded in pages, each once and in order', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const uuids = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
-    scribe.pid = uuids.length
+    commits.pid = uuids.length
     await fixture.store.commit(
-      scribe.group(
+      commits.group(
         uuids.map(
           (uuid, index) =>
             [uuid, { type: 'process.spawned', pid: index + 1, spec: specOf(), parentUuid: null, depth: 0, by: 'user' }] as const,
@@ -127,8 +127,8 @@ describe('rows', () => {
 
   test('of one agent share equal values', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
+    const commits = new CommitMaker()
+    for (const uuid of [A, B]) await fixture.store.commit(commits.spawn(uuid, specOf({ env: { LANG: 'C' } })))
     const [firstPage, secondPage] = (await fixture.store.load()).processes
     expect(firstPage?.spec.env).toBe(secondPage?.spec.env)
   })
@@ -138,12 +138,12 @@ describe('facts in pages', () => {
   /** Two processes with alternating facts, over more than three blocks. */
   async function newHistory() {
     const fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid))
+    const commits = new CommitMaker()
+    for (const uuid of [A, B]) await fixture.store.commit(commits.spawn(uuid))
     const count = BLOCK_FACTS * 3 + 10
     for (let number = 1; number <= count; number++) {
       await fixture.store.commit(
-        scribe.group([
+        commits.group([
           [A, makeOutput(`a${number}`)],
           [B, number % 50 === 0 ? makeNote(`b${number}`) : makeOutput(`b${number}`)],
         ]),
@@ -210,9 +210,9 @@ describe('facts in pages', () => {
 describe('dead processes', () => {
   test('are listed in pages, newest first; processes that ended at the same time are sorted by their UUID', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (let number = 1; number <= 6; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
-    const endCommits = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endFacts()))
+    const commits = new CommitMaker()
+    for (let number = 1; number <= 6; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
+    const endCommits = [1, 2, 3, 4, 5].map((number) => commits.write(uuidOf(number), ...endFacts()))
     const simultaneousEnds = endCommits.map((commit, index) => ({
       ...commit,
       processes: commit.processes.map((process) => ({
@@ -238,7 +238,7 @@ describe('dead processes', () => {
 describe('a reference', () => {
   async function newNamed() {
     const fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const uuids = [
       '0192f3a4-1111-7abc-8def-00000000aaaa',
       '0192f3a4-2222-7abc-8def-00000001bbbb',
@@ -247,7 +247,7 @@ describe('a reference', () => {
     ]
     for (const [index, uuid] of uuids.entries())
       await fixture.store.commit(
-        scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endFacts() : [])),
+        commits.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endFacts() : [])),
       )
     return { fixture, uuids }
   }
@@ -279,8 +279,8 @@ describe('a reference', () => {
 
   test('resolves to at most 20 processes', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (let number = 1; number <= 25; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+    const commits = new CommitMaker()
+    for (let number = 1; number <= 25; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
     expect(await fixture.store.find('id:0192')).toHaveLength(20)
   })
 })

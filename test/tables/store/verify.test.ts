@@ -12,24 +12,24 @@ const STEPS = 30
 const LONG = 'a long result '.repeat(1_000)
 
 /** Processes with more facts than a page, some of them ended, one forked from another. */
-async function newHistory(): Promise<{ readonly fixture: TestStore; readonly scribe: CommitMaker }> {
+async function newHistory(): Promise<{ readonly fixture: TestStore; readonly commits: CommitMaker }> {
   const fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   for (let number = 1; number <= PROCESSES; number++) {
-    await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ name: `p${number}` })))
+    await fixture.store.commit(commits.spawn(uuidOf(number), specOf({ name: `p${number}` })))
     for (let step = 1; step <= STEPS; step++)
-      await fixture.store.commit(scribe.write(uuidOf(number), ...stepOf(step, step % 10 === 0 ? `${LONG}${number} ${step}` : 'text')))
-    if (number % 2 === 0) await fixture.store.commit(scribe.write(uuidOf(number), ...endFacts()))
+      await fixture.store.commit(commits.write(uuidOf(number), ...stepOf(step, step % 10 === 0 ? `${LONG}${number} ${step}` : 'text')))
+    if (number % 2 === 0) await fixture.store.commit(commits.write(uuidOf(number), ...endFacts()))
   }
   await fixture.store.commit(
-    scribe.write(uuidOf(99), forkedOf(++scribe.pid, { uuid: uuidOf(2), step: 9, seq: 30 }), {
+    commits.write(uuidOf(99), forkedOf(++commits.pid, { uuid: uuidOf(2), step: 9, seq: 30 }), {
       type: 'process.started',
       mono: 5,
       attached: true,
       containment: null,
     }),
   )
-  return { fixture, scribe }
+  return { fixture, commits }
 }
 
 /** Runs `work` after each turn in which `verify` yields, until it has ended. */
@@ -46,22 +46,22 @@ async function verifyDuring(fixture: TestStore, task: (turnNumber: number) => Pr
 }
 
 test('steps, new processes and their ends are not reported as damage', async () => {
-  const { fixture, scribe } = await newHistory()
+  const { fixture, commits } = await newHistory()
   await using _disposed = fixture
   expect(
     await verifyDuring(fixture, async (turnNumber) => {
       for (const number of [1, 3, 5])
         await fixture.store.commit(
-          scribe.write(uuidOf(number), ...stepOf(STEPS + turnNumber, turnNumber % 5 === 0 ? `${LONG}${turnNumber}` : 'more')),
+          commits.write(uuidOf(number), ...stepOf(STEPS + turnNumber, turnNumber % 5 === 0 ? `${LONG}${turnNumber}` : 'more')),
         )
-      if (turnNumber < 40) await fixture.store.commit(scribe.spawn(uuidOf(1_000 + turnNumber)))
-      if (turnNumber < 20) await fixture.store.commit(scribe.write(uuidOf(1_000 + turnNumber), ...endFacts()))
+      if (turnNumber < 40) await fixture.store.commit(commits.spawn(uuidOf(1_000 + turnNumber)))
+      if (turnNumber < 20) await fixture.store.commit(commits.write(uuidOf(1_000 + turnNumber), ...endFacts()))
     }),
   ).toEqual([])
 })
 
 test('no WAL checkpoint runs while a thread reads the whole file, and WAL checkpoints run again afterwards', async () => {
-  const { fixture, scribe } = await newHistory()
+  const { fixture, commits } = await newHistory()
   await using _disposed = fixture
   const walState = () => ({
     file: statSync(join(fixture.dir, 'store.db'), { bigint: true }).mtimeNs,
@@ -69,7 +69,7 @@ test('no WAL checkpoint runs while a thread reads the whole file, and WAL checkp
   })
   const writeSteps = async (firstStep: number) => {
     for (let step = firstStep; step < firstStep + 40; step++)
-      await fixture.store.commit(scribe.write(uuidOf(1), ...stepOf(step, randomBytes(40_000).toString('hex'))))
+      await fixture.store.commit(commits.write(uuidOf(1), ...stepOf(step, randomBytes(40_000).toString('hex'))))
   }
   const verified = fixture.store.verify()
   await Promise.resolve()
@@ -86,21 +86,21 @@ test('no WAL checkpoint runs while a thread reads the whole file, and WAL checkp
 })
 
 test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported as damage, from turn %i on', async (firstTurn) => {
-  const { fixture, scribe } = await newHistory()
+  const { fixture, commits } = await newHistory()
   await using _disposed = fixture
   expect(
     await verifyDuring(fixture, async (turnNumber) => {
       if (turnNumber === firstTurn)
         for (let number = 2; number <= PROCESSES; number += 2) await fixture.store.remove(uuidOf(number), 1_700_000_000_000)
       await fixture.store.sweep()
-      if (turnNumber === firstTurn + 4) await fixture.store.commit(scribe.write(uuidOf(99), ...endFacts()))
+      if (turnNumber === firstTurn + 4) await fixture.store.commit(commits.write(uuidOf(99), ...endFacts()))
       if (turnNumber === firstTurn + 6) await fixture.store.remove(uuidOf(99), 1_700_000_000_000)
     }),
   ).toEqual([])
 })
 
 test('damage is found while the store works', async () => {
-  const { fixture, scribe } = await newHistory()
+  const { fixture, commits } = await newHistory()
   await using _disposed = fixture
   await fixture.close()
   changeStoreFile(fixture.dir, (db) => {
@@ -114,9 +114,9 @@ test('damage is found while the store works', async () => {
     db.exec("UPDATE meta SET value = 200000, copy = -200000 WHERE name IN ('settled', 'cursor')")
   })
   await fixture.reopen()
-  const otherScribe = new CommitMaker({ pid: scribe.pid, cursor: 200_000 }, (await fixture.store.load()).processes)
+  const otherCommits = new CommitMaker({ pid: commits.pid, cursor: 200_000 }, (await fixture.store.load()).processes)
   const found = await verifyDuring(fixture, async (turnNumber) => {
-    await fixture.store.commit(otherScribe.write(uuidOf(3), ...stepOf(STEPS + turnNumber, 'more')))
+    await fixture.store.commit(otherCommits.write(uuidOf(3), ...stepOf(STEPS + turnNumber, 'more')))
   })
   expect(found).toEqual(
     expect.arrayContaining([

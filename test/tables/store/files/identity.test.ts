@@ -9,17 +9,17 @@ import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../
 import { tempDir } from '../../../support/tmp.ts'
 
 /** A home after an orderly end, with a copy of its store from before the last processes. */
-async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly scribe: CommitMaker }> {
+async function newHome(): Promise<{ readonly fixture: TestStore; readonly older: string; readonly commits: CommitMaker }> {
   const fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const older = join(fixture.dir, '..', 'older')
-  for (let number = 1; number <= 3; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
+  for (let number = 1; number <= 3; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
   await fixture.close()
   cpSync(fixture.dir, older, { recursive: true })
   const storeFile = await fixture.reopen()
-  for (let number = 4; number <= 6; number++) await storeFile.commit(scribe.spawn(uuidOf(number)))
+  for (let number = 4; number <= 6; number++) await storeFile.commit(commits.spawn(uuidOf(number)))
   await fixture.close()
-  return { fixture, older, scribe }
+  return { fixture, older, commits }
 }
 
 const storeFile = (dir: string): string => join(dir, 'store.db')
@@ -62,8 +62,8 @@ describe('a start is refused and changes nothing for', () => {
       'the store of another home',
       async (dir) => {
         await using otherFixture = await openTestStore()
-        const scribe = new CommitMaker()
-        for (let number = 1; number <= 20; number++) await otherFixture.store.commit(scribe.spawn(uuidOf(number)))
+        const commits = new CommitMaker()
+        for (let number = 1; number <= 20; number++) await otherFixture.store.commit(commits.spawn(uuidOf(number)))
         await otherFixture.close()
         cpSync(storeFile(otherFixture.dir), storeFile(dir))
       },
@@ -145,9 +145,9 @@ describe('with `accept`', () => {
       await using acceptedStore = await openSqliteStore({ dir: fixture.dir, accept: true, log: (message) => logged.push(message) })
       const { counters, processes } = await acceptedStore.load()
       expect([counters, processes.length]).toEqual([{ pid: 6, cursor: 12 }, liveNumber])
-      const scribe = new CommitMaker(counters, processes)
-      await acceptedStore.commit(scribe.spawn(uuidOf(7)))
-      expect(scribe.get(uuidOf(7)).pid).toBe(7)
+      const commits = new CommitMaker(counters, processes)
+      await acceptedStore.commit(commits.spawn(uuidOf(7)))
+      expect(commits.get(uuidOf(7)).pid).toBe(7)
       expect(await acceptedStore.verify()).toEqual([])
     }
     expect(logged).toEqual([expect.stringMatching(/^accepted: store.db is /)])
@@ -201,12 +201,12 @@ describe('a start succeeds for', () => {
 
 test('the identity file is written within a second, at once after many facts, and at the end', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(uuidOf(1)))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(uuidOf(1)))
   expect(readIdentity(fixture.dir)).toMatchObject({ cursor: 0 })
   await fixture.waitForIdentity(2)
   const { store: number } = readIdentity(fixture.dir) ?? {}
-  await fixture.store.commit(scribe.write(uuidOf(1), ...endFacts()))
+  await fixture.store.commit(commits.write(uuidOf(1), ...endFacts()))
   await fixture.close()
   expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
   await fixture.reopen()

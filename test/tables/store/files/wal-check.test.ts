@@ -26,15 +26,15 @@ beforeAll(async () => {
   killedHome = join(folder.path, 'killed')
   await using fixture = await openTestStore()
   const log = join(fixture.dir, 'store.db-wal')
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   // The tables are in the database file; everything later is in the log.
   await fixture.reopen()
-  await fixture.store.commit(scribe.spawn(A))
+  await fixture.store.commit(commits.spawn(A))
   for (let step = 1; step <= COMMITS; step++) {
     await fixture.store.commit(
-      scribe.write(A, ...modelFinished(step, `text ${step} `.repeat(2_500)), ...toolFinished(step, 'x'.repeat(20_000))),
+      commits.write(A, ...modelFinished(step, `text ${step} `.repeat(2_500)), ...toolFinished(step, 'x'.repeat(20_000))),
     )
-    factCounts.set((statSync(log).size - 32) / FRAME_BYTES, scribe.get(A).seq)
+    factCounts.set((statSync(log).size - 32) / FRAME_BYTES, commits.get(A).seq)
   }
   cpSync(fixture.dir, killedHome, { recursive: true })
   walBytes = readFileSync(join(killedHome, 'store.db-wal'))
@@ -183,13 +183,13 @@ describe('leftovers of a crash are not damage', () => {
 
   test('such as frames of an earlier round of the log behind the last commit', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
-    for (let step = 1; step <= 60; step++) await fixture.store.commit(scribe.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
+    for (let step = 1; step <= 60; step++) await fixture.store.commit(commits.write(A, ...toolFinished(step, 'y'.repeat(7_000))))
     const dir = join(folder.path, `copy-${++copyCount}`)
     cpSync(fixture.dir, dir, { recursive: true })
     expect(checkWal(join(dir, 'store.db-wal'), { mayHaveGaps: false })).toEqual({ hasLeftoverWal: true })
-    expect(await countFacts(dir)).toBe(scribe.get(A).seq)
+    expect(await countFacts(dir)).toBe(commits.get(A).seq)
   })
 })
 
@@ -217,9 +217,9 @@ test('a log that was cut between two runs is detected by the recorded counters',
   const dir = join(folder.path, `copy-${++copyCount}`)
   {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    for (let number = 1; number <= 5; number++) await fixture.store.commit(scribe.spawn(uuidOf(number)))
-    await fixture.waitForIdentity(scribe.cursor)
+    const commits = new CommitMaker()
+    for (let number = 1; number <= 5; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
+    await fixture.waitForIdentity(commits.cursor)
     cpSync(fixture.dir, dir, { recursive: true })
   }
   truncateSync(join(dir, 'store.db-wal'), statSync(join(dir, 'store.db-wal')).size - 1)

@@ -26,9 +26,9 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
     ['characters that JSON writes as six', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
   ])('%s', async (_, content, blobs) => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(ID))
-    await fixture.store.commit(scribe.write(ID, toolResult(content)))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(ID))
+    await fixture.store.commit(commits.write(ID, toolResult(content)))
     expect((await fixture.store.tail(ID, 1))[0]?.body).toStrictEqual(toolResult(content))
     await fixture.close()
     expect(changeStoreFile(fixture.dir, (db) => db.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])).toBe(blobs)
@@ -37,11 +37,11 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
 
 test('the same text is stored once, across facts, processes and commits', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const text = 'same '.repeat(3_000)
-  for (const number of [1, 2]) await fixture.store.commit(scribe.spawn(uuidOf(number), specOf({ system: text, intent: text })))
+  for (const number of [1, 2]) await fixture.store.commit(commits.spawn(uuidOf(number), specOf({ system: text, intent: text })))
   await fixture.store.commit(
-    scribe.group([
+    commits.group([
       [ID, toolResult(text)],
       [ID, toolResult(text)],
       [uuidOf(2), toolResult(text)],
@@ -54,7 +54,7 @@ test('the same text is stored once, across facts, processes and commits', async 
 
 test('texts deep inside an input are restored in place, and text that looks like a reference stays text', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const longText = 'long '.repeat(2_000)
   const input = JSON.parse(
     `{"__proto__":{"a":["",${JSON.stringify(longText)}]},"refs":[[["a"],"00",1]],"":${JSON.stringify(`${longText}!`)},"empty":""}`,
@@ -67,8 +67,8 @@ test('texts deep inside an input are restored in place, and text that looks like
     durationMs: 1,
     usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null },
   }
-  await fixture.store.commit(scribe.spawn(ID))
-  await fixture.store.commit(scribe.write(ID, body))
+  await fixture.store.commit(commits.spawn(ID))
+  await fixture.store.commit(commits.write(ID, body))
   const [fact] = await (await fixture.reopen()).tail(ID, 1)
   // The bodies are compared as text, because matchers skip a key `__proto__`.
   expect(JSON.stringify(fact?.body.type === 'model.finished' && fact.body.message)).toBe(JSON.stringify(body.message))
@@ -76,9 +76,9 @@ test('texts deep inside an input are restored in place, and text that looks like
 
 test('a text above the limit is refused, and nothing of its commit is written', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(ID))
-  await expect(fixture.store.commit(scribe.write(ID, toolResult('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(ID))
+  await expect(fixture.store.commit(commits.write(ID, toolResult('a'.repeat(MAX_TEXT_BYTES + 1))))).rejects.toMatchObject({
     code: 'INVALID',
   })
   expect(await fixture.store.facts(ID, 0, 10)).toHaveLength(2)

@@ -17,12 +17,12 @@ const LONG = 'long text '.repeat(2_000)
 
 /** The facts of an ended process with that number of steps, as another store had them. */
 function makeHistory(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
-  const scribe = new CommitMaker({ pid: pid - 1, cursor: 0 })
-  const facts = [...scribe.spawn(uuid, specOf({ name: `n${pid}` })).facts]
-  facts.push(...scribe.write(uuid, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }).facts)
+  const commits = new CommitMaker({ pid: pid - 1, cursor: 0 })
+  const facts = [...commits.spawn(uuid, specOf({ name: `n${pid}` })).facts]
+  facts.push(...commits.write(uuid, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }).facts)
   for (let step = 1; step <= steps; step++)
-    facts.push(...scribe.write(uuid, ...modelFinished(step, `${LONG}${step % 3}`), ...toolFinished(step, `${uuid} ${step}`)).facts)
-  facts.push(...scribe.write(uuid, ...endFacts()).facts)
+    facts.push(...commits.write(uuid, ...modelFinished(step, `${LONG}${step % 3}`), ...toolFinished(step, `${uuid} ${step}`)).facts)
+  facts.push(...commits.write(uuid, ...endFacts()).facts)
   return facts
 }
 
@@ -95,11 +95,11 @@ test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batc
 
 test('an import is invisible before it is complete, and can then be resumed like any other process', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const facts = makeHistory(A, 20)
   const { staging, process, counters } = await stageFacts(fixture.store, facts)
-  scribe.cursor = counters.cursor
-  await fixture.store.commit(scribe.spawn(B))
+  commits.cursor = counters.cursor
+  await fixture.store.commit(commits.spawn(B))
   const visibleState = async () => [
     (await fixture.store.since({ afterCursor: 0, limit: 10_000 })).map(({ uuid }) => uuid),
     await fixture.store.process(A),
@@ -110,11 +110,11 @@ test('an import is invisible before it is complete, and can then be resumed like
   expect(await visibleState()).toEqual([[B, B], undefined, [], 0, 0])
   await sweepStore(fixture.store)
   expect(await fixture.store.verify()).toEqual([])
-  await staging.publish(process, { ...counters, cursor: scribe.cursor })
-  scribe.pid = (await fixture.store.load()).counters.pid
-  expect(scribe.pid).toBe(7)
+  await staging.publish(process, { ...counters, cursor: commits.cursor })
+  commits.pid = (await fixture.store.load()).counters.pid
+  expect(commits.pid).toBe(7)
   expect((await fixture.store.collectable({ limit: 10 })).map(({ uuid, warning }) => [uuid, warning])).toEqual([[A, null]])
-  const resumed = new CommitMaker({ pid: 8, cursor: scribe.cursor }, [process])
+  const resumed = new CommitMaker({ pid: 8, cursor: commits.cursor }, [process])
   await fixture.store.commit(
     resumed.write(
       A,
@@ -131,21 +131,21 @@ test('an import is invisible before it is complete, and can then be resumed like
 
 test('rows that are out of date during an import survive a crash after it', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(B))
-  await fixture.store.commit(scribe.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(B))
+  await fixture.store.commit(commits.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
   const { staging, process, counters } = await stageFacts(fixture.store, makeHistory(A, 200))
-  scribe.cursor = counters.cursor
-  await fixture.store.commit(scribe.write(B, ...modelFinished(1, 'one')))
-  await staging.publish(process, { ...counters, cursor: scribe.cursor })
-  scribe.cursor = (await fixture.store.load()).counters.cursor
-  scribe.pid = 7
-  await fixture.store.commit(scribe.write(B, { type: 'process.output', stream: 'stdout', text: 'x' }))
+  commits.cursor = counters.cursor
+  await fixture.store.commit(commits.write(B, ...modelFinished(1, 'one')))
+  await staging.publish(process, { ...counters, cursor: commits.cursor })
+  commits.cursor = (await fixture.store.load()).counters.cursor
+  commits.pid = 7
+  await fixture.store.commit(commits.write(B, { type: 'process.output', stream: 'stdout', text: 'x' }))
   // The state after a crash: the files without the writes of a close.
   await using copy = await tempDir()
   cpSync(fixture.dir, join(copy.path, 'state'), { recursive: true })
   await using after = await openSqliteStore({ dir: join(copy.path, 'state') })
-  expect(await after.process(B)).toEqual(scribe.get(B))
+  expect(await after.process(B)).toEqual(commits.get(B))
   expect(await after.verify()).toEqual([])
 })
 

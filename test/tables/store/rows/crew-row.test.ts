@@ -30,40 +30,40 @@ const turnBegun = (number: number): FactBody => ({ type: 'crew.turn.begun', memb
 
 test('facts of a crew do not write its row; every reader gets the exact crew, also after a crash', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const facts: FactBody[] = [
     { type: 'crew.begun' },
     { type: 'crew.member', member: 'worker-1', role: 'generic' },
     { type: 'crew.joined', member: 'worker-1', process: uuidOf(3) },
   ]
   await fixture.store.commit(
-    scribe.spawn(
+    commits.spawn(
       CREW,
       specOf({ driver: 'crew' }),
       ...facts,
       ...Array.from({ length: TASKS }, (_, index) => taskAdded(`task-${index + 1}`)),
     ),
   )
-  for (let number = 1; number <= COMMITS; number += 1) await fixture.store.commit(scribe.write(CREW, turnBegun(number)))
-  expect(await fixture.store.process(CREW)).toStrictEqual(scribe.get(CREW))
+  for (let number = 1; number <= COMMITS; number += 1) await fixture.store.commit(commits.write(CREW, turnBegun(number)))
+  expect(await fixture.store.process(CREW)).toStrictEqual(commits.get(CREW))
   const crashCopy = join(fixture.dir, '..', 'crashed')
   cpSync(fixture.dir, crashCopy, { recursive: true })
   const file = new DatabaseSync(join(crashCopy, 'store.db'), { readOnly: true })
   expect(Number(file.prepare('SELECT seq FROM processes').get()?.['seq'])).toBe(TASKS + 5)
   file.close()
   await using store = await openSqliteStore({ dir: crashCopy })
-  expect(await store.process(CREW)).toStrictEqual(scribe.get(CREW))
+  expect(await store.process(CREW)).toStrictEqual(commits.get(CREW))
   expect(await store.verify()).toEqual([])
 })
 
 test('facts of a compose run do not write its row either', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const compose = { file: 'reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: specOf() }] }
-  await fixture.store.commit(scribe.spawn(RUN, specOf({ driver: 'compose', compose })))
+  await fixture.store.commit(commits.spawn(RUN, specOf({ driver: 'compose', compose })))
   await fixture.store.commit(
-    scribe.write(RUN, { type: 'compose.starting', node: 'one', ask: 1 }, { type: 'compose.started', node: 'one', child: uuidOf(3) }),
+    commits.write(RUN, { type: 'compose.starting', node: 'one', ask: 1 }, { type: 'compose.started', node: 'one', child: uuidOf(3) }),
   )
-  expect(await fixture.store.process(RUN)).toStrictEqual(scribe.get(RUN))
-  expect((await (await fixture.reopen()).load()).processes).toStrictEqual([scribe.get(RUN)])
+  expect(await fixture.store.process(RUN)).toStrictEqual(commits.get(RUN))
+  expect((await (await fixture.reopen()).load()).processes).toStrictEqual([commits.get(RUN)])
 })

@@ -16,11 +16,11 @@ const LONG = 'a long result '.repeat(1_000)
 /** A process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
 async function newHistory() {
   const fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
   for (let step = 1; step <= 150; step++)
-    await fixture.store.commit(scribe.write(A, ...toolFinished(step, step === 2 ? LONG : `result ${step}`)))
-  await fixture.store.commit(scribe.spawn(uuidOf(2), specOf({ name: 'other' })))
+    await fixture.store.commit(commits.write(A, ...toolFinished(step, step === 2 ? LONG : `result ${step}`)))
+  await fixture.store.commit(commits.spawn(uuidOf(2), specOf({ name: 'other' })))
   return fixture
 }
 

@@ -72,10 +72,10 @@ function writePage(file: string, number: number, page: Buffer): void {
 
 test('a journal with its root page in the place of another page is refused at a start that reads all of it', async () => {
   await using at = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   for (let number = 1; number <= 12; number++) {
-    await at.store.commit(scribe.spawn(uuidOf(number)))
-    for (let step = 1; step <= 25; step++) await at.store.commit(scribe.write(uuidOf(number), ...toolFinished(step, 'result '.repeat(60))))
+    await at.store.commit(commits.spawn(uuidOf(number)))
+    for (let step = 1; step <= 25; step++) await at.store.commit(commits.write(uuidOf(number), ...toolFinished(step, 'result '.repeat(60))))
   }
   await at.close()
   const file = join(at.dir, 'store.db')

@@ -22,18 +22,18 @@ async function ledgerRows(store: Store): Promise<readonly SpentRow[]> {
 }
 
 /** Commits at a chosen wall time. */
-async function commitAt(store: Store, scribe: CommitMaker, hour: number, bodies: readonly FactBody[]): Promise<void> {
-  const commit = scribe.write(A, ...bodies)
+async function commitAt(store: Store, commits: CommitMaker, hour: number, bodies: readonly FactBody[]): Promise<void> {
+  const commit = commits.write(A, ...bodies)
   await store.commit({ ...commit, facts: commit.facts.map((fact) => ({ ...fact, at: hour * HOUR_MS + 1 })) })
 }
 
 test('there is a row per hour and model; unpriced and estimated usage is marked', async () => {
   await using fixture = await openTestStore()
   const { store } = fixture
-  const scribe = new CommitMaker()
-  await store.commit(scribe.spawn(A, specOf({ agent: 'ann', model: 'a/one' })))
-  await commitAt(store, scribe, 5, [modelStarted(1), usageReported(1), modelStarted(2), usageReported(2)])
-  await commitAt(store, scribe, 6, [modelStarted(3), usageReported(null), modelStarted(4, 'b/two'), usageReported(4, true)])
+  const commits = new CommitMaker()
+  await store.commit(commits.spawn(A, specOf({ agent: 'ann', model: 'a/one' })))
+  await commitAt(store, commits, 5, [modelStarted(1), usageReported(1), modelStarted(2), usageReported(2)])
+  await commitAt(store, commits, 6, [modelStarted(3), usageReported(null), modelStarted(4, 'b/two'), usageReported(4, true)])
   const rows = (await ledgerRows(store)).map(({ hour, model, steps, costUsd, unpriced, estimated }) => [
     hour,
     model,
@@ -52,8 +52,8 @@ test('there is a row per hour and model; unpriced and estimated usage is marked'
 
 test('nothing is written without an update, and a second update adds nothing', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A, specOf(), modelStarted(1), usageReported(1)))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A, specOf(), modelStarted(1), usageReported(1)))
   expect(await fixture.store.usageRows({ limit: 10 })).toEqual([])
   const rows = await ledgerRows(fixture.store)
   expect(rows).toMatchObject([{ uuid: A, agent: 'coder', root: A, model: 'a/one', steps: 1, costUsd: 1 }])
@@ -75,39 +75,39 @@ const foldProcess = (facts: readonly StoredFact[]): Process =>
   facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
 /** Adds a history like an import. */
-async function importFacts(store: Store, scribe: CommitMaker, facts: readonly StoredFact[]): Promise<CommitMaker> {
+async function importFacts(store: Store, commits: CommitMaker, facts: readonly StoredFact[]): Promise<CommitMaker> {
   await using staging = store.stage()
-  await staging.add(facts.map((fact) => ({ ...fact, cursor: ++scribe.cursor })))
-  await staging.publish(foldProcess(facts), { pid: scribe.pid, cursor: scribe.cursor })
-  return new CommitMaker({ pid: scribe.pid, cursor: scribe.cursor }, [foldProcess(facts)])
+  await staging.add(facts.map((fact) => ({ ...fact, cursor: ++commits.cursor })))
+  await staging.publish(foldProcess(facts), { pid: commits.pid, cursor: commits.cursor })
+  return new CommitMaker({ pid: commits.pid, cursor: commits.cursor }, [foldProcess(facts)])
 }
 
 test('a process that is imported again from an older backup is counted once, and its later usage too', async () => {
   await using fixture = await openTestStore()
   const { store } = fixture
-  let scribe = new CommitMaker()
-  const facts = [...scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts()).facts]
-  scribe = await importFacts(store, new CommitMaker(), facts)
+  let commits = new CommitMaker()
+  const facts = [...commits.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts()).facts]
+  commits = await importFacts(store, new CommitMaker(), facts)
   const laterFacts = (): FactBody[] => {
-    scribe.pid += 1
+    commits.pid += 1
     return [
-      { type: 'process.resumed', pid: scribe.pid, by: 'user', fromStep: 1 },
+      { type: 'process.resumed', pid: commits.pid, by: 'user', fromStep: 1 },
       { type: 'process.started', mono: 1, attached: true, containment: null },
     ]
   }
-  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endFacts()))
+  await store.commit(commits.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endFacts()))
   expect(await store.remove(A, 1)).toBe(true)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  scribe = await importFacts(store, scribe, facts)
+  commits = await importFacts(store, commits, facts)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  await store.commit(scribe.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endFacts()))
+  await store.commit(commits.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endFacts()))
   expect(await ledgerRows(store)).toMatchObject([{ steps: 4, costUsd: 15 }])
 })
 
 test('an abandoned import adds no usage', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  const { facts } = scribe.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts())
+  const commits = new CommitMaker()
+  const { facts } = commits.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts())
   {
     await using staging = fixture.store.stage()
     await staging.add(facts)
@@ -119,9 +119,9 @@ test('an abandoned import adds no usage', async () => {
 
 test('the ledger reads no long texts', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   await fixture.store.commit(
-    scribe.spawn(A, specOf({ system: 'long '.repeat(3_000) }), modelStarted(1), ...modelFinished(1, 'long '.repeat(3_000))),
+    commits.spawn(A, specOf({ system: 'long '.repeat(3_000) }), modelStarted(1), ...modelFinished(1, 'long '.repeat(3_000))),
   )
   const store = await fixture.tamper('DELETE FROM blobs')
   expect(await ledgerRows(store)).toMatchObject([{ steps: 1, inputTokens: 12_345 }])

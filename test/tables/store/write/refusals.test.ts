@@ -43,10 +43,10 @@ describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
     ],
   ])('%s', async (_, change, message) => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
     const before = await fixture.store.load()
-    const validCommit = scribe.write(A, ...modelFinished(1, 'text'))
+    const validCommit = commits.write(A, ...modelFinished(1, 'text'))
     await expect(fixture.store.commit(change(validCommit))).rejects.toMatchObject({
       code: 'INTERNAL',
       message: expect.stringMatching(message),
@@ -67,15 +67,15 @@ function rowOf(commit: Commit): Process {
 
 test('a row that another writer changed is not overwritten, and nothing of the commit is written', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
-  await fixture.store.commit(scribe.spawn(A))
+  const commits = new CommitMaker()
+  await fixture.store.commit(commits.spawn(A))
   await fixture.close()
   // A trigger plays the other writer: it changes the row between this store's read and its write.
   changeStoreFile(fixture.dir, (db) =>
     db.exec('CREATE TRIGGER other AFTER INSERT ON journal BEGIN UPDATE processes SET seq = seq + 1; END'),
   )
   const store = await fixture.reopen()
-  await expect(store.commit(scribe.write(A, ...endFacts()))).rejects.toMatchObject({
+  await expect(store.commit(commits.write(A, ...endFacts()))).rejects.toMatchObject({
     code: 'INTERNAL',
     message: expect.stringContaining('another writer'),
   })

@@ -22,19 +22,19 @@ async function sweepAll(store: Store): Promise<number> {
 }
 
 /** An ended process with that number of steps. */
-async function writeEnded(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<void> {
-  await store.commit(scribe.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
+async function writeEnded(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<void> {
+  await store.commit(commits.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
   for (let step = 1; step <= steps; step++)
-    await store.commit(scribe.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
-  await store.commit(scribe.write(uuid, ...endFacts()))
+    await store.commit(commits.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
+  await store.commit(commits.write(uuid, ...endFacts()))
 }
 
 describe('a removed process', () => {
   test('is invisible to every reader at once, and its tombstone is found', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeEnded(fixture.store, scribe, A, 3)
-    await writeEnded(fixture.store, scribe, B, 1)
+    const commits = new CommitMaker()
+    await writeEnded(fixture.store, commits, A, 3)
+    await writeEnded(fixture.store, commits, B, 1)
     expect(await fixture.store.remove(A, AT)).toBe(true)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
@@ -59,21 +59,21 @@ describe('a removed process', () => {
 
   test('must be dead', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
-    await fixture.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
+    await fixture.store.commit(commits.write(A, ...modelFinished(1, 'text')))
     await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
-    await fixture.store.commit(scribe.write(A, ...endFacts().slice(0, 1)))
+    await fixture.store.commit(commits.write(A, ...endFacts().slice(0, 1)))
     await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
-    expect(await fixture.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await fixture.store.process(A)).toStrictEqual(commits.get(A))
     expect(await fixture.store.sweep()).toBe(false)
   })
 
   test('cannot be written any more: a later commit is refused as a whole', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeEnded(fixture.store, scribe, A, 1)
-    const lateCommit = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
+    const commits = new CommitMaker()
+    await writeEnded(fixture.store, commits, A, 1)
+    const lateCommit = commits.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
     await fixture.store.remove(A, AT)
     await expect(fixture.store.commit(lateCommit)).rejects.toMatchObject({ code: 'INTERNAL' })
     expect(await fixture.store.process(A)).toBeUndefined()
@@ -83,22 +83,22 @@ describe('a removed process', () => {
 
   test('releases no PID, cursor or key, even if it was the last', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeEnded(fixture.store, scribe, A, 100)
+    const commits = new CommitMaker()
+    await writeEnded(fixture.store, commits, A, 100)
     await fixture.store.remove(A, AT)
     await fixture.reopen()
-    expect((await fixture.store.load()).counters).toEqual({ pid: 1, cursor: scribe.cursor })
+    expect((await fixture.store.load()).counters).toEqual({ pid: 1, cursor: commits.cursor })
     // Another process starts while facts of the first are left.
-    await writeEnded(fixture.store, scribe, B, 40)
+    await writeEnded(fixture.store, commits, B, 40)
     const facts = await fixture.store.facts(B, 0, 1_000)
-    expect(facts).toHaveLength(scribe.get(B).seq)
+    expect(facts).toHaveLength(commits.get(B).seq)
     expect((await fixture.store.since({ afterCursor: 0, limit: 1_000 })).map(({ cursor }) => cursor)).toEqual(
       facts.map(({ cursor }) => cursor),
     )
     await sweepAll(fixture.store)
-    expect(await (await fixture.reopen()).process(B)).toStrictEqual(scribe.get(B))
+    expect(await (await fixture.reopen()).process(B)).toStrictEqual(commits.get(B))
     expect(await fixture.store.facts(B, 0, 1_000)).toStrictEqual(facts)
-    expect((await fixture.store.load()).counters).toEqual({ pid: 2, cursor: scribe.cursor })
+    expect((await fixture.store.load()).counters).toEqual({ pid: 2, cursor: commits.cursor })
     expect(await fixture.store.verify()).toEqual([])
   })
 })
@@ -106,9 +106,9 @@ describe('a removed process', () => {
 describe('sweeping', () => {
   test('works in batches, continues after a crash, and leaves nothing', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeEnded(fixture.store, scribe, A, 600)
-    await writeEnded(fixture.store, scribe, B, 1)
+    const commits = new CommitMaker()
+    await writeEnded(fixture.store, commits, A, 600)
+    await writeEnded(fixture.store, commits, B, 1)
     await fixture.store.remove(A, AT)
     await fixture.store.sweep()
     await fixture.close()
@@ -117,22 +117,22 @@ describe('sweeping', () => {
     await fixture.reopen()
     expect(await fixture.store.verify()).toEqual([])
     expect(await sweepAll(fixture.store)).toBeGreaterThanOrEqual((600 * 4) / BATCH_FACTS - 2)
-    expect(await fixture.store.process(B)).toStrictEqual(scribe.get(B))
+    expect(await fixture.store.process(B)).toStrictEqual(commits.get(B))
     await fixture.close()
-    expect([rowsOf(fixture, 'journal'), rowsOf(fixture, 'places'), rowsOf(fixture, 'doomed')]).toEqual([scribe.get(B).seq, 0, 0])
+    expect([rowsOf(fixture, 'journal'), rowsOf(fixture, 'places'), rowsOf(fixture, 'doomed')]).toEqual([commits.get(B).seq, 0, 0])
   })
 
   test('keeps a long text as long as a fact refers to it', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
-    for (const uuid of [A, B]) await fixture.store.commit(scribe.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
-    await fixture.store.commit(scribe.write(A, makeOutput(long), makeOutput(other), ...endFacts()))
+    for (const uuid of [A, B]) await fixture.store.commit(commits.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
+    await fixture.store.commit(commits.write(A, makeOutput(long), makeOutput(other), ...endFacts()))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput(long))
-    await fixture.store.commit(scribe.write(B, ...endFacts()))
+    await fixture.store.commit(commits.write(B, ...endFacts()))
     await fixture.close()
     expect(rowsOf(fixture, 'blobs')).toBe(1)
     await fixture.reopen()
@@ -144,10 +144,10 @@ describe('sweeping', () => {
 
   test('ends a batch early if the texts are long, and shrinks the file', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(A))
-    for (let line = 0; line < 40; line++) await fixture.store.commit(scribe.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
-    await fixture.store.commit(scribe.write(A, ...endFacts()))
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(A))
+    for (let line = 0; line < 40; line++) await fixture.store.commit(commits.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
+    await fixture.store.commit(commits.write(A, ...endFacts()))
     await (await fixture.reopen()).remove(A, AT)
     const fileSize = (): number => statSync(join(fixture.dir, 'store.db')).size
     const before = fileSize()
@@ -173,9 +173,9 @@ describe('damage', () => {
     ['a text without a reference', `INSERT INTO blobs (hash, bytes) VALUES (x'${'ab'.repeat(32)}', x'00')`, /has 0 references/],
   ])('is found: %s', async (_name, sql, line) => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeEnded(fixture.store, scribe, A, 1)
-    await fixture.store.commit(scribe.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
+    const commits = new CommitMaker()
+    await writeEnded(fixture.store, commits, A, 1)
+    await fixture.store.commit(commits.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     const store = await fixture.tamper(sql)
