@@ -2,9 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { findCompose, loadConfig } from '../../../src/config/config.ts'
-import { parseOnce } from '../../../src/config/parse-once.ts'
 import { pathsFrom } from '../../../src/config/paths.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { tempDir } from '../../support/tmp.ts'
@@ -173,9 +171,8 @@ test('a result may come from an indirect dependency, and may be an argument; oth
 })
 
 test('the example of the documentation is valid', async () => {
-  const [, firstParse = ''] =
-    /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/reference/compose.md'), 'utf8')) ?? []
-  expect(namesIn(await readPlan(firstParse))).toEqual(['plan', 'build', 'docs', 'test'])
+  const [, example = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/reference/compose.md'), 'utf8')) ?? []
+  expect(namesIn(await readPlan(example))).toEqual(['plan', 'build', 'docs', 'test'])
 })
 
 test('a missing file and a directory without a file are errors', async () => {
@@ -193,19 +190,4 @@ test('the agents are no part of the configuration', async () => {
   const config = await loadConfig({ paths: pathsFrom(testEnv(join(dir.path, 'home'))), cwd: dir.path })
   expect(config.defaultAgent).toBe('x')
   expect(config).not.toHaveProperty('agents')
-})
-
-test('a file is parsed once until it changes, and each reader gets a copy', () => {
-  let parseCount = 0
-  const format = { schema: z.object({ a: z.array(z.number()) }).transform((value) => ((parseCount += 1), value)), knownKeys: () => ['a'] }
-  const parseFile = (text: string, file = '/f'): unknown => parseOnce(text, format, file)
-  const firstParse = parseFile('a: [1]') as { value: { a: number[] } }
-  firstParse.value.a.push(2)
-  expect(parseFile('a: [1]')).toEqual({ ok: true, value: { a: [1] } })
-  expect(parseCount).toBe(1)
-  expect(parseFile('a: [3]')).toEqual({ ok: true, value: { a: [3] } })
-  expect(parseFile('a: [3]', '/g')).toEqual({ ok: true, value: { a: [3] } })
-  expect(parseCount).toBe(3)
-  expect(parseFile('a: x', '/g')).toEqual(parseFile('a: x', '/g'))
-  expect(parseFile('a: x', '/g')).toMatchObject({ ok: false, problem: { file: '/g', line: 1 } })
 })

@@ -136,7 +136,7 @@ describe('the configuration', () => {
 describe('an invalid file is refused with its line', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
-    ['a part of a key', ['budgetUsd: 5'], '1: unknown key `budgetUsd`; did you mean `limits.budgetUsd`?'],
+    ['a key without its first part', ['budgetUsd: 5'], '1: unknown key `budgetUsd`; did you mean `limits.budgetUsd`?'],
     [
       'an unknown key that resembles no other',
       ['zzz: 1'],

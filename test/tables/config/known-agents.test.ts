@@ -20,7 +20,7 @@ test.each([
   ['0.61.12', '0.61.12', 'newer'],
   ['0.9.80', '0.9.80', 'older'],
   ['next', 'next', null],
-])('a package of the version %s is %s: %s', async (version, shown, comparison) => {
+])('the installed version %s is shown as %s; its comparison with the tested version: %s', async (version, shown, comparison) => {
   await using dir = await tempDir()
   const name = KNOWN_PROGRAMS.gemini.package
   install(dir.path, 'gemini', 'lib/gemini/pkg/dist/index.js', JSON.stringify({ name, version }))

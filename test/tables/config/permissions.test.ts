@@ -96,7 +96,7 @@ test.each<[{ allow?: string[]; deny?: string[] }, unknown]>([
   [{ allow: ['read:'] }, '`read:` names nothing'],
   [{ deny: ['write:/etc'] }, '`write:/etc` cannot be denied alone: allow the paths that it may write'],
   [{ deny: ['spawn:coder'] }, expect.stringContaining('deny `spawn`, or allow the agents')],
-])('the arguments %j are checked', (request, message) => {
+])('the arguments %j have the error %j', (request, message) => {
   expect(invalidRuleMessage(request)).toEqual(message)
 })
 

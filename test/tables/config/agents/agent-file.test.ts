@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { parseAgent, type AgentDefinition, type AgentSource } from '../../../../src/config/agents/agent-file.ts'
 
-function good(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
+function agentOf(text: string, source: AgentSource = 'project', file = '/p/file.md'): AgentDefinition {
   const parsed = parseAgent(text, file, source)
   if (!parsed.ok) throw new Error(`${parsed.problem.line}: ${parsed.problem.message}`)
   return parsed.value
 }
 
-function bad(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
+function problemOf(text: string, source: AgentSource = 'project', file = '/p/file.md'): string {
   const parsed = parseAgent(text, file, source)
   return parsed.ok ? 'it was accepted' : `${parsed.problem.line}: ${parsed.problem.message}`
 }
@@ -28,7 +28,7 @@ describe("reeve's format", () => {
       'mcp: [github, { local: { command: ./server } }]',
       'restart: permanent',
     )
-    expect(good(text)).toEqual({
+    expect(agentOf(text)).toEqual({
       name: 'tester',
       description: 'Writes tests',
       driver: 'native',
@@ -54,7 +54,7 @@ describe("reeve's format", () => {
   })
 
   test('may have an empty front matter: the name is that of the file, everything else the default', () => {
-    expect(good('---\n---\n')).toEqual({
+    expect(agentOf('---\n---\n')).toEqual({
       name: 'file',
       description: '',
       driver: 'native',
@@ -79,7 +79,7 @@ describe("reeve's format", () => {
   })
 
   test('may have lines that end in CRLF, a byte order mark, and lines of dashes in its text', () => {
-    expect(good('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
+    expect(agentOf('\uFEFF---\r\nname: x\r\n---\r\nfirst\r\n---\r\nlast\r\n')).toMatchObject({ name: 'x', system: 'first\n---\nlast' })
   })
 
   test.each([
@@ -175,7 +175,7 @@ describe("reeve's format", () => {
       '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
   ])('is refused: %s', (_, text, message) => {
-    expect(bad(text)).toBe(message)
+    expect(problemOf(text)).toBe(message)
   })
 
   test('can describe an agent that speaks ACP', () => {
@@ -188,7 +188,7 @@ describe("reeve's format", () => {
       'deny: [bash]',
       'permissions: { default: allow, tools: { execute: ask } }',
     )
-    expect(good(text)).toMatchObject({
+    expect(agentOf(text)).toMatchObject({
       driver: 'acp',
       command: ['my-agent', '--acp'],
       format: null,
@@ -199,15 +199,15 @@ describe("reeve's format", () => {
       permissions: { default: 'allow', tools: { execute: 'ask' } },
       unsupported: [],
     })
-    expect(good(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
-    expect(good(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
+    expect(agentOf(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
+    expect(agentOf(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
       default: 'ask',
       tools: { read: 'allow' },
     })
   })
 
   test('can describe an agent that is configured by its command line', () => {
-    expect(good(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
+    expect(agentOf(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
       format: 'claude',
@@ -249,7 +249,7 @@ describe("Claude Code's format", () => {
     ['`maxTurns` limits the steps', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
     ['other keys are reported', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
-    expect(good(front('name: x', line), 'claude')).toMatchObject(expected)
+    expect(agentOf(front('name: x', line), 'claude')).toMatchObject(expected)
   })
 
   test('front matter that is not YAML is read line by line', () => {
@@ -259,7 +259,7 @@ describe("Claude Code's format", () => {
       'tools: Read',
       'model: opus',
     )
-    expect(good(text, 'claude')).toMatchObject({
+    expect(agentOf(text, 'claude')).toMatchObject({
       name: 'reviewer',
       description: 'Use it when: code was written. Examples: <example>user: "hi"</example>',
       tools: ['read'],

@@ -11,8 +11,11 @@ import { tempDir } from '../../../support/tmp.ts'
 const PROGRAM = '---\ndriver: command\ncommand: [sh, -c, "echo mine"]\n---\n'
 const NATIVE = '---\n---\nBe kind.\n'
 
-/** An agent of a repository; `own` is the user's agent of that name, `trusts` the trusted directories. */
-async function questionAbout(
+/**
+ * Returns why the agent of a repository is not trusted, with the hint, or null. `named`: the user named it; `own`: the file of the user's
+ * agent of that name; `trusts`: the trusted directories.
+ */
+async function distrustOf(
   name: string,
   text: string,
   { named = false, own, trusts = [] }: { named?: boolean; own?: string; trusts?: string[] } = {},
@@ -32,7 +35,7 @@ async function questionAbout(
   return untrusted === null ? null : `${untrusted.why} | ${untrusted.hint}`.replaceAll(dir.path, 'DIR')
 }
 
-test.each<[string, Parameters<typeof questionAbout>, string | null]>([
+test.each<[string, Parameters<typeof distrustOf>, string | null]>([
   [
     'an agent that the user did not name needs trust',
     ['default-of-the-project', PROGRAM],
@@ -73,6 +76,6 @@ test.each<[string, Parameters<typeof questionAbout>, string | null]>([
     'DIR/repo/.reeve/agents/default.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `default` | If you know what it starts: `reeve config trust DIR/repo`.',
   ],
   ['an agent without a program needs no trust', ['default', NATIVE], null],
-])('%s', async (_what, question, expected) => {
-  expect(await questionAbout(...question)).toBe(expected)
+])('%s', async (_what, agent, expected) => {
+  expect(await distrustOf(...agent)).toBe(expected)
 })

@@ -44,12 +44,12 @@ describe('the source of a prompt', () => {
     expect(await findPrompt('generic')).toMatchObject({ source: 'built-in' })
   })
 
-  test('is no file of 0 bytes, because the shell creates such a file before the prompt is printed', async () => {
+  test('is never a file of 0 bytes, because the shell creates such a file before a prompt is printed into it', async () => {
     writeRole('project/.reeve/roles/reviewer.md', '')
     expect(await findPrompt()).toMatchObject({ source: 'built-in' })
   })
 
-  test('is no blank file, which is an error', async () => {
+  test('cannot be a blank file, which is an error', async () => {
     const file = writeRole('project/.reeve/roles/reviewer.md', ' \n\n')
     await expect(findPrompt()).rejects.toMatchObject({
       code: 'AGENT_INVALID',

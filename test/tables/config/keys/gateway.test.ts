@@ -62,7 +62,7 @@ describe('the key `gateway`', () => {
   })
 })
 
-test('has parts that can be set one by one', async () => {
+test('the parts of the key `gateway` can be set one by one', async () => {
   await setKey(paths, 'gateway.mode', 'off')
   await setKey(paths, 'gateway.record', 'true')
   expect(await gatewayOf(null)).toEqual({ mode: 'off', record: true, rateLimits: {} })

@@ -26,7 +26,7 @@ test.each<[string, string | undefined]>([
   ['api_key', 'keys are in the environment or in credentials.yaml: see `reeve help keys`'],
   ['constructor', undefined],
   ['zzz', undefined],
-])('%s: %s', (typed, expected) => {
+])('the hint for the key %s is: %s', (typed, expected) => {
   expect(hintOfUserKey(typed)).toBe(expected)
 })
 

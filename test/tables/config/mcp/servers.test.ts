@@ -1,5 +1,5 @@
-// MCP servers in configuration: `.mcp.json`, reeve's own keys, the servers of a process, and the recorded fields. Their resolution at
-// the start: trust, variables, secrets.
+// MCP servers in configuration: `.mcp.json`, reeve's own keys, the variables in texts, the servers of a process, and the recorded fields.
+// Their resolution at the start: trust, variables, secrets.
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -183,7 +183,7 @@ describe('the servers of a process', () => {
     ['default', ['none'], []],
     ['default', ['user', 'both'], ['user:u', 'both:of-project']],
     ['own', ['both'], ['both:of-agent']],
-  ])('are right for the agent `%s` and the chosen names %j', async (agent, chosen, expected) => {
+  ])('of the agent `%s` with the chosen names %j are %j', async (agent, chosen, expected) => {
     await using workspace = await workspaceOfThree()
     expect(commandsOf(await workspace.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
   })
