@@ -50,7 +50,7 @@ export async function startPm2(home: string): Promise<Pm2 | null> {
   await callPm2<void>((done) => pm2.connect(done))
   const fifo = join(home, 'up')
   execFileSync('mkfifo', [fifo])
-  // Both ends: so it never ends.
+  // Opened for reading and writing, so that the reader never gets an end of file.
   const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
   const ups = new Socket({ fd, readable: true, writable: false })
   let count = 0
@@ -77,7 +77,7 @@ export async function startPm2(home: string): Promise<Pm2 | null> {
     async remove(name) {
       const pids = (await callPm2<Row[]>((done) => pm2.list(done))).map(({ pid }) => pid ?? 0)
       await callPm2((done) => pm2.delete(name, done))
-      // With a name, only that program is awaited, not the others.
+      // `delete` of pm2 waits for one program by its name, but not for all of them.
       if (name === 'all') while (pids.some(isAlive)) await delay(1)
     },
     residentKb: () => statusKb(Number(readFileSync(join(home, 'pm2.pid'), 'utf8')), 'VmRSS'),

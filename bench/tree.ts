@@ -23,7 +23,7 @@ const ENV = { PATH: '/usr/bin:/bin' }
 const BEGIN_FACTS = new Set(['model.started', 'process.working'])
 const END_FACTS = new Set(['model.finished', 'tool.finished'])
 
-/** A hundred agents below one process, each with a model that takes a second and calls a tool. */
+/** Starts a hundred agents below one process. The model of each takes a second and calls a tool. */
 async function growTree({ client }: Running, dir: string): Promise<string[]> {
   // The times differ, or all agents would act in the same moment.
   const scripts = Array.from({ length: SCRIPTS }, (_, number) => {
@@ -45,7 +45,7 @@ async function growTree({ client }: Running, dir: string): Promise<string[]> {
   return uuids
 }
 
-/** The start of a model or tool call. A planned tool call is durable with the model's answer, before it is held. */
+/** Returns when a call began. `tool.started` cannot be used: it is written with the model's answer, before the call runs. */
 function beganAt({ fact, at, durationMs }: EventView): number | null {
   if (BEGIN_FACTS.has(String(fact))) return Date.parse(at)
   return fact === 'tool.finished' ? Date.parse(at) - Number(durationMs) : null

@@ -6,7 +6,7 @@ import type { RowView, SumsView } from './views/rows.ts'
 export type RowPatch = Partial<RowView> & Pick<RowView, 'uuid'>
 
 interface RowsState {
-  /** the state of the rows; a stream continues after it */
+  /** the position in the stream; a new request continues after it */
   readonly cursor: string
   /** the newest event that the rows include */
   readonly seq: number

@@ -16,7 +16,7 @@ export const STEP_FLAGS = {
   compacted: 32,
   /** the model call was repeated */
   retried: 64,
-  /** the recorded files differ from those of the record before */
+  /** the recorded files differ from those of the previous record */
   files: 128,
   /** a checkpoint was written */
   checkpoint: 256,

@@ -9,7 +9,7 @@ import { readSteps } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { selectedUuid } from '../list-state.ts'
 import { useLive } from '../live.ts'
-import { useAfter } from '../parts/after.ts'
+import { useHasElapsed } from '../use-has-elapsed.ts'
 import { Since } from '../parts/clock.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
@@ -29,7 +29,7 @@ export function PeekPanel(): JSX.Element | null {
 
 function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
   const row = rowSignal(uuid).value
-  const isSettled = useAfter(SETTLED_MS)
+  const isSettled = useHasElapsed(SETTLED_MS)
   if (!row) return null
   return (
     <section class="peek-panel" aria-label={`Peek: ${titleOf(row)}`} data-peek={uuid}>

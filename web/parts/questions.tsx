@@ -10,7 +10,7 @@ import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
-import { useAfter } from './after.ts'
+import { useHasElapsed } from '../use-has-elapsed.ts'
 import { Since } from './clock.tsx'
 import { Change } from './change.tsx'
 
@@ -83,7 +83,7 @@ export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
 
 /** The buttons of a question, or a field for a text. */
 export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps): JSX.Element | null {
-  const isReady = useAfter(GUARD_MS)
+  const isReady = useHasElapsed(GUARD_MS)
   const [text, setText] = useState('')
   const [touched, setTouched] = useState<string | null>(null)
   const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')

@@ -1,5 +1,5 @@
 // A budget of a subtree of real processes: children call their model at the same time under their parent's budget. The
-// daemon is killed meanwhile, and the budget grows without a stop. The model is a server on this machine.
+// daemon is killed meanwhile, and the budget is raised while the processes are suspended. The model is a server on this machine.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
@@ -33,8 +33,8 @@ const tokensOf = ({
   readonly cacheWriteTokens: number
 }): number => inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
 
-/** Never done: each answer requests another look, each time a different one. */
-function answerWithLook(hang: () => boolean): (request: unknown) => ServedAnswer {
+/** The model never finishes: each answer calls `glob` with another pattern. */
+function answerWithGlobCall(hang: () => boolean): (request: unknown) => ServedAnswer {
   let count = 0
   return () => {
     count += 1
@@ -59,7 +59,7 @@ async function startHomeWith(server: ModelServer): Promise<DaemonHome> {
 
 test("concurrent children stay within their parent's budget, through kill -9, resumes and a raise", { timeout: 180_000 }, async () => {
   let hangs = false
-  const server = resources.use(await startModelServer(answerWithLook(() => hangs)))
+  const server = resources.use(await startModelServer(answerWithGlobCall(() => hangs)))
   const home = await startHomeWith(server)
   const env = testEnv(home.work, { MODEL_API_KEY: 'key-for-tests' })
   const model = 'anthropic/claude-sonnet-4-5'

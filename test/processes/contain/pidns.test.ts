@@ -46,7 +46,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
     expect(seenEnv).toMatchObject(env)
   })
 
-  test('it sees only the init, its reader and itself', async () => {
+  test('a program sees only the init, its reader and itself', async () => {
     await using contained = await openContainmentBench()
     expect((await readOutput(contained, 'cd /proc; echo [0-9]*')).trim()).toBe('1 2 3')
   })
@@ -98,7 +98,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
       contained.request(['sh', '-c', `${guard}; setsid sleep 3600.${contained.token} & kill -s KILL -- -1; sleep 3600.${contained.token}`]),
     )
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    await waitUntil(() => findSleepersWith(contained.token).length === 1, 'all but the other')
+    await waitUntil(() => findSleepersWith(contained.token).length === 1, 'only the program of the other namespace is left')
     // The next program gets a new namespace.
     expect(await (await one.spawn(contained.request(['sh', '-c', 'exit 4']))).exited).toEqual({ code: 4, signal: null })
   })
@@ -117,7 +117,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
-  test('a kill of the proxy frees no program', async () => {
+  test('no program survives a kill of `nsenter`, its parent outside of the namespace', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
@@ -148,7 +148,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
     await (
       await containment.spawn(contained.request(['true']))
     ).exited
-    await waitUntil(() => findInits().length >= initsBefore.length + 2, 'one in store')
+    await waitUntil(() => findInits().length >= initsBefore.length + 2, 'a spare namespace is ready')
     await contained.manager[Symbol.asyncDispose]()
     expect(findInits()).toEqual(initsBefore)
   })

@@ -169,9 +169,9 @@ const INVISIBLE = [
   '\u061Cmark',
 ] as const
 
-const URLS = ['javascript', 'data', 'vbscript', 'file', 'ftp', 'ws', 'chrome', 'about', 'blob', 'intent']
-/** Addresses of schemes that no link may have, in each way to write a link. */
-const SCHEMES = URLS.flatMap((scheme) => [
+const SCHEMES = ['javascript', 'data', 'vbscript', 'file', 'ftp', 'ws', 'chrome', 'about', 'blob', 'intent']
+/** Links with schemes that no link may have, in each way to write a link. */
+const LINKS = SCHEMES.flatMap((scheme) => [
   `[a](${scheme}:x)`,
   `[a]( ${scheme}:x)`,
   `<a href=${scheme}:x>a</a>`,
@@ -179,6 +179,7 @@ const SCHEMES = URLS.flatMap((scheme) => [
   `[a](\x01${scheme}:x)`,
 ])
 
+/** A line of one million characters. */
 export const LONG_LINE = `start of a long line ${'x'.repeat(1_000_000)}`
 
-export const HOSTILE_TEXTS: readonly string[] = [...HTML, ...MARKDOWN, ...TERMINAL, ...INVISIBLE, ...SCHEMES]
+export const HOSTILE_TEXTS: readonly string[] = [...HTML, ...MARKDOWN, ...TERMINAL, ...INVISIBLE, ...LINKS]

@@ -143,22 +143,22 @@ describe('an end', () => {
   })
 })
 
-test('a silence is a need, but no wait for an answer', () => {
+test('a silent process is a need; waiting for an answer adds no second need', () => {
   const changed = (word: 'silent' | 'waiting'): FactBody => ({ type: 'liveness.changed', word, since: START_AT, evidence: 'in step 1' })
   expect(viewsOf(processOf(...START, changed('silent')))).toMatchObject([{ kind: 'silent', title: expect.stringContaining('in step 1') }])
   expect(kindsOf(processOf(...START, asked(), changed('waiting')))).toEqual(['permission'])
 })
 
-test('an ask that is put off has the time; a later one has not, and an answer ends it', () => {
+test('a snooze applies to the asks before it, not to later ones; an answer or its time ends it', () => {
   const until = START_AT + 3_600_000
   const snoozed: FactBody = { type: 'process.snoozed', until, by: 'user' }
   const later = asked({ id: 'q2', at: START_AT + 6_000 })
-  const untilOf = (...bodies: readonly FactBody[]): boolean[] =>
+  const snoozesOf = (...bodies: readonly FactBody[]): boolean[] =>
     viewsOf(processOf(...START, ...bodies)).map(({ snoozedUntil }) => snoozedUntil !== null)
-  expect(untilOf(asked(), snoozed)).toEqual([true])
-  expect(untilOf(asked(), snoozed, later)).toEqual([true, false])
-  expect(untilOf(asked(), snoozed, later, { type: 'process.answered', id: 'q2', option: null, text: 'x', by: 'user' })).toEqual([false])
-  expect(untilOf(asked(), snoozed, { type: 'process.snoozed', until: null, by: 'user' })).toEqual([false])
+  expect(snoozesOf(asked(), snoozed)).toEqual([true])
+  expect(snoozesOf(asked(), snoozed, later)).toEqual([true, false])
+  expect(snoozesOf(asked(), snoozed, later, { type: 'process.answered', id: 'q2', option: null, text: 'x', by: 'user' })).toEqual([false])
+  expect(snoozesOf(asked(), snoozed, { type: 'process.snoozed', until: null, by: 'user' })).toEqual([false])
   expect(viewsOf(processOf(...START, asked(), snoozed), until).map(({ snoozedUntil }) => snoozedUntil)).toEqual([null])
 })
 

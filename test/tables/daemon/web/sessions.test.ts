@@ -13,7 +13,7 @@ function makeSessions(): { readonly clock: ManualClock; readonly sessions: Sessi
   return { clock, sessions: new Sessions(clock) }
 }
 
-test('a token finds its session alone; nothing of a session has the token', () => {
+test('a token finds only its own session, and no listed session contains a token', () => {
   const { sessions } = makeSessions()
   const [one, two] = [sessions.create(GRANT, VISITOR), sessions.create({ ...GRANT, right: 'all' }, VISITOR)]
   expect(Buffer.from(one.token, 'base64url')).toHaveLength(32)
@@ -39,7 +39,7 @@ test('a session ends when it is idle, unless an answer to it is open', () => {
   expect(sessions.find(token, 'loopback')).toBeNull()
 })
 
-test('a session with a time of its own ends then, with its open answers, and no use makes it longer', () => {
+test('a session with `ttlMs` ends at that time, used or not, and its open answers end with it', () => {
   const { clock, sessions } = makeSessions()
   const { token, session } = sessions.create({ ...GRANT, ttlMs: 60_000 }, VISITOR)
   let ended = 0
@@ -71,7 +71,7 @@ test('the oldest session ends when there are too many', () => {
   expect(sessions.find(made[1]?.token ?? '', 'loopback')).not.toBeNull()
 })
 
-test('three wrong tokens in a second are allowed, the fourth is too many, a second later three more', () => {
+test('three wrong tokens in a second are allowed, the fourth is too many, and after a second three are allowed again', () => {
   const clock = new ManualClock()
   const wrong = new WrongTokens(clock)
   const count = (times: number): boolean[] => Array.from({ length: times }, () => wrong.count())
