@@ -232,7 +232,7 @@ class RunningDaemon implements Daemon {
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
-    const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier } = this.#parts
+    const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
     const cursor = (): number => pipeline.cursor
@@ -316,7 +316,19 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({ table, store, reads, slices, worktrees, removals, clock, rate, paths, startedAt: this.#startedAt.wall }),
+      ...historyViews({
+        table,
+        store,
+        reads,
+        slices,
+        worktrees,
+        removals,
+        clock,
+        rate,
+        paths,
+        readBudgets: () => homeBudgetWatch.readNow(),
+        startedAt: this.#startedAt.wall,
+      }),
       removals,
       collector,
       archive: new Archive({

@@ -180,10 +180,12 @@ function createHomeBudgetWatch(
   table: Table,
   submit: Pipeline['submit'],
 ): HomeBudgetWatch {
-  return new HomeBudgetWatch(
+  const watch = new HomeBudgetWatch(
     { table, clock, configFile: paths.configFile, readBudgets: () => settings.budgets(), submit, log },
     settings.now.budgets,
   )
+  settings.watchBudgets((budgets) => watch.use(budgets))
+  return watch
 }
 
 /** Creates all parts. Nothing runs until the first input is submitted. */

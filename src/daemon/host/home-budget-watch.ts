@@ -1,5 +1,5 @@
 // Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when
-// config.yaml has changed. Writes one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
+// config.yaml has changed: each start of a process and `reeve usage` bring that up at once, and a timer for what runs. Writes one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
 // Test: test/e2e/limits/home-budgets.test.ts.
 import { stat } from 'node:fs/promises'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
@@ -68,6 +68,20 @@ export class HomeBudgetWatch {
       this.#logged.add(period)
       this.#arm()
     }
+  }
+
+  /** Takes the budgets of a config.yaml that was just read for another reason. Must precede the input that needs them. */
+  use(budgets: HomeBudgets): void {
+    if (JSON.stringify(budgets) === JSON.stringify(this.#budgets)) return
+    this.#budgets = budgets
+    this.#submit()
+    this.#arm()
+  }
+
+  /** Returns the budgets that config.yaml has now. */
+  async readNow(): Promise<HomeBudgets> {
+    await this.#look()
+    return this.#budgets
   }
 
   async stop(): Promise<void> {

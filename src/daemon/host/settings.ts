@@ -13,7 +13,7 @@ import type { Limits } from '../../kernel/model/words.ts'
 
 /**
  * The settings that the daemon itself reads again at each spawn and resume. The others take effect at the start of the daemon, or
- * apply to one process only. `gc`, `notifications` and `web` are read at each use, and `budgets` when the file has changed.
+ * apply to one process only. `gc`, `notifications` and `web` are read at each use, and HomeBudgetWatch keeps `budgets`.
  */
 const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   maxProcesses: false,
@@ -39,6 +39,7 @@ const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
 export class Settings {
   readonly #paths: Paths
   #now: Config
+  #onBudgets: (budgets: HomeBudgets) => void = () => {}
 
   private constructor(paths: Paths, now: Config) {
     this.#paths = paths
@@ -60,12 +61,18 @@ export class Settings {
     return this.#now.limits
   }
 
+  /** Calls back with the budgets of the home whenever the file was read for a process. */
+  watchBudgets(onBudgets: (budgets: HomeBudgets) => void): void {
+    this.#onBudgets = onBudgets
+  }
+
   /** Reads the configuration of one process: the user's settings, overridden by its project, environment and flags. */
   async configFor(cwd: string, env: Env, flags: ConfigFlags): Promise<Config> {
     const config = await loadConfig({ paths: this.#paths, cwd, env, flags })
     const names = Object.keys(IS_READ_AGAIN) as (keyof Config)[]
     const again = names.filter((name) => IS_READ_AGAIN[name]).map((name) => [name, config[name]])
     this.#now = { ...this.#now, ...(Object.fromEntries(again) as Partial<Config>) }
+    this.#onBudgets(config.budgets)
     return config
   }
 

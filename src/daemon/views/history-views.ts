@@ -7,7 +7,7 @@ import { compareView, lineageView } from './lineage/lineage.ts'
 import { resumableView } from './resumable.ts'
 import { StepReads } from '../steps/step-reads.ts'
 import { searchTranscripts } from './search.ts'
-import { usageRateView, usageReport } from './usage-report.ts'
+import { usageRateView, usageReport, type UsageDeps } from './usage-report.ts'
 import type { RoutesDeps } from '../http/route.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Removals } from '../operations/removals.ts'
@@ -22,6 +22,7 @@ export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slice
   readonly removals: Removals
   readonly clock: Clock
   readonly rate: SpendingRate
+  readonly readBudgets: UsageDeps['readBudgets']
   readonly paths: Paths
   /** wall time of the start of the daemon, in ms */
   readonly startedAt: number

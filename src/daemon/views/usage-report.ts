@@ -12,7 +12,7 @@ import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import type { Home } from '../../kernel/model/home.ts'
+import type { Home, HomeBudgets } from '../../kernel/model/home.ts'
 import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
@@ -38,6 +38,7 @@ export interface UsageDeps {
   readonly reads: { find(uuid: Uuid): Promise<Process | undefined>; resolve(ref: string): Promise<Process> }
   readonly slices: SliceQueue
   readonly table: { readonly home: Home }
+  readonly readBudgets: () => Promise<HomeBudgets>
 }
 
 /** Returns the usage of all processes, or of a tree, removed processes included. */
@@ -71,6 +72,7 @@ export async function usageReport(deps: UsageDeps, { by: keys, label, since, unt
       return { key, part, root: processKey === null ? null : await rootOf(processKey, group.agent, deps), ...group.sum() }
     }),
   )
+  const home = { ...table.home, budgets: await deps.readBudgets() }
   return {
     version: 1,
     by,
@@ -83,7 +85,7 @@ export async function usageReport(deps: UsageDeps, { by: keys, label, since, unt
     more: sorted.length - rows.length,
     unread: await store.countUnownedUsage(),
     total: total.sum(),
-    home: { day: periodView(table.home, 'dailyUsd'), month: periodView(table.home, 'monthlyUsd') },
+    home: { day: periodView(home, 'dailyUsd'), month: periodView(home, 'monthlyUsd') },
   }
 }
 

@@ -52,6 +52,19 @@ test('a spent day suspends the process, `usage` shows both budgets, and more mon
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'step 5' })
 })
 
+test('a budget set while the daemon runs is in `usage` at once, and holds the next start', async () => {
+  const daemon = await start('')
+  const first = await daemon.spawn({ model: 'work/m', intent: 'work' })
+  await daemon.waitForEnd(first.uuid)
+  const calls = server.requests.length
+  await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '2'])
+  expect((await runCli(daemon.home, ['usage'])).stderr).toContain('today: $2.40 of $2, until ')
+  await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '1'])
+  const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
+  expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ limit: 'dailyUsd' }])
+  expect(server.requests).toHaveLength(calls)
+})
+
 test('what was spent outlives a restart and a removal, and a budget holds the next process', async () => {
   const daemon = await start('')
   const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
