@@ -70,6 +70,21 @@ async function stopCrew(name: string): Promise<void> {
   await daemon.waitForEnd(name)
 }
 
+test('the files that define the crew are not named as uncommitted, because no worker needs them', async () => {
+  const script = join(daemon.work, 'idle.yaml')
+  repository.write({
+    'left.txt': 'not committed\n',
+    'plan/tasks.md': '## build: Build it\nBuild.\n',
+    'reeve.yaml': `crews: { fix: { model: "script:${script}", tasks: plan/tasks.md } }\n`,
+    'more.md': '## check: Check it\nCheck.\n',
+  })
+  const body = { cwd: repository.dir, env: testEnv(daemon.work) }
+  expect((await crews.plan({ ...body, crew: 'fix' })).notes).toEqual([`uncommitted here, so not among the crew's files: left.txt, more.md`])
+  expect((await crews.plan({ ...body, tasks: join(repository.dir, 'more.md') })).notes).toEqual([
+    `uncommitted here, so not among the crew's files: left.txt, plan/tasks.md`,
+  ])
+})
+
 test('a crew starts with its tasks on its own branch from the current commit, and asks its questions', async () => {
   repository.write({ 'left.txt': 'not committed\n' })
   const { process, branch, base, tasks, notes } = await startCrew()

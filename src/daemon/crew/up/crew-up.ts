@@ -131,7 +131,11 @@ async function prepareCrew(body: CrewUpBody, deps: CrewUpDeps, isPlan: boolean):
   const env = Object.values(templates.roles)[0]?.env ?? {}
   await using git = openGit(deps)
   const crewRepository = definition.worktrees
-    ? await resolveRepository(git, { name: definition.name, cwd: definition.cwd, env, isPlan }, { templates, tmpDir: deps.tmpDir })
+    ? await resolveRepository(
+        git,
+        { name: definition.name, cwd: definition.cwd, files: definition.files, env, isPlan },
+        { templates, tmpDir: deps.tmpDir },
+      )
     : null
   const takeOver = await takeOverCrew(definition, crewRepository?.git ?? null, env, {
     reads: deps.reads,

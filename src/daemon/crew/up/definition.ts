@@ -19,6 +19,8 @@ import { withAbsoluteScriptPath } from './script-path.ts'
 
 export interface CrewDefinition {
   readonly name: string
+  /** the files that it comes from; the members need none of them */
+  readonly files: readonly string[]
   readonly cwd: string
   /** null if the engine coordinates */
   readonly coordinator: CrewWhoBody | null
@@ -55,7 +57,7 @@ const DEFAULT_HAND_OVER_SHARE = 0.9
 
 /** Resolves the definition. Errors: AGENT_INVALID with file and line; INVALID. */
 export async function resolveDefinition(body: CrewUpBody, paths: Paths): Promise<CrewDefinition> {
-  const { name, crew, baseDir } = await readCrew(body, paths)
+  const { name, crew, baseDir, file } = await readCrew(body, paths)
   checkName(body.name ?? name)
   const tasks = await tasksOf(body, crew, baseDir)
   const reviews = body.reviews ?? crew.reviews ?? true
@@ -82,6 +84,7 @@ export async function resolveDefinition(body: CrewUpBody, paths: Paths): Promise
     throw new KernelError('INVALID', 'the gate `coordinator` needs an agent as coordinator: the engine approves everything')
   return {
     name: body.name ?? name,
+    files: [file, body.tasks ?? crew.tasks].filter((from) => typeof from === 'string'),
     cwd: crew.cwd ?? body.cwd,
     coordinator,
     staff,
@@ -145,6 +148,8 @@ interface CrewSource {
   readonly crew: CrewFile
   /** the directory from which relative paths start */
   readonly baseDir: string
+  /** null if the request alone defines the crew */
+  readonly file: string | null
 }
 
 /** The crew of a file. An empty crew if there is no file and the request alone is enough. */
@@ -156,12 +161,12 @@ async function readCrew(body: CrewUpBody, paths: Paths): Promise<CrewSource> {
       paths,
       ...(body.file === undefined ? {} : { file: body.file }),
     })
-    return { name, crew, baseDir: dirname(file) }
+    return { name, crew, baseDir: dirname(file), file }
   } catch (error) {
     const isMissing = error instanceof KernelError && /has no crews$|^there is no crew /.test(error.message)
     if (!isMissing) throw error
     if (hasOwnTasks || (body.file === undefined && body.stay && body.workers !== undefined))
-      return { name: body.crew ?? 'crew', crew: {}, baseDir: body.cwd }
+      return { name: body.crew ?? 'crew', crew: {}, baseDir: body.cwd, file: null }
     throw new KernelError(
       'AGENT_INVALID',
       error.message.replace(/^(?=.*\/config\.yaml has no crews$)/, 'there is no reeve.yaml here, and '),

@@ -1,5 +1,7 @@
 // Resolves the crew's repository, branch and base commit. Guarantees that no branch of the user is reused. The crew's branch is new, or was
 // left by an earlier crew of the same name. It is not checked out anywhere. Owns the refusals. Test: test/e2e/crew/up.test.ts.
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'
 import { dirtyNames } from '../../../drivers/files/salvage.ts'
 import { openAt } from '../../../drivers/files/open-worktree.ts'
@@ -19,6 +21,8 @@ export interface RepositoryRequest {
   readonly name: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** the files that define the crew */
+  readonly files: readonly string[]
   /** true: only checks, and moves no branch */
   readonly isPlan?: boolean
 }
@@ -76,7 +80,7 @@ export async function findCrewRepository(git: Git, request: RepositoryRequest): 
     : { base: head, notes: [] }
   return {
     git: { repository, branch, base: start.base },
-    notes: [...start.notes, ...(start.base === head ? await uncommittedNote(git, { repository, gitDir, top, env: request.env }) : [])],
+    notes: [...start.notes, ...(start.base === head ? await uncommittedNote(git, { repository, gitDir, top }, request) : [])],
   }
 }
 
@@ -131,23 +135,22 @@ async function continueBranch(
 
 const MAX_NAMED_PATHS = 3
 
-/** Names the files that the crew's worktrees lack. The user's own crew file is often one of them. */
+/** Names the files that the crew's worktrees lack, except those that define the crew. */
 async function uncommittedNote(
   git: Git,
-  {
-    repository,
-    gitDir,
-    top,
-    env,
-  }: { readonly repository: string; readonly gitDir: string; readonly top: string; readonly env: RepositoryRequest['env'] },
+  { repository, gitDir, top }: { readonly repository: string; readonly gitDir: string; readonly top: string },
+  { env, files }: RepositoryRequest,
 ): Promise<readonly string[]> {
   const tree = await openAt(git, { dir: top, repository, env }, gitDir)
   const changedPaths = await dirtyNames(git, tree).catch((error: unknown) => {
     if (error instanceof GitError) return []
     throw error
   })
-  if (changedPaths.length === 0) return []
-  const shown = changedPaths.slice(0, MAX_NAMED_PATHS)
-  const more = changedPaths.length - shown.length
+  // Git names real paths. A file that is gone meanwhile is not among them.
+  const own = new Set(await Promise.all(files.map((file) => realpath(file).catch(() => file))))
+  const left = changedPaths.filter((path) => !own.has(join(top, path)))
+  if (left.length === 0) return []
+  const shown = left.slice(0, MAX_NAMED_PATHS)
+  const more = left.length - shown.length
   return [`uncommitted here, so not among the crew's files: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
 }

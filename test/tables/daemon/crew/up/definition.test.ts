@@ -28,6 +28,7 @@ const CREW_FIX = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
 test('without a file, the crew has the engine as coordinator, two workers that review each other, and a worktree for each', async () => {
   expect(await definitionOf({ tasks: TASK })).toEqual({
     name: 'crew',
+    files: [],
     cwd: join(dir.path, 'work'),
     coordinator: null,
     staff: [{ role: 'generic', count: 2 }],
