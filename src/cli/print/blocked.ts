@@ -111,7 +111,11 @@ const NEXT_STEPS: { readonly [R in HoldReason]: NextStepText } = {
       : limit === undefined || scope === undefined
         ? `it continues when there is room again; \`reeve inspect ${pid}\` shows its limits`
         : `${raiseLimitCommand(limit, scope === uuid ? String(pid) : shortId(scope))} continues it`,
-  credentials: (_, __, resume) => `${resume} in a shell with the key continues it`,
+  // A key can be valid while its account has no credit.
+  credentials: ({ note }, _, resume) =>
+    note?.includes(' was refused: ')
+      ? `${resume} continues it when the account is in order, or in a shell with another key`
+      : `${resume} in a shell with the key continues it`,
   'disk-full': () => 'it continues by itself when there is space',
   'context-full': ({ pid }, _, resume) => `${resume} tries again; after \`reeve stop ${pid}\` it can resume with a larger --model`,
   loop: ({ pid }, _, resume) => `${resume} continues it, with a new count; \`reeve steps ${pid}\` shows what it did`,

@@ -3,7 +3,7 @@
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { earlyEndText, resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../api/views/crew.ts'
-import { blockText, isSuspendedByAncestor, type ProcessStanding } from './blocked.ts'
+import { blockText, isSuspendedByAncestor, sharesAccountHold, type ProcessStanding } from './blocked.ts'
 import { formatClock, costCell, formatElapsed, formatCount, formatMoment, shortId } from '../../faces/format.ts'
 import { responsiveTable, type OmittableColumn } from './responsive-table.ts'
 import type { Output } from './output.ts'
@@ -252,7 +252,9 @@ export function crewWaitLines(crew: CrewView): string[] {
   const { status, waitsFor, asks, exit } = crew
   if (exit) return endLines(crew)
   const standings = crewStandings(crew)
-  const blocks = standings.filter((each) => !isSuspendedByAncestor(each, standings)).flatMap((each) => blockText(each) ?? [])
+  const blocks = standings
+    .filter((each) => !isSuspendedByAncestor(each, standings) && !sharesAccountHold(each, standings))
+    .flatMap((each) => blockText(each) ?? [])
   if (status === 'suspended') return blocks
   // `blocks` already contains the questions and the paused members.
   const others = waitsFor.filter((line) => !(asks.length > 0 && line.includes(' waits for the user')) && !line.includes('which is paused'))

@@ -3,6 +3,7 @@
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { shortId } from '../../faces/format.ts'
+import type { CandidateView } from '../../api/views/archive.ts'
 import { candidatesOf, candidateText } from '../input/which-process.ts'
 
 export interface ReportedError {
@@ -77,9 +78,7 @@ function hintFor(context: ErrorContext, verb: string | undefined): string | null
     case 'NOT_FOUND':
       return endedHint(context.message)
     case 'AMBIGUOUS':
-      return candidatesOf(details).length > 0
-        ? `Name one of them by its PID: ${candidatesOf(details).map(candidateText).join(', ')}.`
-        : null
+      return candidatesHint(candidatesOf(details))
     case 'INVALID':
       return invalidHint(context, help)
     case 'AGENT_INVALID':
@@ -93,6 +92,16 @@ function hintFor(context: ErrorContext, verb: string | undefined): string | null
     default:
       return hint === '' ? unknownErrorHint(error) : null
   }
+}
+
+const MAX_NAMED_CANDIDATES = 5
+
+/** Returns the hint for a reference that fits several processes; it names the newest ones. */
+function candidatesHint(candidates: readonly CandidateView[]): string | null {
+  if (candidates.length === 0) return null
+  const more = candidates.length - MAX_NAMED_CANDIDATES
+  const named = candidates.slice(0, MAX_NAMED_CANDIDATES).map(candidateText).join(', ')
+  return `Name one of them by its PID: ${named}${more > 0 ? `, and ${more} more; \`reeve ps -a\` lists all` : ''}.`
 }
 
 /** Returns the hint if a signal is given in the syntax of the shell command `kill`. */

@@ -25,6 +25,8 @@ const PAGE = 100
 const PAGE_FACTS = 32
 /** The largest number of dead rows in a list. */
 const MAX_DEAD = 10_000
+/** An error names no more candidates than this; its details have all. */
+const MAX_NAMED_CANDIDATES = 4
 
 export interface ListQuery<K extends keyof ProcessView> {
   /** includes dead processes */
@@ -143,7 +145,8 @@ export class ProcessQueries {
           ]
         : [],
     )
-    const list = candidates.map((c) => `${c.uuid} (PID ${c.pid}, ${c.status})`).join(', ')
+    const named = candidates.length > MAX_NAMED_CANDIDATES ? [] : candidates.map((c) => `${c.uuid} (PID ${c.pid}, ${c.status})`)
+    const list = named.length > 0 ? named.join(', ') : `${candidates.length} processes`
     return new KernelError('AMBIGUOUS', `"${ref}" may be any of ${list}`, { candidates })
   }
 

@@ -44,7 +44,7 @@ test('run and logs report a refused key once, with the command that continues', 
   await follower.waitForText('spawned')
   const { pid, note } = await daemon.waitForStatus('refused', 'suspended')
   const why = String(note).slice('paused: '.length)
-  const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` in a shell with the key continues it\n`
+  const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` continues it when the account is in order, or in a shell with another key\n`
   await follower.waitForText(notice)
   const text = 'MODEL_API_KEY was refused: anthropic: 401 no such account'
   expect(why).toBe(`credentials (${text})`)

@@ -93,6 +93,11 @@ describe('the text about a blocked process', () => {
       'PID 5 (docs) is suspended: credentials; `reeve resume 5` in a shell with the key continues it',
     ],
     [
+      'a process whose key the provider refuses, for example because its account has no credit',
+      suspendedBy('paused: credentials (K was refused: openai: 402 no credit)', makeHold('credentials')),
+      'PID 5 (docs) is suspended: credentials (K was refused: openai: 402 no credit); `reeve resume 5` continues it when the account is in order, or in a shell with another key',
+    ],
+    [
       'a process with a full context',
       suspendedBy('paused: full context', makeHold('context-full')),
       'PID 5 (docs) is suspended: full context; `reeve resume 5` tries again; after `reeve stop 5` it can resume with a larger --model',

@@ -306,6 +306,8 @@ test('the page of a task shows its history, and indents untrusted text without c
   ])
 })
 
+const KEY_HOLD = { reason: 'credentials', by: 'system', at: '2026-07-01T12:00:00.000Z' } as const
+
 describe('the lines about a crew', () => {
   test('have its results and its cost', () => {
     expect(
@@ -321,6 +323,18 @@ describe('the lines about a crew', () => {
       'of a held crew',
       { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] },
       ['PID 5 (fix) is suspended: daemon-crash; `reeve crew resume fix` continues it'],
+    ],
+    [
+      'of a crew and a member that are held for one key, which the resume of the crew continues',
+      {
+        status: 'suspended',
+        note: 'paused: credentials (worker-1: K was refused: 401)',
+        holds: [KEY_HOLD],
+        members: [makeMember('worker-1', { status: 'suspended', note: 'paused: credentials (K was refused: 401)', holds: [KEY_HOLD] })],
+      },
+      [
+        'PID 5 (fix) is suspended: credentials (worker-1: K was refused: 401); `reeve crew resume fix` continues it when the account is in order, or in a shell with another key',
+      ],
     ],
     [
       'of a crew that asks and waits',

@@ -178,6 +178,18 @@ test('the code and the details are kept for programs', () => {
   })
 })
 
+test('the hint for a reference that fits many processes names the newest five', () => {
+  const candidates = Array.from({ length: 7 }, (_, index) => ({
+    pid: index,
+    status: 'completed',
+    createdAt: `2026-07-0${index + 1}T12:00:00.000Z`,
+    exitedAt: `2026-07-0${index + 1}T13:00:00.000Z`,
+  }))
+  const hintFor = (details: object): string => toReportedError(new ApiError('AMBIGUOUS', 'which', { details: { ...details } }), 'rm').hint
+  expect(hintFor({ candidates })).toMatch(/^Name one of them by its PID: PID 6 \(.*PID 2 \([^)]*\), and 2 more; `reeve ps -a` lists all\.$/)
+  expect(hintFor({ candidates: candidates.slice(0, 2) })).toMatch(/^Name one of them by its PID: PID 1 \(.*, PID 0 \([^)]*\)\.$/)
+})
+
 test('the hint for a missing model proposes a model of the provider whose key is set', () => {
   const hintWith = (env: Record<string, string>): string =>
     toReportedError(new ApiError('INVALID', 'no model: give --model provider/name'), 'run', env).hint

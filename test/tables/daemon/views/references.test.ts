@@ -124,6 +124,8 @@ test('the error for an ambiguous reference lists all candidates, living and dead
       ]),
     },
   })
+  await expect(reads.resolve('0192f3a5')).rejects.toThrow(`"0192f3a5" may be any of ${DEAD} (PID 5000, `)
+  await expect(reads.resolve('0192f3a')).rejects.toThrow('"0192f3a" may be any of 5 processes')
   for (const ref of ['aaaa', 'id:0192']) await expect(reads.resolve(ref)).rejects.toMatchObject({ code: 'AMBIGUOUS' })
 })
 
