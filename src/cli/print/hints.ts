@@ -3,7 +3,7 @@
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { shortId } from '../../faces/format.ts'
-import type { CandidateView } from '../../api/views/archive.ts'
+import type { CandidateView } from '../../api/views/process.ts'
 import { candidatesOf, candidateText } from '../input/which-process.ts'
 
 export interface ReportedError {
