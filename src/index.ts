@@ -147,6 +147,8 @@ export interface ConnectOptions {
   readonly onOtherBuild?: () => void
   /** called once for each outdated PID in a call: a resume has given the process a new one, `pid` */
   readonly onPresentPid?: (retiredPid: number, pid: number) => void
+  /** called when a call has had no answer for two seconds, apart from `wait`; `answered` settles with the call */
+  readonly onSlow?: (answered: Promise<unknown>) => void
 }
 
 /**
@@ -250,6 +252,7 @@ export function connect(options: ConnectOptions = {}): Reeve {
       holder: () => readHolder(where.holderFile),
       onOtherBuild: options.onOtherBuild,
       onPresentPid: options.onPresentPid,
+      onSlow: options.onSlow,
       name,
       start: options.start === false ? undefined : start,
     }),
@@ -369,6 +372,7 @@ export class Reeve implements AsyncDisposable {
       const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${processPath(ref)}/wait`, query, {
         signal,
         extraMs: timeoutMs,
+        isPoll: true,
         isRepeatable: true,
       })
       if (!answer.timedOut || left <= POLL_MS) return { process: answer.process, timedOut: answer.timedOut }

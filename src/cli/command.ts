@@ -45,6 +45,7 @@ async function runVerb(name: string, verb: Verb, args: Args): Promise<number> {
       onStart: (started) => reportStart(out, started),
       onOtherBuild: () => warnOfOtherBuild(out, name),
       onPresentPid: (retiredPid, pid) => reportNewPid(out, retiredPid, pid),
+      onSlow: (answered) => reportSlow(out, name, answered),
     }),
     loadVerbs: async () => (await import('./table/verbs.ts')).VERBS,
   }
@@ -69,14 +70,23 @@ function reportNewPid(out: Output, retiredPid: number, pid: number): void {
   out.message(out.paintMessage('dim', `${retiredPid} is now ${pid}`)).catch(() => {})
 }
 
+/** States that the daemon has not answered yet, unless the verb itself states what it waits for. The verb reports an error of the answer. */
+async function reportSlow(out: Output, name: string, answered: Promise<unknown>): Promise<void> {
+  const { WaitNote } = await import('./follow/wait-note.ts')
+  await using note = new WaitNote(out, { isFallback: true })
+  note.set({ key: 'answer', what: `the daemon to answer \`reeve ${name}\``, ends: 'Ctrl+C ends only this command' })
+  await answered.catch(() => {})
+}
+
 /** Shows that the daemon is starting. The caller that waits for the daemon reports an error of the start. */
 async function reportStart(out: Output, started: Promise<void>): Promise<void> {
-  const { withWaitNotice } = await import('./follow/wait-notice.ts')
-  await withWaitNotice(
+  const { withWaitNote } = await import('./follow/wait-note.ts')
+  await withWaitNote(
     out,
-    () => 'the daemon is starting',
+    () => ({ key: 'start', what: 'the daemon to start', ends: '`reeve daemon logs` shows what it does' }),
     // The same error reaches the caller that waits for the daemon.
     started.catch(() => {}),
+    { isFallback: true },
   )
 }
 

@@ -16,6 +16,8 @@ import type { ErrorBody } from '../views/daemon.ts'
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 /** the silence after which a request fails; a long poll adds its own wait */
 const REQUEST_IDLE_MS = 30_000
+/** the time after which a request is reported as slow */
+const SLOW_MS = 2_000
 /** the silence after which a stream counts as broken: the daemon sends a comment at least every 30 s */
 const STREAM_IDLE_MS = 90_000
 /** the time limit for reconnecting a broken stream, and the pause between two attempts */
@@ -59,6 +61,8 @@ export interface ClientOptions {
   readonly onOtherBuild?: (() => void) | undefined
   /** called once for each outdated PID in a request: a resume has given the process a new PID */
   readonly onPresentPid?: ((retiredPid: number, pid: number) => void) | undefined
+  /** called when a request has had no answer for two seconds, unless it is a long poll; `answered` settles with the request */
+  readonly onSlow?: ((answered: Promise<unknown>) => void) | undefined
   /** the name of the client in records of its actions: `cli` */
   readonly name?: string | undefined
 }
@@ -76,9 +80,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** for long polls: additional time for the daemon, in ms */
   readonly extraMs?: number
+  /** a long poll: the daemon answers when something has happened */
+  readonly isPoll?: boolean
   /** for requests that only read: a request whose connection breaks is repeated for 30 s, without starting a daemon */
   readonly isRepeatable?: boolean
 }
+
+type Call = Pick<WireRequest, 'method' | 'path' | 'body' | 'headers'> & RequestOptions
 
 export class Client {
   readonly #socketPath: () => string
@@ -87,6 +95,7 @@ export class Client {
   readonly #name: string
   #onOtherBuild: (() => void) | undefined
   readonly #onPresentPid: ((retiredPid: number, pid: number) => void) | undefined
+  readonly #onSlow: ((answered: Promise<unknown>) => void) | undefined
   readonly #reportedPids = new Set<number>()
 
   constructor(options: ClientOptions) {
@@ -94,6 +103,7 @@ export class Client {
     this.#start = options.start
     this.#onOtherBuild = options.onOtherBuild
     this.#onPresentPid = options.onPresentPid
+    this.#onSlow = options.onSlow
     this.#holder = options.holder ?? (() => null)
     this.#name = `${(options.name ?? 'library').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 60)} pid=${process.pid}`
   }
@@ -110,7 +120,18 @@ export class Client {
     return this.#request<T>({ method: 'DELETE', path, ...options })
   }
 
-  async #request<T>(call: Pick<WireRequest, 'method' | 'path' | 'body' | 'headers'> & RequestOptions): Promise<T> {
+  async #request<T>(call: Call): Promise<T> {
+    const answered = this.#requestUntilAnswered<T>(call)
+    if (!this.#onSlow || call.isPoll) return answered
+    const timer = setTimeout(() => this.#onSlow?.(answered), SLOW_MS)
+    try {
+      return await answered
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #requestUntilAnswered<T>(call: Call): Promise<T> {
     const { isRepeatable = false, signal } = call
     for (let brokenSince = 0; ; brokenSince ||= Date.now()) {
       try {

@@ -5,6 +5,7 @@ import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/process.ts'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { Failure } from '../errors.ts'
+import { withWaitNote } from '../follow/wait-note.ts'
 import type { Args } from '../input/args.ts'
 import { candidatesOf, resolveForRead } from '../input/which-process.ts'
 import { formatCount } from '../../faces/format.ts'
@@ -23,6 +24,14 @@ type SendPlan = (ref: string) => Promise<MergePlanView>
  * on one branch, so the newest stands for all.
  */
 export async function requestPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
+  return withWaitNote(
+    out,
+    () => ({ key: 'plan', what: 'the daemon to compare the work with your branch', ends: 'Ctrl+C ends it, and nothing changes' }),
+    sendPlan(args, out, send),
+  )
+}
+
+async function sendPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
   const ref = args.words[0] ?? ''
   if (args.on('dry-run')) return resolveForRead(ref, out, send)
   try {

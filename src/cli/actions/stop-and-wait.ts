@@ -4,7 +4,10 @@ import type { Reeve } from '../../index.ts'
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
 import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import type { ActionResult } from './for-each-process.ts'
-import { formatCount } from '../../faces/format.ts'
+import { formatClock, formatCount } from '../../faces/format.ts'
+import { withWaitNote } from '../follow/wait-note.ts'
+import type { Wait } from '../print/wait-text.ts'
+import type { CommandContext } from '../table/verb.ts'
 import type { Signal } from '../../kernel/model/words.ts'
 
 /** the wait after the grace: a process can delay a signal by 10 s, and its programs are killed after that */
@@ -20,15 +23,27 @@ export interface StopRequest {
   readonly subtree: boolean
 }
 
-export async function stopAndWait(reeve: Reeve, ref: string, { signal, graceMs, minGraceMs, subtree }: StopRequest): Promise<ActionResult> {
+export async function stopAndWait({ reeve, out }: CommandContext, ref: string, request: StopRequest): Promise<ActionResult> {
+  const { signal, graceMs, minGraceMs, subtree } = request
   const options = graceMs !== undefined ? { graceMs } : minGraceMs !== undefined ? { leastGraceMs: minGraceMs } : {}
-  const livingDescendants = subtree ? await findDescendants(reeve, ref) : []
+  const before = subtree ? await findDescendants(reeve, ref) : []
   const answer = await (subtree ? reeve.signalTree(ref, signal, options) : reeve.signal(ref, signal, options))
-  const timeoutMs = graceOf(answer, graceMs ?? minGraceMs ?? 0) + KILL_WAIT_MS
-  const [{ process, timedOut }, ...others] = await Promise.all([
-    reeve.wait(answer.process.uuid, { timeoutMs }),
-    ...livingDescendants.map((uuid) => reeve.wait(uuid, { timeoutMs })),
-  ])
+  // What has started while the signal was on its way got it, too.
+  const descendants = subtree ? new Map([...before, ...(await findDescendants(reeve, answer.process.uuid))]) : new Map<string, string>()
+  const grace = graceOf(answer, graceMs ?? minGraceMs ?? 0)
+  const timeoutMs = grace + KILL_WAIT_MS
+  const living = new Map([[answer.process.uuid, processTitle(answer.process)], ...descendants])
+  const waitFor = async (uuid: string): Promise<{ process: ProcessView; timedOut: boolean }> => {
+    const end = await reeve.wait(uuid, { timeoutMs })
+    living.delete(uuid)
+    return end
+  }
+  const killAt = signal === 'SIGKILL' ? null : Date.now() + grace
+  const [{ process, timedOut }, ...others] = await withWaitNote(
+    out,
+    () => endWait([...living.values()], killAt),
+    Promise.all([waitFor(answer.process.uuid), ...[...descendants.keys()].map(waitFor)] as const),
+  )
   const notEnded = others.filter((other) => other.timedOut || !hasEnded(other.process)).map((other) => processTitle(other.process))
   const suffix = `${outcomeSuffix(answer)}${notEnded.length === 0 ? '' : `; not ended yet: ${notEnded.join(', ')}`}`
   const fields = { affected: answer.affected, process, ...optionalFields(answer) }
@@ -41,17 +56,33 @@ export async function stopAndWait(reeve: Reeve, ref: string, { signal, graceMs, 
   return { message: `${processTitle(process)} ${endingText(process)}${suffix}`, fields, ...(notEnded.length === 0 ? {} : { exit: 1 }) }
 }
 
-/** Returns the UUIDs of all living descendants. A descendant that starts after this request is missing. */
-async function findDescendants(reeve: Reeve, ref: string): Promise<string[]> {
-  const [root, rows] = await Promise.all([reeve.get(ref), reeve.list({ fields: ['uuid', 'pid', 'ppid', 'state'] })])
+/** What a stop waits for: `titles` of what lives still. `killAt`: when SIGKILL ends them; null: it was sent. */
+function endWait(titles: readonly string[], killAt: number | null): Wait | null {
+  const [first, ...others] = titles
+  if (first === undefined) return null
+  const more = others.length === 0 ? '' : ` and ${formatCount(others.length, 'process')} more`
+  const now = Date.now()
+  return {
+    key: titles.join(),
+    what: `${first}${more} to end`,
+    ends:
+      killAt === null || killAt < now
+        ? 'SIGKILL was sent, and its programs must be gone'
+        : `SIGKILL ends it at ${formatClock(new Date(killAt).toISOString(), now)}`,
+  }
+}
+
+/** Returns the titles of all living descendants, by UUID. */
+async function findDescendants(reeve: Reeve, ref: string): Promise<Map<string, string>> {
+  const [root, rows] = await Promise.all([reeve.get(ref), reeve.list({ fields: ['uuid', 'pid', 'ppid', 'name', 'state'] })])
   const pids = new Set([root.pid])
-  const found: string[] = []
+  const found = new Map<string, string>()
   for (let before = -1; before !== pids.size;) {
     before = pids.size
-    for (const { uuid, pid, ppid, state } of rows) {
+    for (const { uuid, pid, ppid, name, state } of rows) {
       if (!pids.has(ppid) || pids.has(pid)) continue
       pids.add(pid)
-      if (state !== 'zombie') found.push(uuid)
+      if (state !== 'zombie') found.set(uuid, processTitle({ pid, name }))
     }
   }
   return found

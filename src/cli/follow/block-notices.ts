@@ -1,5 +1,6 @@
 // Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but
-// never twice with the same text. Every verb that waits or follows uses it. Test: test/e2e/cli/blocked.test.ts.
+// never twice with the same text. After two seconds a line states since when the command waits for them (wait-note.ts). Every verb that waits
+// or follows uses it. Test: test/e2e/cli/blocked.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
@@ -14,6 +15,8 @@ import {
 import { processTitle } from '../print/process-text.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
+import { blockWait, joinWaits, type Wait } from '../print/wait-text.ts'
+import { WaitNote } from './wait-note.ts'
 
 /** The events that may change what blocks a process. */
 const CHANGES: ReadonlySet<string> = new Set([
@@ -25,28 +28,39 @@ const CHANGES: ReadonlySet<string> = new Set([
   'process.limited',
   'process.resumed',
   'crew.joined',
+  'process.exited',
 ])
 
 export function mayChangeBlock(event: EventView): boolean {
   return CHANGES.has(String(event['fact']))
 }
 
-export class BlockNotices {
+export class BlockNotices implements AsyncDisposable {
   readonly #out: Output
   readonly #commands: BlockCommands | undefined
   /** the last reported text, by the UUID of the process */
   readonly #lastTexts = new Map<string, string>()
+  readonly #note: WaitNote
+  /** the waits for blocked processes, by UUID */
+  readonly #waits = new Map<string, Wait>()
 
   /** `commands`: the commands that the notices name; absent: those of the shell. */
   constructor(out: Output, commands?: BlockCommands) {
     this.#out = out
     this.#commands = commands
+    this.#note = new WaitNote(out)
+  }
+
+  /** Must be called when the command waits for none of them any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#note[Symbol.asyncDispose]()
   }
 
   /** Reports new blocks of these processes. */
   async report(processes: readonly ProcessStanding[]): Promise<void> {
     const lines = processes.flatMap((process) => this.#changedNotice(process, processes) ?? [])
     for (const line of lines) await this.#out.message(line)
+    this.#note.set(joinWaits([...this.#waits.values()]))
   }
 
   /** Whether the current block of the process is the one that was reported last. */
@@ -56,6 +70,8 @@ export class BlockNotices {
 
   #changedNotice(process: ProcessStanding, others: readonly ProcessStanding[]): string | null {
     const block = isSuspendedByAncestor(process, others) || sharesAccountHold(process, others) ? null : findBlock(process, this.#commands)
+    if (block) this.#waits.set(process.uuid, blockWait(process, block))
+    else this.#waits.delete(process.uuid)
     const text = blockKey(block)
     const lastText = this.#lastTexts.get(process.uuid) ?? ''
     if (text === lastText) return null
@@ -85,11 +101,13 @@ export interface WatchBlocksOptions {
   readonly signal: AbortSignal
   /** returns the current state of all watched processes */
   readonly readStates: () => Promise<readonly ProcessStanding[]>
+  /** the facts after which the states are read again, beside those that may change a block */
+  readonly alsoAfter?: ReadonlySet<string>
 }
 
 /** Reports now and after each change, until the signal aborts. An error of the daemon ends it silently: the verb that waits reports it. */
-export async function watchBlocks({ reeve, out, signal, readStates }: WatchBlocksOptions): Promise<void> {
-  const notices = new BlockNotices(out)
+export async function watchBlocks({ reeve, out, signal, readStates, alsoAfter }: WatchBlocksOptions): Promise<void> {
+  await using notices = new BlockNotices(out)
   let watchedUuids: ReadonlySet<string> = new Set()
   const report = async (): Promise<void> => {
     const states = await readStates()
@@ -100,7 +118,7 @@ export async function watchBlocks({ reeve, out, signal, readStates }: WatchBlock
     const { cursor: after } = await reeve.daemon({ signal })
     await report()
     for await (const event of reeve.events({ after, follow: true, signal }))
-      if (mayChangeBlock(event) && watchedUuids.has(event.uuid)) await report()
+      if ((mayChangeBlock(event) || alsoAfter?.has(String(event['fact']))) && watchedUuids.has(event.uuid)) await report()
   } catch (error) {
     if (!signal.aborted && !(error instanceof ApiError)) throw error
   }

@@ -67,7 +67,7 @@ async function printUntilEnd(
 ): Promise<void> {
   let watchedUuids: ReadonlySet<string> = new Set([uuid])
   let pendingUpdate: Promise<void> = Promise.resolve()
-  const notices = new BlockNotices(out)
+  await using notices = new BlockNotices(out)
   const update = async (): Promise<void> => {
     // Without an answer, the next event triggers another request.
     const run = await reeve.compose.get(uuid, { signal: stopFollowing.signal }).catch((error: unknown) => {

@@ -8,7 +8,6 @@ import type { FactBody } from '../../kernel/model/facts.ts'
 import { BlockNotices, mayChangeBlock } from './block-notices.ts'
 import { blockText } from '../print/blocked.ts'
 import { SlowCallReminder } from './slow-call-reminder.ts'
-import { WaitReminder } from './wait-reminder.ts'
 import { processTitle } from '../print/process-text.ts'
 import { exitCode, Failure } from '../errors.ts'
 import { toFact } from './event-to-fact.ts'
@@ -95,12 +94,8 @@ async function printUntilEnd(
     )
   }
   try {
-    await using reminder = new WaitReminder(out)
     await using slowCall = new SlowCallReminder(out, () => reeve.get(uuid))
-    const report = async (current: ProcessView): Promise<void> => {
-      await notices?.report([current])
-      if (notices) reminder.onState(current)
-    }
+    const report = async (current: ProcessView): Promise<void> => notices?.report([current])
     await report(process)
     for await (const event of reeve.events({
       process: uuid,
@@ -124,6 +119,7 @@ async function printUntilEnd(
       if (fact?.type === 'process.reaped') clearTimeout(releaseTimer)
     }
   } finally {
+    await notices?.[Symbol.asyncDispose]()
     clearTimeout(releaseTimer)
     await Promise.all(linkReports)
   }

@@ -119,7 +119,7 @@ export class Footer implements BottomLines, Disposable {
     this.#deps.stream.off('resize', this.redraw)
     process.off('SIGCONT', this.#onContinued).off('exit', this.#dispose)
     this.#sticky[Symbol.dispose]()
-    this.#deps.out.bottomLines = null
+    if (this.#deps.out.bottomLines === this) this.#deps.out.bottomLines = null
   }
 }
 

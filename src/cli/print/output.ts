@@ -85,6 +85,11 @@ export class Output {
     return this.isTerminal(name) ? this.#streams[name].columns || 80 : Infinity
   }
 
+  /** The stream of message lines. */
+  get messageStream(): NodeJS.WriteStream {
+    return this.#streams.stderr
+  }
+
   /** Whether the stream is a terminal. */
   isTerminal(name: 'stdout' | 'stderr'): boolean {
     return Boolean(this.#streams[name].isTTY)

@@ -11,7 +11,8 @@ import { pathsFrom } from '../../config/paths.ts'
 import { connect, type Reeve } from '../../index.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure } from '../errors.ts'
-import { withWaitNotice } from '../follow/wait-notice.ts'
+import { withWaitNote } from '../follow/wait-note.ts'
+import type { Wait } from '../print/wait-text.ts'
 import { hasEnded } from '../print/process-text.ts'
 import { formatCount, formatElapsed } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
@@ -69,7 +70,15 @@ async function stopGracefully(
   time: { readonly drainMs: number; readonly restart: boolean; readonly endMs: number },
 ): Promise<StoppedDaemon> {
   const reeve = connect({ start: false })
-  const found = await withWaitNotice(out, () => 'the daemon is starting, or ending', findDaemon(reeve, time.endMs))
+  const found = await withWaitNote(
+    out,
+    () => ({
+      key: 'listen',
+      what: 'the daemon, which is starting or ending',
+      ends: `it ends by itself after ${formatElapsed(time.endMs)}, and \`reeve daemon stop --now\` kills the daemon`,
+    }),
+    findDaemon(reeve, time.endMs),
+  )
   if (!found) {
     await out.message('the daemon is not running')
     return { pid: null }
@@ -77,9 +86,9 @@ async function stopGracefully(
   await warnAboutProcesses(await readStopEffects(reeve), out)
   await sendStop(reeve, time)
   let stopping: DaemonView['stopping']
-  await withWaitNotice(
+  await withWaitNote(
     out,
-    () => waitText(stopping),
+    () => drainWait(stopping, time.endMs),
     waitForEnd(reeve, found.pid, time, (view) => (stopping = view?.stopping)),
   )
   if (!out.json) await out.message('the daemon has ended')
@@ -143,9 +152,17 @@ async function waitForEnd(
   }
 }
 
-function waitText(stopping: DaemonView['stopping']): string {
-  if (!stopping || stopping.waitsFor.length === 0) return 'the daemon is ending'
-  return `waiting for PID ${stopping.waitsFor.join(', ')}; at most ${formatElapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
+/** What a stop waits for: the processes whose work is in flight, then the end of the daemon itself. */
+function drainWait(stopping: DaemonView['stopping'], endMs: number): Wait {
+  const now = '`reeve daemon stop --now` cuts it short'
+  if (!stopping || stopping.waitsFor.length === 0)
+    return { key: 'end', what: 'the daemon to end', ends: `at most ${formatElapsed(endMs)}, and ${now}` }
+  const pids = stopping.waitsFor.join(', ')
+  return {
+    key: `drain ${pids}`,
+    what: `PID ${pids} to reach a boundary`,
+    ends: `at most ${formatElapsed(stopping.leftMs)} more, and ${now}`,
+  }
 }
 
 /** What a stop of the daemon does to the processes, by PID. */

@@ -171,7 +171,7 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
     case 'SESSION':
       return sessionIds()
     case 'WHAT':
-      return WAIT_TARGETS.map((word) => [word, ''])
+      return [...WAIT_TARGETS, 'done'].map((word) => [word, ''])
     case 'VALUE':
       return candidatesOf(KIND_OF_KEY[words.at(-1) ?? ''] ?? '', context, [])
     case 'PROVIDER':

@@ -27,7 +27,7 @@ export async function run(call: VerbCall): Promise<number> {
       if (isDryRun) return dryRun(reeve, ref, request)
       if (ends)
         return withSummary(reeve, { ref, count }, request, () =>
-          stopAndWait(reeve, ref, signal === 'SIGTERM' ? { ...request, graceMs: grace } : request),
+          stopAndWait(call, ref, signal === 'SIGTERM' ? { ...request, graceMs: grace } : request),
         )
       const answer = await (subtree ? reeve.signalTree(ref, signal) : reeve.signal(ref, signal))
       const message = stripControls(

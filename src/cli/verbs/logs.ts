@@ -55,7 +55,7 @@ export async function run(call: VerbCall): Promise<number> {
 }
 
 async function followOne({ out, reeve }: VerbCall, process: ProcessView, after: number, printer: LogPrinter): Promise<void> {
-  const notices = new BlockNotices(out)
+  await using notices = new BlockNotices(out)
   const report = async (): Promise<void> => notices.report([await reeve.get(process.uuid)])
   await report()
   const noticeFilter = new HoldNoticeFilter()

@@ -17,7 +17,7 @@ import { parseGatewayMode } from '../input/gateway-mode.ts'
 import { followHere } from '../follow/follow-here.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import { replayEvents } from '../follow/replay-events.ts'
-import { withWaitNotice } from '../follow/wait-notice.ts'
+import { withWaitNote } from '../follow/wait-note.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -37,7 +37,11 @@ export async function run(call: VerbCall): Promise<number> {
   using interrupts = isFollowed(call, before) ? new Interrupts(out, { detachOnly: false }) : null
   const after = interrupts ? await replayEvents(reeve, before.uuid, { tail: 1 }, null) : 0
   if (!out.json) for (const line of announcement(before, args)) await out.message(line)
-  const answer = await withWaitNotice(out, () => 'reading its history', reeve.resume(before.uuid, body))
+  const answer = await withWaitNote(
+    out,
+    () => ({ key: 'resume', what: `the daemon to read the history of ${processTitle(before)}`, ends: 'Ctrl+C ends only this command' }),
+    reeve.resume(before.uuid, body),
+  )
   const { process } = answer
   if (out.json) await out.value({ ...answer })
   else for (const line of resultLines(args, before, answer)) await out.message(line)

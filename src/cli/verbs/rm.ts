@@ -31,7 +31,7 @@ export async function run(call: VerbCall): Promise<number> {
 
 async function endAndRemove(call: VerbCall, ref: string): Promise<ActionResult> {
   const view = await call.reeve.get(ref)
-  if (!hasEnded(view)) await stopAndWait(call.reeve, view.uuid, { signal: 'SIGTERM', subtree: false })
+  if (!hasEnded(view)) await stopAndWait(call, view.uuid, { signal: 'SIGTERM', subtree: false })
   return remove(call, view.uuid, true)
 }
 

@@ -2,7 +2,7 @@
 // test/e2e/daemon/search.test.ts.
 import type { SearchMatchView } from '../../api/views/search.ts'
 import { UsageError } from '../errors.ts'
-import { withWaitNotice } from '../follow/wait-notice.ts'
+import { withWaitNote } from '../follow/wait-note.ts'
 import { parseSince } from '../input/since.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import { formatCount, formatClock } from '../../faces/format.ts'
@@ -27,9 +27,9 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const since = parseSince(args.text('since'))
   const named = await Promise.all(refs.map((ref) => resolveForRead(ref, out, (resolvedRef) => reeve.get(resolvedRef))))
   const processes = [...new Set(named.map(({ uuid }) => uuid))]
-  const { version: _, ...found } = await withWaitNotice(
+  const { version: _, ...found } = await withWaitNote(
     out,
-    () => 'searching',
+    () => ({ key: 'search', what: 'the search', ends: 'it ends by itself after a minute' }),
     reeve.search(text, { since, limit, ignoreCase: args.on('ignore-case'), ...(processes.length > 0 ? { processes } : {}) }),
   )
   if (out.json) await out.value(found)

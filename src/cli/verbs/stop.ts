@@ -19,6 +19,6 @@ export async function run(call: VerbCall): Promise<number> {
     act: (ref, _, count) =>
       isDryRun
         ? dryRun(reeve, ref, REQUEST)
-        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(reeve, ref, { ...REQUEST, minGraceMs: STOP_GRACE_MS })),
+        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(call, ref, { ...REQUEST, minGraceMs: STOP_GRACE_MS })),
   })
 }

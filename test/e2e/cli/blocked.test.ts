@@ -50,7 +50,7 @@ test.each([
   await run('resume', name)
   await follower.waitForText(`PID ${pid} (${name}) goes on\n`)
   await run('pause', name)
-  await follower.waitForText(`goes on\n  ${holdNote(name, pid)}`)
+  await follower.waitForText(new RegExp(`goes on\n(?:  waits since .*\n)*  ⏸ PID ${pid} `))
   await run('kill', name)
   const { stderr } = await follower.result
   expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
@@ -152,15 +152,52 @@ test('attach without a terminal prints a question once, and run reports since wh
   await typed.waitForText(`1 was sent as a message; \`reeve answer ${pid} 1\` answers the question\n`)
   typed.child.stdin?.end()
   await typed.result
-  await follower.waitForText('this command waits')
+  await follower.waitForText('waits since')
   await run('answer', 'asker', 'allow')
   const { code, stderr } = await follower.result
   expect(code).toBe(0)
-  expect(stderr.match(/^.*this command waits.*$/gm)).toEqual([
+  expect(stderr.match(/^.*waits since.*$/gm)).toEqual([
     expect.stringMatching(
       new RegExp(
-        `^  PID ${pid} \\(asker\\) waits since [-:\\d ]+, and this command waits until it is answered or ends; \`reeve stop ${pid}\` ends both$`,
+        `^  waits since [-:\\d ]+ for an answer to PID ${pid} \\(asker\\); .*\`reeve answer .*\` answers, \`reeve stop ${pid}\` ends it$`,
       ),
     ),
   ])
+})
+
+test('a wait of two seconds states for what, since when, and what ends it; again when that changes', async () => {
+  await run('run', '-d', '--name', 'builder', '--', 'sh', '-c', 'while :; do sleep 0.05; done')
+  const { pid } = await reeve.get('builder')
+  const [ending, impossible] = [startCli(dir.path, ['wait', 'builder']), startCli(dir.path, ['wait', '--for', 'ready', 'builder'])]
+  await ending.waitForText(`for PID ${pid} (builder) to end: it is working; it ends by itself, or \`reeve stop ${pid}\` ends it\n`)
+  await impossible.waitForText(`for PID ${pid} (builder) to be ready, but a plain command neither becomes ready nor asks; its end, or`)
+  await run('pause', 'builder')
+  await ending.waitForText(`for PID ${pid} (builder) to go on; \`reeve resume ${pid}\` continues it, \`reeve stop ${pid}\` ends it\n`)
+  await run('kill', '-s', 'KILL', 'builder')
+  expect((await impossible.result).code).toBe(125)
+  expect((await ending.result).stderr.match(/waits since \d\d:\d\d:\d\d for/g)).toHaveLength(2)
+})
+
+test('stop states that it waits for a program that ignores SIGTERM, and when that is killed', async () => {
+  await run('run', '-d', '--name', 'stubborn', '--', 'sh', '-c', 'trap "" TERM; echo trapped; while :; do sleep 0.05; done')
+  await expect.poll(async () => (await reeve.logs('stubborn')).lines.length).toBe(1)
+  const { pid } = await reeve.get('stubborn')
+  const { stderr } = await run('kill', '--grace', '2500ms', 'stubborn')
+  expect(stderr).toMatch(new RegExp(`waits since [:\\d]+ for PID ${pid} \\(stubborn\\) to end; SIGKILL ends it at [:\\d]+\\n`))
+})
+
+test('wait --for done ends with 75 when the user is needed, and with the code of an ended process', async () => {
+  const model = writeScript('done', "- tools: [{ name: bash, input: { command: 'echo same' } }]\n- text: end\n")
+  const uuid = (await run('run', '-d', '--permissions', 'ask', '--model', model, 'look')).stdout.trim()
+  const needing = await run('wait', '--for', 'done', uuid)
+  const { pid } = await reeve.get(uuid)
+  expect(needing).toMatchObject({ code: 75, stdout: `PID ${pid} waiting\n` })
+  expect(needing.stderr).toMatch(new RegExp(`^PID ${pid} asks: .*; \`reeve answer ${pid} .*\n$`))
+  await run('answer', uuid, 'allow')
+  expect((await run('wait', '--for', 'done', uuid)).code).toBe(0)
+  const ready = (await run('run', '-d', '--interactive', '--model', writeScript('hello', '- text: hello\n'), 'greet')).stdout.trim()
+  expect(await run('wait', '--for', 'done', ready)).toMatchObject({ code: 0, stderr: '' })
+  await run('pause', ready)
+  expect((await run('wait', '--for', 'done', '--json', ready)).code).toBe(75)
+  await run('kill', ready)
 })

@@ -172,7 +172,7 @@ describe('the daemon', () => {
     // Only the output of this start, not that of an earlier one.
     const { code, stderr } = await run('ps')
     expect(code).toBe(4)
-    expect(stderr).toMatch(/^reeve: the daemon could not be started: it ended with code 64\n/)
+    expect(stderr).toMatch(/^reeve: the daemon could not be started: it ended with code 64\n/m)
     expect(stderr.match(/config\.yaml:1/g)).toHaveLength(1)
     expect(stderr).toContain(join(dir.path, 'daemon.log'))
   })

@@ -14,7 +14,7 @@ export interface CliResult {
 export interface RunningCli {
   readonly child: ChildProcess
   /** resolves when the program has written this text to stdout or stderr; rejects if the program ends first */
-  waitForText(text: string): Promise<void>
+  waitForText(text: string | RegExp): Promise<void>
   readonly result: Promise<CliResult>
 }
 
@@ -40,14 +40,19 @@ export function startCli(home: string, args: readonly string[], { env, cwd, stdi
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, ...written }))
   })
-  const waitForText = (text: string): Promise<void> =>
+  const waitForText = (text: string | RegExp): Promise<void> =>
     new Promise((resolve, reject) => {
       const checkText = (): void => {
-        if (written.stdout.includes(text) || written.stderr.includes(text)) resolve()
+        if (
+          text instanceof RegExp
+            ? text.test(written.stdout + written.stderr)
+            : written.stdout.includes(text) || written.stderr.includes(text)
+        )
+          resolve()
       }
       child.stdout?.on('data', checkText)
       child.stderr?.on('data', checkText)
-      child.on('close', () => reject(new Error(`ended without writing ${JSON.stringify(text)}: ${JSON.stringify(written)}`)))
+      child.on('close', () => reject(new Error(`ended without writing ${String(text)}: ${JSON.stringify(written)}`)))
       checkText()
     })
   return { child, waitForText, result }

@@ -17,6 +17,7 @@ import { Failure } from '../../errors.ts'
 import { processTitle } from '../../print/process-text.ts'
 import { pathsText, statLines } from '../../print/diff.ts'
 import { formatCount } from '../../../faces/format.ts'
+import { withWaitNote } from '../../follow/wait-note.ts'
 import type { Output } from '../../print/output.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -43,9 +44,13 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   }
   const author = await authorOf(plan, checkout)
   const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
-  const { commit, output } = args.on('squash')
-    ? await checkout.squash(work.commit, squashMessage(plan))
-    : await checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`)
+  const { commit, output } = await withWaitNote(
+    out,
+    () => ({ key: 'merge', what: 'git and your hooks to merge', ends: 'Ctrl+C ends git; `git merge --abort` then undoes a half merge' }),
+    args.on('squash')
+      ? checkout.squash(work.commit, squashMessage(plan))
+      : checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`),
+  )
   if (output !== '') await out.message(output)
   const next = plan.of === 'crew' ? '' : `; \`reeve rm ${plan.pid}\` removes the process with its worktree`
   await out.message(`merged into ${merge.target} as ${commit.slice(0, 12)}${next}`)

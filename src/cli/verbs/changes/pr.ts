@@ -23,7 +23,7 @@ import {
   type ToolName,
 } from '../../actions/pull-request.ts'
 import { Failure, UsageError } from '../../errors.ts'
-import { withWaitNotice } from '../../follow/wait-notice.ts'
+import { withWaitNote } from '../../follow/wait-note.ts'
 import type { Args } from '../../input/args.ts'
 import { askToConfirm } from '../../input/confirm.ts'
 import { pathsText, statLines } from '../../print/diff.ts'
@@ -78,7 +78,11 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   if (args.on('dry-run')) return printDryRun(push, out)
   const author = await authorOf(plan, checkout)
   const { commit } = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
-  const output = await withWaitNotice(out, () => `pushing to ${remote}`, checkout.push(remote, commit, branch))
+  const output = await withWaitNote(
+    out,
+    () => ({ key: 'push', what: `git to push to ${remote}`, ends: 'Ctrl+C ends the push' }),
+    checkout.push(remote, commit, branch),
+  )
   await out.message(`pushed ${commit.slice(0, 12)} to ${oneLine(branch)} of ${oneLine(remote)}`)
   return printResult(out, push, { commit, ...(await openOrExplain(push, output, out)) })
 }
@@ -204,9 +208,9 @@ async function openOrExplain(
     )
     return { opened: false, url }
   }
-  const { url, wasOpen, text } = await withWaitNotice(
+  const { url, wasOpen, text } = await withWaitNote(
     out,
-    () => `${tool} opens the pull request`,
+    () => ({ key: 'open', what: `${tool} to open the pull request`, ends: `Ctrl+C ends ${tool}` }),
     openPullRequest(checkout, tool, target, pullRequest),
   )
   if (wasOpen) await out.message('the pull request is open already, and has the new commits')

@@ -15,7 +15,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     message,
     fields,
     exit = 0,
-  } = await stopAndWait(reeve, uuid, {
+  } = await stopAndWait({ out, reeve }, uuid, {
     ...(args.on('now') ? { signal: 'SIGKILL' } : { signal: 'SIGTERM', minGraceMs: STOP_GRACE_MS }),
     subtree: false,
   })

@@ -9,7 +9,7 @@ import { STOP_GRACE_MS } from '../../../kernel/model/signals.ts'
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const { uuid } = await resolveLivingCrew(reeve, args.words[0])
   const result = await stopAndWait(
-    reeve,
+    { out, reeve },
     uuid,
     args.on('now') ? { signal: 'SIGKILL', subtree: false } : { signal: 'SIGTERM', minGraceMs: STOP_GRACE_MS, subtree: false },
   )

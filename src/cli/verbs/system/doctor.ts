@@ -4,15 +4,21 @@ import { BUILD } from '../../../api/build.ts'
 import type { CheckView, ProviderCheckView } from '../../../api/views/daemon.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import type { Output } from '../../print/output.ts'
-import { withWaitNotice } from '../../follow/wait-notice.ts'
+import { withWaitNote } from '../../follow/wait-note.ts'
 import { oneLine, stripControls } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const verify = args.on('verify')
-  const found = await withWaitNotice(out, () => (verify ? 'reading the whole store' : 'checking the system'), reeve.doctor({ verify }))
+  const found = await withWaitNote(
+    out,
+    () => ({ key: 'checks', what: verify ? 'the daemon to read the whole store' : 'the checks', ends: 'Ctrl+C ends the wait' }),
+    reeve.doctor({ verify }),
+  )
   const checks = found.map((check) => (check.name === 'build' ? compareBuilds(check) : check))
-  const providers = args.on('models') ? await withWaitNotice(out, () => 'asking the model providers', reeve.doctorModels()) : null
+  const providers = args.on('models')
+    ? await withWaitNote(out, () => ({ key: 'models', what: 'the model providers', ends: 'Ctrl+C ends the wait' }), reeve.doctorModels())
+    : null
   if (out.json) await out.value({ checks, ...(providers ? { providers } : {}) })
   else await show(checks, providers, out)
   return [...checks, ...(providers ?? [])].every(({ ok, optional }) => ok || optional) ? 0 : 1

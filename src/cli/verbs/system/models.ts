@@ -1,7 +1,7 @@
 // `reeve models`: lists the models of the providers that can be used now, with their windows and prices. Exits with 1 if a provider with a
 // key refused or did not answer. Test: test/e2e/models/models.test.ts.
 import type { ModelView, ProviderModelsView } from '../../../api/views/daemon.ts'
-import { withWaitNotice } from '../../follow/wait-notice.ts'
+import { withWaitNote } from '../../follow/wait-note.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { formatTokens } from '../../../faces/format.ts'
 import type { Output } from '../../print/output.ts'
@@ -18,7 +18,11 @@ const COLUMNS: readonly Column[] = [
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const [provider] = args.words
-  const providers = await withWaitNotice(out, () => 'asking the model providers', reeve.models({ provider }))
+  const providers = await withWaitNote(
+    out,
+    () => ({ key: 'models', what: 'the model providers', ends: 'Ctrl+C ends the wait' }),
+    reeve.models({ provider }),
+  )
   const models = providers.flatMap((each) => each.models ?? [])
   if (out.json) await out.value({ providers })
   else if (args.on('quiet')) for (const { model } of models) await out.line(oneLine(model))

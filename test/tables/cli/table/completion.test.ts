@@ -132,7 +132,7 @@ describe('the completion of values has', () => {
     [['kill', '--signal=SIGT'], ['--signal=SIGTERM']],
     [
       ['wait', '--for', ''],
-      ['exited', 'ready', 'suspended', 'waiting'],
+      ['exited', 'ready', 'suspended', 'waiting', 'done'],
     ],
     [
       ['ps', '--filter', 'st'],

@@ -1,0 +1,153 @@
+// States on stderr what a command waits for, since when, and what ends the wait, if that takes more than two seconds. A terminal shows one
+// last line, which goes with the wait. Without a terminal a line is printed, and another one when the wait has become a different one.
+// `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
+import { Footer } from '../live/footer.ts'
+import type { Output } from '../print/output.ts'
+import { fitWidth } from '../print/text.ts'
+import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
+
+/** the time after which a wait is no short one, in ms; also the shortest time between two lines */
+const FIRST_MS = 2_000
+/** the same without a terminal for a fallback, in ms: what ends by itself on a slow machine is no news for a script */
+const FALLBACK_MS = 5_000
+/** the shortest time between two looks at the wait */
+const TICK_MS = 500
+
+/** Resolves as `work` does, and meanwhile states what it waits for. `wait` is read again and again; null: for nothing now. */
+export async function withWaitNote<T>(
+  out: Output,
+  wait: () => Wait | null,
+  work: Promise<T>,
+  options: { isFallback?: boolean } = {},
+): Promise<T> {
+  await using note = new WaitNote(out, options)
+  note.set(wait)
+  return await work
+}
+
+/** One wait of a command. Disposing it ends the wait. */
+export class WaitNote implements AsyncDisposable {
+  readonly #board: Board
+  readonly #isFallback: boolean
+
+  /** `isFallback`: it is shown only while the command states no other wait. */
+  constructor(out: Output, { isFallback = false, firstMs = FIRST_MS }: { isFallback?: boolean; firstMs?: number } = {}) {
+    this.#isFallback = isFallback
+    let board = boards.get(out)
+    if (!board) boards.set(out, (board = new Board(out, firstMs)))
+    this.#board = board
+  }
+
+  /** Must be called when what is waited for may have changed. null: nothing. */
+  set(wait: Wait | (() => Wait | null) | null): void {
+    if (wait === null) this.#board.remove(this)
+    else this.#board.put(this, { read: typeof wait === 'function' ? wait : () => wait, isFallback: this.#isFallback })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#board.remove(this)
+    await this.#board.settled
+  }
+}
+
+interface Entry {
+  readonly read: () => Wait | null
+  readonly isFallback: boolean
+}
+
+/** The waits of each command. */
+const boards = new WeakMap<Output, Board>()
+
+/** All waits of a command, as one line. */
+class Board {
+  readonly #out: Output
+  readonly #firstMs: number
+  readonly #entries = new Map<WaitNote, Entry>()
+  #timer: NodeJS.Timeout | undefined
+  /** when the command began to wait; wall ms, and monotonic ms */
+  #begun = { wall: 0, mono: 0 }
+  /** the printed wait, and when it was printed */
+  #printed = { key: '', mono: -Infinity }
+  #line: LastLine | undefined
+  #writes: Promise<unknown> = Promise.resolve()
+
+  constructor(out: Output, firstMs: number) {
+    this.#out = out
+    this.#firstMs = firstMs
+  }
+
+  get settled(): Promise<unknown> {
+    return this.#writes
+  }
+
+  put(note: WaitNote, entry: Entry): void {
+    if (this.#out.json || this.#out.quiet) return
+    if (this.#entries.size === 0) this.#begun = { wall: Date.now(), mono: performance.now() }
+    this.#entries.set(note, entry)
+    this.#timer ??= setInterval(this.#tick, Math.min(TICK_MS, this.#firstMs)).unref()
+  }
+
+  remove(note: WaitNote): void {
+    if (!this.#entries.delete(note) || this.#entries.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#printed = { key: '', mono: -Infinity }
+    this.#line?.[Symbol.dispose]()
+    this.#line = undefined
+  }
+
+  #tick = (): void => {
+    const now = performance.now()
+    const wait = this.#current()
+    const firstMs = this.#isFallback && !this.#out.isLively ? FALLBACK_MS : this.#firstMs
+    if (wait === null || now - this.#begun.mono < firstMs) return
+    const line = waitLine(wait, this.#begun.wall, Date.now())
+    // Rows at the bottom of the terminal already show the state.
+    if (this.#out.isLively) {
+      if (this.#line) this.#line.show(line)
+      else if (!this.#out.bottomLines) this.#line = new LastLine(this.#out, line)
+      return
+    }
+    if (wait.key === this.#printed.key || now - this.#printed.mono < this.#firstMs) return
+    this.#printed = { key: wait.key, mono: now }
+    this.#writes = this.#out.message(this.#out.paintMessage('dim', `  ${line}`))
+  }
+
+  get #isFallback(): boolean {
+    return [...this.#entries.values()].every(({ isFallback }) => isFallback)
+  }
+
+  #current(): Wait | null {
+    const entries = [...this.#entries.values()]
+    const own = entries.filter(({ isFallback }) => !isFallback)
+    return joinWaits((own.length > 0 ? own : entries.slice(0, 1)).flatMap(({ read }) => read() ?? []))
+  }
+}
+
+/** The line below all output on a terminal. */
+class LastLine implements Disposable {
+  readonly #footer: Footer
+  #text: string
+
+  constructor(out: Output, text: string) {
+    this.#text = text
+    this.#footer = new Footer({
+      out,
+      stream: out.messageStream,
+      input: null,
+      onTick: () => {},
+      rows: ({ columns, ellipsis, paintMessage }) => [paintMessage('dim', fitWidth(this.#text, columns - 1, ellipsis))],
+    })
+    this.#footer.redraw()
+  }
+
+  show(text: string): void {
+    if (text === this.#text) return
+    this.#text = text
+    this.#footer.requestRedraw()
+  }
+
+  [Symbol.dispose](): void {
+    this.#footer[Symbol.dispose]()
+  }
+}
