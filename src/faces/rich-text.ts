@@ -29,14 +29,53 @@ const ITEM = /^([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)/
 const QUOTE = /^ {0,3}(?:>[ \t]?)+/
 const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$/
 
+/** The marks that begin or end a block of code, such as ```` ``` ````; null: the line is no such line. */
+export function fenceOf(line: string): string | null {
+  return line.length <= MAX_LINE_CHARS ? (FENCE.exec(line)?.[2] ?? null) : null
+}
+
+/** Whether the line ends the block of code that began with `fence`. */
+export function isClosingFence(line: string, fence: string): boolean {
+  const marks = line.length > MAX_LINE_CHARS ? '' : line.trim()
+  return marks.length >= fence.length && marks === (fence[0] ?? '').repeat(marks.length)
+}
+
+const DELIMITER = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
+
+/** Where the cells of a column stand. */
+export type CellSide = 'left' | 'right' | 'centre'
+
+/** A table: the cells of its rows, titles first. */
+export interface TextTable {
+  readonly sides: readonly CellSide[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Reads lines as a table; null: they are none. The second line must have the marks between titles and rows. */
+export function readTable(lines: readonly string[]): TextTable | null {
+  const [titles = '', delimiter = '', ...rows] = lines
+  if (!titles.includes('|') || !delimiter.includes('|') || !DELIMITER.test(delimiter)) return null
+  const sides = cellsOf(delimiter).map((cell): CellSide => (!cell.endsWith(':') ? 'left' : cell.startsWith(':') ? 'centre' : 'right'))
+  if (cellsOf(titles).length !== sides.length) return null
+  return { sides, rows: [titles, ...rows].map((row) => sides.map((_, column) => cellsOf(row)[column] ?? '')) }
+}
+
+function cellsOf(row: string): string[] {
+  const inner = row
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'))
+}
+
 export function readRichText(text: string): TextBlock[] {
   const blocks: TextBlock[] = []
   const lines = text.split('\n')
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
-    const fence = line.length <= MAX_LINE_CHARS ? FENCE.exec(line)?.[2] : undefined
-    if (fence === undefined) {
-      blocks.push(lineOf(line, index === lines.length - 1 ? '' : '\n'))
+    const fence = fenceOf(line)
+    if (fence === null) {
+      blocks.push(readLine(line, index === lines.length - 1 ? '' : '\n'))
       continue
     }
     const end = closingLine(lines, index + 1, fence)
@@ -52,15 +91,12 @@ export function readRichText(text: string): TextBlock[] {
 
 /** The index of the line that ends a block of code; the number of lines, if none does. */
 function closingLine(lines: readonly string[], from: number, fence: string): number {
-  for (let index = from; index < lines.length; index += 1) {
-    const line = lines[index] ?? ''
-    const marks = line.length > MAX_LINE_CHARS ? '' : line.trim()
-    if (marks.length >= fence.length && marks === (fence[0] ?? '').repeat(marks.length)) return index
-  }
+  for (let index = from; index < lines.length; index += 1) if (isClosingFence(lines[index] ?? '', fence)) return index
   return lines.length
 }
 
-function lineOf(line: string, end: string): TextBlock {
+/** Reads a line that is not in a block of code. `end`: its line end. */
+export function readLine(line: string, end: string): Exclude<TextBlock, { kind: 'code' }> {
   if (line.length > MAX_LINE_CHARS) return { kind: 'line', level: 0, open: '', parts: [{ kind: 'text', text: line }], end }
   if (RULE.test(line)) return { kind: 'rule', level: 0, open: line, parts: [], end }
   const heading = HEADING.exec(line)
@@ -72,7 +108,13 @@ function lineOf(line: string, end: string): TextBlock {
   return withMarks('line', '', 0, line, end)
 }
 
-function withMarks(kind: 'heading' | 'item' | 'quote' | 'line', open: string, level: number, line: string, end: string): TextBlock {
+function withMarks(
+  kind: 'heading' | 'item' | 'quote' | 'line',
+  open: string,
+  level: number,
+  line: string,
+  end: string,
+): Exclude<TextBlock, { kind: 'code' }> {
   return { kind, level, open, parts: readInline(line.slice(open.length)), end }
 }
 
@@ -90,19 +132,20 @@ const SPAN = new RegExp(
   'g',
 )
 
-function readInline(line: string): TextPart[] {
+/** Reads the marks within a line. */
+export function readInline(line: string): TextPart[] {
   const parts: TextPart[] = []
   let from = 0
   for (const match of line.matchAll(SPAN)) {
     if (match.index > from) parts.push({ kind: 'text', text: line.slice(from, match.index) })
-    parts.push(inlineOf(match))
+    parts.push(inreadLine(match))
     from = match.index + match[0].length
   }
   if (from < line.length) parts.push({ kind: 'text', text: line.slice(from) })
   return parts
 }
 
-function inlineOf([whole, ticks, code, stars, strong, star, em, name, href]: RegExpExecArray): TextPart {
+function inreadLine([whole, ticks, code, stars, strong, star, em, name, href]: RegExpExecArray): TextPart {
   if (ticks !== undefined) return { kind: 'code', open: ticks, text: code ?? '', close: ticks }
   if (stars !== undefined) return { kind: 'strong', open: stars, text: strong ?? '', close: stars }
   if (star !== undefined) return { kind: 'em', open: star, text: em ?? '', close: star }

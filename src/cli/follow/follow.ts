@@ -21,6 +21,10 @@ export interface FollowPrinter {
   readonly receivesLiveEvents: boolean
   /** prints an event; `fact` is undefined for a live event */
   printEvent(event: EventView, fact: FactBody | undefined): Promise<void>
+  /** called when the user can press Ctrl+O, which calls `unfold` */
+  enableUnfold?(): void
+  /** prints all of the last result of which only the beginning was printed; called again: of the one before */
+  unfold?(): Promise<void>
   /** called after the last event, with the final state of the process */
   printEnd(process: ProcessView): Promise<void>
 }

@@ -8,17 +8,30 @@ import type { AssistantPart, BodyOf, FactBody } from '../../kernel/model/facts.t
 import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, shortInput, processSummary } from '../print/process-text.ts'
 import { HoldNoticeFilter } from '../print/hold-notice-filter.ts'
 import type { FollowPrinter } from './follow.ts'
-import { formatTokens, formatDuration } from '../../faces/format.ts'
+import { formatCount, formatTokens, formatDuration } from '../../faces/format.ts'
 import { amountText } from '../print/limits.ts'
 import type { Output } from '../print/output.ts'
-import { Prose, wrapText } from '../print/prose.ts'
-import { oneLine, stripControls, displayWidth } from '../print/text.ts'
+import { MarkdownText } from '../print/markdown.ts'
+import { wrapText } from '../print/prose.ts'
+import { oneLine, stripControls, displayWidth, fitColoured } from '../print/text.ts'
 import { failureLines } from '../print/tool-outcome.ts'
+import { toolResult } from '../print/tool-result.ts'
+import { planIn, planLines, planOfCall, planSummary, type PlanEntry } from './plan.ts'
 
 /** the columns of a tool call apart from its name and input: three spaces, and `  interrupted 12m 34s` */
 const OUTCOME_COLUMNS = 24
 /** the indentation of an error, and one free column */
 const ERROR_INDENT = 5
+/** the results that can be shown whole, and the lines of each */
+const MAX_FOLDED = 20
+const MAX_UNFOLDED_LINES = 500
+
+/** A result of which only the beginning was printed. */
+interface Folded {
+  readonly title: string
+  readonly lines: readonly string[]
+  readonly command: string
+}
 
 export class LivePrinter implements FollowPrinter {
   readonly receivesLiveEvents: boolean
@@ -34,24 +47,47 @@ export class LivePrinter implements FollowPrinter {
   #isCallOpen = false
   /** text that arrived before the start event of its step: text is sent at once, the event only after it is stored */
   #earlyText = { step: 0, text: '' }
+  /** the newest come last */
+  #folded: readonly Folded[] = []
+  /** the number of `#folded` that were shown whole since the last one */
+  #unfoldedCount = 0
+  #canUnfold = false
+  #pid = 0
   /** the error of the last failed model call; the error of the turn repeats it */
   #lastError = ''
 
   /** `intent`: whether to print the intent */
   constructor(out: Output, { intent = false }: { intent?: boolean } = {}) {
     this.#out = out
-    out.wrapper ??= new Prose()
+    out.wrapper ??= new MarkdownText(out)
     this.#showsIntent = intent
     this.receivesLiveEvents = out.isTerminal('stdout')
   }
 
+  enableUnfold(): void {
+    this.#canUnfold = true
+  }
+
+  async unfold(): Promise<void> {
+    const folded = this.#folded.at(-1 - this.#unfoldedCount)
+    if (!folded) return this.#printLine('dim', this.#folded.length === 0 ? 'nothing is folded' : 'nothing more is folded')
+    this.#unfoldedCount += 1
+    const more = folded.lines.length - MAX_UNFOLDED_LINES
+    const end =
+      more > 0 ? [this.#out.paintMessage('dim', `    ${this.#out.ellipsis} ${formatCount(more, 'more line')}: \`${folded.command}\``)] : []
+    const lines = folded.lines.slice(0, MAX_UNFOLDED_LINES).map((line) => `    ${line}`)
+    await this.#out.message([folded.title, ...lines, ...end].join('\n'))
+  }
+
   async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
+    this.#pid = event.pid
     if (event.type === 'live.text') await this.#onText(Number(event['step']), String(event['text']), event['whole'] === true)
     else if (fact) for (const shown of this.#noticeFilter.visibleFacts(fact)) await this.#printFact(shown)
   }
 
   async printEnd(process: ProcessView): Promise<void> {
     for (const shown of this.#noticeFilter.flush()) await this.#printFact(shown)
+    await this.#out.proseEnd()
     const hasSucceeded = process.exit?.code === 0
     await this.#out.message(this.#out.paintMessage(hasSucceeded ? 'green' : 'red', processSummary(process)))
   }
@@ -94,7 +130,7 @@ export class LivePrinter implements FollowPrinter {
       case 'process.queue':
         return this.#printMessage(fact)
       case 'process.note':
-        return this.#printLine('dim', fact.text)
+        return this.#out.isTerminal('stderr') && planIn(fact) ? this.#printPlan(planIn(fact) ?? []) : this.#printLine('dim', fact.text)
       case 'capability.refused':
         return this.#printLine('yellow', `refused: ${fact.detail}`)
       case 'process.output':
@@ -170,10 +206,40 @@ export class LivePrinter implements FollowPrinter {
   async #onToolFinished(fact: BodyOf<'tool.finished'>): Promise<void> {
     const result = this.#out.paintMessage(isFailedCall(fact) ? 'red' : 'green', outcomeText(fact))
     await this.#out.finishLine(fact.callId, this.#toolCallText(fact), `  ${result} ${formatDuration(fact.durationMs)}`)
+    const input = this.#inputs.get(fact.callId)
     this.#inputs.delete(fact.callId)
-    const columns = this.#out.isTerminal('stderr') ? this.#out.messageColumns - ERROR_INDENT : INPUT_COLUMNS
-    for (const line of failureLines(fact, fact.content, { columns, ellipsis: this.#out.ellipsis }))
-      await this.#printLine('dim', `  ${line}`)
+    const isTerminal = this.#out.isTerminal('stderr')
+    const plan = isTerminal ? planOfCall(fact.name, input) : null
+    if (plan) return this.#printPlan(plan)
+    const columns = isTerminal ? this.#out.messageColumns - ERROR_INDENT : INPUT_COLUMNS
+    const failure = failureLines(fact, fact.content, { columns, ellipsis: this.#out.ellipsis })
+    for (const line of failure) await this.#printLine('dim', `  ${line}`)
+    if (isTerminal) await this.#printResult(fact, input, failure.length)
+  }
+
+  /** Prints the beginning of a result on a terminal. Of a failed call, `failureCount` lines were printed already. */
+  async #printResult(fact: BodyOf<'tool.finished'>, input: unknown, failureCount: number): Promise<void> {
+    const result = toolResult(fact, input, this.#out)
+    const columns = this.#out.messageColumns - ERROR_INDENT
+    const shown = isFailedCall(fact) ? [] : result.lines
+    for (const line of shown) await this.#out.message(`    ${fitColoured(line, columns, this.#out.ellipsis)}`)
+    const more = result.all.length - shown.length - failureCount
+    if (more <= 0) return
+    const command = `reeve steps --step ${fact.step} ${this.#pid}`
+    const title = `  ${this.#out.paintMessage('cyan', oneLine(fact.name))} ${shortInput(input, columns, this.#out.ellipsis)}`
+    this.#folded = [...this.#folded.slice(1 - MAX_FOLDED), { title, lines: result.all, command }]
+    this.#unfoldedCount = 0
+    // What an agent only reads is shown when the user asks for it.
+    if (shown.length + failureCount === 0) return
+    await this.#printLine(
+      'dim',
+      `  ${this.#out.ellipsis} ${formatCount(more, 'more line')}: ${this.#canUnfold ? 'Ctrl+O' : `\`${command}\``}`,
+    )
+  }
+
+  async #printPlan(plan: readonly PlanEntry[]): Promise<void> {
+    await this.#printLine('dim', planSummary(plan).replace(/:.*/, ''))
+    for (const line of planLines(plan, this.#out.messageColumns - ERROR_INDENT, this.#out)) await this.#out.message(`    ${line}`)
   }
 
   #toolCallText({ callId, name }: { readonly callId: string; readonly name: string }): string {

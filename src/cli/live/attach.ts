@@ -30,7 +30,16 @@ export async function attachTerminal(process: ProcessView, { reeve, out, printer
   // Before anything else, because the terminal must not echo what the user types.
   using _keyboard = new Keyboard(consoleInput.onKey, consoleInput.onInputClosed)
   using rows = new ProcessRows(process, { out, printer, input: consoleInput })
-  consoleInput.attach({ reeve, out, uuid: process.uuid, interactive: process.interactive, row: () => rows.row, redraw: rows.redraw })
+  consoleInput.attach({
+    reeve,
+    out,
+    uuid: process.uuid,
+    interactive: process.interactive,
+    row: () => rows.row,
+    redraw: rows.redraw,
+    unfold: printer.unfold?.bind(printer),
+  })
+  printer.enableUnfold?.()
   const after = await replayEvents(reeve, process.uuid, from, rows)
   const current = await reeve.get(process.uuid)
   if (hasEnded(current)) {

@@ -19,6 +19,7 @@ const HELP = [
   '\\ or Alt+Enter     another line of the same message',
   '//                 begins a message with a slash',
   'Ctrl+C             interrupts the turn, or asks what to do',
+  'Ctrl+O             shows a folded result whole, then the one before',
   'Ctrl+D, /detach    detach; it keeps running',
   '/pause, /resume    pause it, resume it',
   '/stop              stops it, with 10s to clean up',
@@ -35,6 +36,8 @@ export interface Attached {
   /** the latest row of the process; undefined until it has come */
   readonly row: () => RowView | undefined
   readonly redraw: () => void
+  /** prints all of a result of which only the beginning is shown */
+  readonly unfold: (() => Promise<void>) | undefined
 }
 
 export class Console implements FooterInput {
@@ -81,11 +84,17 @@ export class Console implements FooterInput {
     else if (key.ctrl && key.name === 'c') this.#onInterrupt()
     else if (key.ctrl && key.name === 'd' && this.#editor.text === '') this.#requestAction('detach')
     else if (key.ctrl && key.name === 'l') this.#attached?.redraw()
+    else if (key.ctrl && key.name === 'o') this.#unfold()
     else {
       const line = this.#editor.onKey(key)
       if (line) this.#pendingLines = this.#pendingLines.then(() => this.#submit(line))
     }
     if (!this.#isAsking) this.#attached?.redraw()
+  }
+
+  #unfold(): void {
+    const unfold = this.#attached?.unfold
+    if (unfold) this.#pendingLines = this.#pendingLines.then(unfold)
   }
 
   /** Interrupts the current turn. If none can be interrupted, clears the typed text or asks what to do. */

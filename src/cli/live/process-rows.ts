@@ -12,6 +12,8 @@ import { Footer, type FooterInput } from './footer.ts'
 import { childRows, stateRow, type RowStyle } from './format-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import { PrintedLines } from './printed-lines.ts'
+import { planIn, planSummary, type PlanEntry } from '../follow/plan.ts'
+import { fitWidth } from '../print/text.ts'
 
 export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   readonly receivesLiveEvents = true
@@ -21,6 +23,7 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   readonly #live = new FollowedRows()
   readonly #output = new PrintedLines()
   readonly #abort = new AbortController()
+  #plan: readonly PlanEntry[] | null = null
 
   constructor(
     { uuid }: Pick<ProcessView, 'uuid'>,
@@ -46,6 +49,7 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
 
   async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
     this.#output.onEvent(event, fact)
+    this.#plan = (fact && planIn(fact)) ?? this.#plan
     await this.#printer.printEvent(event, fact)
     this.#footer.requestRedraw()
   }
@@ -90,6 +94,9 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
     const printed = row.doing?.callId === undefined ? '' : this.#output.lastLine(row.doing.callId)
     return [
       stateRow(row, (room) => activityText(row, { now, printed }, room, style.ellipsis), now, style),
+      ...(this.#plan === null
+        ? []
+        : [style.paintMessage('dim', fitWidth(`  ${planSummary(this.#plan)}`, style.columns - 1, style.ellipsis))]),
       ...childRows(
         children.toSorted((a, b) => a.pid - b.pid),
         now,

@@ -62,7 +62,7 @@ export function evidenceLines(need: NeedView, style: Style, now: number): string
   return [
     style.paint('bold', `${processTitle(need)}${root}: ${kind}, ${formatElapsed(now - Date.parse(at))}`),
     ...(ask ? askLines(ask).map((line) => `  ${line}`.trimEnd()) : [`  ${oneLine(need.title)}`]),
-    ...(ask?.diff ?? []).flatMap((diff) => diffLines(diff).map((line) => `  ${paintDiffLine(style, line)}`.trimEnd())),
+    ...(ask?.diff ?? []).flatMap((diff) => changeLines(diff).map((line) => `  ${paintDiffLine(style, line)}`.trimEnd())),
     ...(ask !== null && ask.moreFiles > 0 ? [`  (and ${ask.moreFiles} more files)`] : []),
     ...(task ? [`  task ${oneLine(task.id)} (${oneLine(task.title)}), ${task.state}`] : []),
     ...quoted('its task', evidence.text),
@@ -84,7 +84,7 @@ function paintDiffLine(style: Style, line: string): string {
 }
 
 /** Returns a change as lines: those between the first and the last difference, with some equal lines around them. */
-function diffLines({ path, old, new: text, oldKnown, equalBefore, equalAfter, cut }: AskDiffView): string[] {
+export function changeLines({ path, old, new: text, oldKnown, equalBefore, equalAfter, cut }: AskDiffView): string[] {
   const before = old === null || !oldKnown ? [] : linesOf(old)
   const after = linesOf(text)
   const most = Math.min(before.length, after.length)

@@ -1,13 +1,15 @@
 // Prints the output of a verb: data on stdout, messages on stderr, with the colours, width and characters that the terminal supports. If
 // the reader has gone (EPIPE), the command ends without a message. Test: test/tables/cli/print/process-text.test.ts.
 import { stripControls } from './text.ts'
-import type { Prose } from './prose.ts'
+import type { TextWrapper } from './prose.ts'
 
-type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'inverse'
+type Style = 'bold' | 'dim' | 'italic' | 'underline' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'inverse'
 /** the number of each style in an escape sequence */
 const STYLES: Readonly<Record<Style, number>> = {
   bold: 1,
   dim: 2,
+  italic: 3,
+  underline: 4,
   red: 31,
   green: 32,
   yellow: 33,
@@ -47,8 +49,8 @@ export class Output {
   readonly ascii: boolean
   /** null: no lines at the bottom of the terminal */
   bottomLines: BottomLines | null = null
-  /** wraps the text of agents; null: not wrapped here */
-  wrapper: Prose | null = null
+  /** draws and wraps the text of agents; null: it is printed as it is */
+  wrapper: TextWrapper | null = null
   /** used only when needed: Node creates each stream at its first use, which takes time */
   readonly #streams: Streams
   readonly #color: boolean

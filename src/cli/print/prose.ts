@@ -1,7 +1,7 @@
 // Wraps the text of an agent for a terminal while the text arrives in pieces. Lines break between words, and list items keep their
-// indentation. Code and URLs are not broken, so that they can be copied. Pure. The text must not contain control characters. Test:
+// indentation. Code and URLs are not broken, so that they can be copied. Pure. The text must not contain control characters but colours. Test:
 // test/tables/cli/print/prose.test.ts.
-import { unfinishedLength } from '../live/cursor.ts'
+import { stripColours, unfinishedLength } from '../live/cursor.ts'
 import { isPrintableAscii, displayWidth } from './text.ts'
 
 /** the greatest length of the marker that begins a list item, a quotation or a fence */
@@ -28,7 +28,16 @@ export function wrapText(text: string, columns: number, margin = ''): string {
   return margin === '' ? lines : lines.replaceAll('\n', `\n${margin}`)
 }
 
-export class Prose {
+/** Takes text in pieces, and returns what a terminal can print of it. */
+export interface TextWrapper {
+  push(text: string, columns: number): string
+  readonly hasPending: boolean
+  flush(): string
+  pause(): string
+  end(): string
+}
+
+export class Prose implements TextWrapper {
   #columns = 80
   /** withheld text: the beginning of a line, or an unfinished word */
   #pending = ''
@@ -53,6 +62,16 @@ export class Prose {
     this.#columns = columns
     this.#pending += text
     return this.#takePrintable(false)
+  }
+
+  /** Takes a complete line that must not be wrapped. */
+  pushLine(line: string, columns: number): string {
+    const before = this.flush()
+    this.#columns = columns
+    this.#beginLine()
+    this.#lineKind = 'code'
+    this.#pending = `${line}\n`
+    return before + this.#takePrintable(false)
   }
 
   /** Whether text is withheld. */
@@ -172,7 +191,7 @@ export class Prose {
     const unit = this.#printedPart.length > MAX_BREAKABLE_CHARS ? this.#printedPart + run : unbreakablePart(this.#printedPart + run)
     const rest = unit.length - this.#printedPart.length
     const isEnded = rest < this.#pending.length
-    if (!isEnded && !isComplete && this.#printedPart === '' && displayWidth(unit) <= this.#columns) return null
+    if (!isEnded && !isComplete && this.#printedPart === '' && displayWidth(stripColours(unit)) <= this.#columns) return null
     const isNew = this.#printedPart === ''
     this.#printedPart = isEnded ? '' : unit
     const word = this.#take(rest)
@@ -184,7 +203,7 @@ export class Prose {
     this.#spaces = ''
     const column = this.#lineLength === 0 ? 0 : ((this.#lineLength - 1) % this.#columns) + 1
     const isFirst = this.#lineLength <= this.#indent.length
-    if (isFirst || unfinishedLength(column, spaces, this.#columns) + displayWidth(word) <= this.#columns)
+    if (isFirst || unfinishedLength(column, spaces, this.#columns) + displayWidth(stripColours(word)) <= this.#columns)
       return this.#advance(spaces + word)
     this.#lineLength = 0
     return `\n${this.#advance(this.#indent + word)}`

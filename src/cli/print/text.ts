@@ -51,6 +51,12 @@ export function fitWidth(text: string, columns: number, ellipsis = '…'): strin
   return kept + ellipsis
 }
 
+/** Truncates a text in one colour to `columns`, and keeps the colour. */
+export function fitColoured(text: string, columns: number, ellipsis = '…'): string {
+  const [, open = '', inner = text, close = ''] = /^((?:\x1b\[[\d;]*m)+)([^\x1b]*)((?:\x1b\[[\d;]*m)+)$/.exec(text) ?? []
+  return open + fitWidth(inner, columns, ellipsis) + close
+}
+
 /** Pads a text with spaces to `columns`. `side`: where the text is. */
 export function padWidth(text: string, columns: number, side: 'left' | 'right' = 'left'): string {
   const space = ' '.repeat(Math.max(0, columns - displayWidth(text)))

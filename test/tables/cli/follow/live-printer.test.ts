@@ -235,6 +235,36 @@ describe('a run on a terminal', () => {
     expect(longOutput).toContain(`denied 12ms\n    ${'漢'.repeat(17)}…\n`)
   })
 
+  test('shows edits as changed lines, the beginning of a long output with a key for all of it, and a plan as a list', async () => {
+    const screen = captureOutput({ tty: true })
+    const view = new LivePrinter(screen.out)
+    view.enableUnfold()
+    const call = (callId: string, name: string, input: object): object => ({ type: 'tool-call', callId, name, input })
+    const finished = (callId: string, name: string, content: string): EventView =>
+      factEvent(3, { type: 'tool.finished', step: 1, callId, name, outcome: 'ok', content, durationMs: 12 })
+    const long = Array.from({ length: 9 }, (_, line) => `line ${line}`).join('\n')
+    for (const event of [
+      modelFinished(
+        1,
+        '',
+        call('a', 'edit', { path: 'a.ts', old_text: 'one', new_text: 'two' }),
+        call('b', 'bash', { command: 'seq' }),
+        call('c', 'TodoWrite', { todos: [{ content: 'read', status: 'completed' }] }),
+      ),
+      finished('a', 'edit', 'replaced'),
+      finished('b', 'bash', long),
+      finished('c', 'TodoWrite', 'ok'),
+      factEvent(4, { type: 'process.note', text: 'plan: [x] read; [>] fix' }),
+    ])
+      await view.printEvent(event, toFact(event))
+    await view.unfold()
+    const { stderr } = screen.text()
+    expect(stderr).toContain('    a.ts\n    -one\n    +two\n')
+    expect(stderr).toContain('    line 3\n    … 5 more lines: Ctrl+O\n')
+    expect(stderr).toMatch(/ {2}plan 1 of 1\n {4}\S+ read\n {2}plan 1 of 2\n {4}\S+ read\n {4}\S+ fix\n {2}bash seq\n/)
+    expect(stderr).toMatch(/ {2}bash seq\n {4}line 0\n[^]* {4}line 8\n$/)
+  })
+
   test('prints the cause of a failed turn once', async () => {
     const failed = factEvent(3, { type: 'model.failed', step: 1, attempt: 1, error: '404 no model', status: 404, retryInMs: null })
     const outputOfFailure = (message: string): Promise<{ stderr: string }> =>

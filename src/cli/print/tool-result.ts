@@ -1,0 +1,73 @@
+// What a terminal shows below a finished tool call: the changed lines of an edit, names of images, and the beginning of an output. What is
+// left out can be shown whole. Pure; all text passes through `stripControls`. Test: test/tables/cli/print/tool-result.test.ts.
+import { withoutExitCode } from '../../api/text/tool-outcome.ts'
+import type { BodyOf } from '../../kernel/model/facts.ts'
+import { formatBytes } from '../../faces/format.ts'
+import { changeLines } from './needs.ts'
+import type { Output } from './output.ts'
+import { stripControls } from './text.ts'
+
+/** the lines that are shown of an edit, and of any other result */
+const DIFF_LINES = 12
+const OUTPUT_LINES = 4
+/** the lines that are kept of a result */
+const MAX_LINES = 2_000
+/** a tab would have a width that depends on its place */
+const TAB = '    '
+/** Tools that only read: their results are what the user has, too. */
+const READING_TOOLS = /^(?:mcp__\w+__)?(?:read|ls|glob|grep|search|fetch|skill|list|todo\w*|update_plan|think)\w*$/i
+
+export interface ToolResult {
+  /** the lines that are shown */
+  readonly lines: readonly string[]
+  /** all lines */
+  readonly all: readonly string[]
+}
+
+type Fact = Pick<BodyOf<'tool.finished'>, 'name' | 'content' | 'images'>
+type Style = Pick<Output, 'paintMessage'>
+
+/** The result of a successful call. */
+export function toolResult({ name, content, images = [] }: Fact, input: unknown, style: Style): ToolResult {
+  const named = images.map(
+    ({ mediaType, data }) => `[image: ${stripControls(mediaType)}, ${formatBytes(Math.floor((data.length * 3) / 4))}]`,
+  )
+  const diff = editLines(input) ?? diffOf(content)
+  if (diff !== null) {
+    const all = diff.slice(0, MAX_LINES).map((line) => paintChange(line.replaceAll('\t', TAB), style))
+    return { lines: [...named, ...all.slice(0, DIFF_LINES)], all: [...named, ...all] }
+  }
+  const text = withoutExitCode(linesOf(content))
+  const all = [...named, ...(text.length === 1 && text[0] === '' ? [] : text)]
+  return { lines: READING_TOOLS.test(name) ? named : [...named, ...all.slice(named.length, named.length + OUTPUT_LINES)], all }
+}
+
+/** The change that the input of an editing tool describes: what it replaces, or the text of a file. */
+function editLines(input: unknown): string[] | null {
+  if (typeof input !== 'object' || input === null) return null
+  const text = (...names: string[]): string | null => {
+    const found = names.map((name) => (input as Record<string, unknown>)[name]).find((value) => typeof value === 'string')
+    return typeof found === 'string' ? found : null
+  }
+  const path = text('path', 'file_path', 'filePath')
+  const old = text('old_text', 'old_string', 'oldText', 'oldString')
+  const changed = text('new_text', 'new_string', 'newText', 'newString')
+  if (path === null || old === null || changed === null) return null
+  return changeLines({ path, old, new: changed, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 })
+}
+
+/** The lines of a result that is a diff, as external agents send it. */
+function diffOf(content: string): string[] | null {
+  if (!/^(?:diff --git .*\n(?:.*\n){0,4})?--- .*\n\+\+\+ /.test(content)) return null
+  return linesOf(content)
+}
+
+function linesOf(text: string): string[] {
+  return stripControls(text).replace(/\n$/, '').replaceAll('\t', TAB).split('\n').slice(0, MAX_LINES)
+}
+
+function paintChange(line: string, style: Style): string {
+  if (line.startsWith('--- ') || line.startsWith('+++ ')) return style.paintMessage('bold', line)
+  if (line.startsWith('@@ ')) return style.paintMessage('cyan', line)
+  return line.startsWith('+') ? style.paintMessage('green', line) : line.startsWith('-') ? style.paintMessage('red', line) : line
+}
