@@ -79,7 +79,7 @@ test('a frozen agent that is killed leaves nothing', async () => {
   expect(findProcessesWith(bench.token)).toEqual([])
 })
 
-test('an agent that was frozen after its turn wakes at its end to close its session', async () => {
+test('an agent that was frozen after its turn is thawed for its end, and closes its session', async () => {
   const run = await bench.start({ agentOptions: ['close'] })
   await run.runTurn('say x')
   await run.agent.pause(true)

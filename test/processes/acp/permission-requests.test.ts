@@ -30,7 +30,7 @@ describe('a rule', () => {
       'no',
       'denied',
     ],
-    ["for reeve's own name of it", { permissions: { default: 'deny', tools: { bash: 'allow' } } }, 'yes', 'ok'],
+    ["for reeve's own name of the tool applies", { permissions: { default: 'deny', tools: { bash: 'allow' } } }, 'yes', 'ok'],
     ['that allows everything does not allow a denied tool', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
   ])('%s', async (_, spec, answer, outcome) => {
     const run = await bench.start({ spec })
@@ -42,18 +42,18 @@ describe('a rule', () => {
   })
 })
 
-describe('the mode in which it asks', () => {
+describe('the mode in which the agent asks', () => {
   const askingSpec: SpecChanges = { permissions: { default: 'ask' }, mode: 'default' }
 
   test.each([
-    ['by a mode', 'modes=auto', 'mode default'],
-    ['by an option', 'mode-option', 'mode default'],
-  ])('is set before its first turn, and again when the agent leaves it (%s)', async (_, modeOption, set) => {
+    ['a mode of the protocol', 'modes=auto', 'mode default'],
+    ['an option of the session', 'mode-option', 'mode default'],
+  ])('is set before the first turn, and again when the agent leaves it (%s)', async (_, modeOption, expectedLine) => {
     const run = await bench.start({ agentOptions: [modeOption, ...(modeOption === 'mode-option' ? ['modes=auto'] : [])], spec: askingSpec })
     await run.waitUntilUp()
-    expect(run.readLogLines()).toContain(set)
+    expect(run.readLogLines()).toContain(expectedLine)
     await run.runTurn('mode auto\nsay on')
-    await waitUntil(() => run.readLogLines().filter((line) => line === set).length === 2, 'it is put back')
+    await waitUntil(() => run.readLogLines().filter((line) => line === expectedLine).length === 2, 'the mode is set again')
     await waitUntil(
       () =>
         run.kernel
@@ -123,7 +123,7 @@ describe('a forbidden action', () => {
     expect(run.kernel.factsOf('capability.refused')[0]?.callId).toBe(run.kernel.factsOf('tool.started')[0]?.callId)
   })
 
-  test('is none within the allowed paths, where the rule allows it; the user is asked if the path is unknown', async () => {
+  test('does not include a call within the allowed paths; the user is asked about a call of an unknown path', async () => {
     const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
     await run.runTurn('ask edit /tmp/x/y\nask read /usr/lib/x')
     expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
@@ -168,10 +168,10 @@ describe('the user', () => {
     await run.waitUntilUp()
     await run.send('ask-twice execute rm')
     await run.nextAsk(2)
-    const [one, secondId] = run.kernel.reportsOf('waiting').map(({ report }) => report.ask.id)
+    const [firstId, secondId] = run.kernel.reportsOf('waiting').map(({ report }) => report.ask.id)
     await run.agent.answer?.({ id: secondId ?? '', option: 'no', text: null })
     await run.agent.answer?.({ id: 'nothing', option: 'no', text: null })
-    await run.agent.answer?.({ id: one ?? '', option: 'yes', text: null })
+    await run.agent.answer?.({ id: firstId ?? '', option: 'yes', text: null })
     await run.kernel.waitForTurnEnd()
     expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: no', 'answer: yes'])
   })

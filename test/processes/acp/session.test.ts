@@ -1,5 +1,5 @@
-// Opening a session of an ACP agent: the handshake and its failures, servers, modes, models, the role
-// prompt. Continuing a session, of which nothing is recorded or charged twice.
+// Sessions of an ACP agent. A new one: the handshake and its failures, MCP servers, modes, models, the role prompt. A continued one:
+// nothing of it is recorded or charged twice.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +82,11 @@ describe('the handshake', () => {
     )
   })
 
+  test('with an agent whose last line is only a brace ends with the line before it as the reason', async () => {
+    const run = await bench.start({ agentOptions: ['braces'] })
+    expect((await run.waitForExit()).error).toMatch(/: error: log in first$/)
+  })
+
   test('can be stopped in the middle', async () => {
     const run = await bench.start({ agentOptions: ['silent', 'no-eof'] })
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
@@ -161,6 +166,11 @@ describe('a session', () => {
     expect(run.kernel.factsOf('model.started').map(({ model }) => model)).toEqual(['two'])
   })
 
+  test('with an unknown model is refused, with a list of the known models', async () => {
+    const run = await bench.start({ agentOptions: ['models'], spec: { model: 'nonsense' } })
+    expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
+  })
+
   test('with an unknown mode is refused, with a list of the known modes', async () => {
     const run = await bench.start({ agentOptions: ['modes'], spec: { mode: 'yolo' } })
     expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
@@ -185,7 +195,7 @@ describe('a session', () => {
 
 describe('continuing', () => {
   test.each([['resume'], ['load'], ['load', 'late']])(
-    'by session/%s (%s): with its session; nothing is recorded or charged again',
+    'by session/%s (%s) uses the same session, and records and charges nothing twice',
     async (method, ...agentOptions) => {
       const first = await bench.start({ agentOptions: [method] })
       await first.runTurn('usage 10 100 0.5\nsay one\ntool execute ls')
@@ -198,7 +208,7 @@ describe('continuing', () => {
       })
       await second.waitUntilUp()
       if (method === 'load') await waitUntil(() => second.readLogLines().includes('replayed'), 'all was replayed')
-      // The agent's output has been read.
+      // The agent's output has been read after this turn of the event loop.
       await setImmediate()
       expect(await second.runTurn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
       expect(second.readLogLines().some((line) => line.startsWith(`${method} `))).toBe(true)
@@ -215,13 +225,13 @@ describe('continuing', () => {
     ['gemini-cli', 12_000, [48_100]],
     ['gemini-cli', 61_000, []],
     ['fake', 12_000, []],
-  ])('a session of %s that is %i ms old', async (name, ageMs, rests) => {
+  ])('a session of %s that is %i ms old is loaded after these delays in ms: %j', async (name, ageMs, delaysMs) => {
     const startedAt = Date.UTC(2026, 10, 20, 12, 30)
-    const rested: number[] = []
+    const waitedMs: number[] = []
     const clock = {
       now: () => startedAt + ageMs,
       sleep: (ms: number) => {
-        rested.push(ms)
+        waitedMs.push(ms)
         return Promise.resolve()
       },
     }
@@ -242,9 +252,9 @@ describe('continuing', () => {
       clock,
     })
     expect(await second.runTurn('say two')).toMatchObject({ result: 'two' })
-    expect(rested).toEqual(rests)
+    expect(waitedMs).toEqual(delaysMs)
     expect(second.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(
-      rests.map(() => 'it loses a session that is opened again in the minute in which it began: waiting for 49 s'),
+      delaysMs.map(() => 'it loses a session that is opened again in the minute in which it began: waiting for 49 s'),
     )
   })
 
@@ -264,16 +274,6 @@ describe('continuing', () => {
     const chats = readdirSync(join(bench.dir, '.gemini/tmp/project/chats'))
     expect(chats.filter((name) => name.endsWith('.jsonl')).length).toBe(1)
     expect(chats.filter((name) => name.includes('.aside-')).length).toBe(3)
-  })
-
-  test('with an unknown model is refused, with a list of the known models', async () => {
-    const run = await bench.start({ agentOptions: ['models'], spec: { model: 'nonsense' } })
-    expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
-  })
-
-  test('reports no last line of an agent whose last line is a brace', async () => {
-    const run = await bench.start({ agentOptions: ['braces'] })
-    expect((await run.waitForExit()).error).toMatch(/: error: log in first$/)
   })
 
   test('is refused by an agent without both methods', async () => {

@@ -275,7 +275,7 @@ describe('an end', () => {
     expect(findProcessesWith(bench.token)).toEqual([])
   })
 
-  test('after its work: disposal lets it exit by itself, and ends what it left', async () => {
+  test('after its work: a disposal lets the agent exit by itself, and ends the programs that it left', async () => {
     const run = await bench.start({ agentOptions: ['close'] })
     await run.runTurn(`start-child ${bench.token}`)
     run.kernel.cancel()
@@ -289,7 +289,7 @@ describe('an end', () => {
     ['crash 0', 'the agent ended in its turn: exit code 0: it broke: no more ink', 0],
     ['close-output', 'the agent ended in its turn: it has closed its output', null],
   ])('in its turn by `%s` is reported, with its last output', async (act, error, code) => {
-    // A program in a namespace has a proxy outside that holds the output too, so its closing is not seen there.
+    // In a namespace, `nsenter` outside holds the output too, so reeve does not notice there that the program closes it.
     const run = await bench.start(act === 'close-output' ? { kind: 'group' } : {})
     await run.waitUntilUp()
     await run.send(`start-child ${bench.token}\nsay half\n${act}`)
@@ -302,13 +302,13 @@ describe('an end', () => {
     expect(findProcessesWith(bench.token)).toEqual([])
   })
 
-  test('in a turn fails all open requests to the user', async () => {
+  test('in a turn withdraws all open questions to the user', async () => {
     const run = await bench.start()
     await run.waitUntilUp()
     await run.send('ask execute rm x')
     await run.nextAsk()
     for (const program of findProcessesWith(bench.token)) if (program.argv[0] === process.execPath) signalFound(program, 'SIGKILL')
     expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
-    await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'nobody is asked any more')
+    await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'the question is withdrawn')
   })
 })

@@ -1,5 +1,5 @@
-// The driver for plain commands, with real programs: its reports in order, and that it leaves nothing behind.
-// The kernel is a recorder that acknowledges on command.
+// The driver for plain commands, with real programs: its reports in order, and that it leaves nothing behind. The kernel is a recorder
+// that acknowledges when the test permits it. Also the splitter that cuts the output into lines.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
@@ -60,13 +60,13 @@ describe.each(kinds)('%s', (containment) => {
     const kernel = new ReportRecorder()
     const acknowledgement = Promise.withResolvers<void>()
     await using agent = await commandDriver({}).start(await makeLaunch(contained, ['yes'], { containment }), kernel)
-    // Always opened, because otherwise the agent could not be disposed of.
-    using _opened = { [Symbol.dispose]: () => acknowledgement.resolve() }
+    // Also resolved after a failure, because otherwise the agent could not be disposed of.
+    using _release = { [Symbol.dispose]: () => acknowledgement.resolve() }
     kernel.acknowledged = acknowledgement.promise
     const pid = kernel.firstReport('up')?.handle?.pid ?? 0
     const countReports = () => kernel.reports.length
     await waitUntil(() => countReports() === 2 && readProcess(pid)?.state === 'S')
-    // During the whole run of another program it could write far more.
+    // During the run of another program, `yes` could write far more.
     await using other = await startCommand(contained, ['sleep', '0.2'], { containment })
     await waitUntil(() => other.kernel.firstReport('exited'))
     expect(readWrittenBytes(pid)).toBeLessThan(2 * KIB * KIB)
@@ -85,7 +85,7 @@ describe.each(kinds)('%s', (containment) => {
       await makeLaunch(contained, ['sleep', `3600.${contained.token}`], { containment }),
       kernel,
     )
-    using _opened = { [Symbol.dispose]: () => acknowledgement.resolve() }
+    using _release = { [Symbol.dispose]: () => acknowledgement.resolve() }
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     // A program that is about to enter its namespace finds it gone, and exits.
     await waitUntil(() => findProcessesWith(contained.token).length === 0)
@@ -244,7 +244,7 @@ test('the beginning of a line is shown before its end', async () => {
   await waitUntil(() => running.kernel.outputText('stdout') === 'Password: sesame\n')
 })
 
-describe('lines', () => {
+describe('lines of output', () => {
   const cutIntoLines = (chunks: readonly Buffer[]) => {
     const splitter = new OutputLineSplitter()
     return [...chunks.flatMap((chunk) => splitter.feed(chunk)), splitter.end()]

@@ -37,7 +37,7 @@ async function waitForReports(command: RunningCommand): Promise<Report[]> {
   return command.kernel.reports
 }
 
-const argsOf = async (contained: ContainmentBench): Promise<unknown> =>
+const readArgs = async (contained: ContainmentBench): Promise<unknown> =>
   JSON.parse(await readFile(join(contained.dir, 'script.json.args'), 'utf8'))
 
 describe.each(kinds)('%s', (containment) => {
@@ -139,7 +139,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 })
 
-describe('the end', () => {
+describe('the exit', () => {
   test.each([
     [
       'claude',
@@ -161,7 +161,7 @@ describe('the end', () => {
     ['gemini', [], 53, 53, 'its turn limit is reached'],
     ['opencode', lines.OPENCODE_REFUSED, 0, 0, 'bad thing'],
     ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
-  ] as const)('of %s %#: follows its events, not its exit code', async (format, agentLines, exit, code, error) => {
+  ] as const)('of %s follows its events, not its exit code (case %#)', async (format, agentLines, exit, code, error) => {
     await using contained = await openContainmentBench()
     await using running = await playAgent(contained, format, [...playLines(agentLines), { exit }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
@@ -178,7 +178,7 @@ describe('the end', () => {
     ])
   })
 
-  test('without any event follows its last line', async () => {
+  test('without any event has the last line of stderr as its error', async () => {
     await using contained = await openContainmentBench()
     await using running = await playAgent(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
@@ -186,7 +186,7 @@ describe('the end', () => {
   })
 })
 
-describe('its command line', () => {
+describe('the command line of an agent', () => {
   const AGENT = { agent: 'mine', intent: '-write the tests' }
 
   test('from an agent file has the intent as the program expects it', async () => {
@@ -194,15 +194,15 @@ describe('its command line', () => {
     const argv = [...(await writeScriptArgv(contained.dir, [])), '--verbose', AGENT.intent]
     await using running = await startCommand(contained, argv, { format: 'claude', ...AGENT })
     await waitForReports(running)
-    expect(await argsOf(contained)).toEqual(['--verbose', '--', AGENT.intent])
+    expect(await readArgs(contained)).toEqual(['--verbose', '--', AGENT.intent])
   })
 
   test('on a resume has the session, with the message or a request to continue; usage counts from there', async () => {
     await using contained = await openContainmentBench()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const usage = { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null }
     const sessionId = '01a1f964-3c13-7d42-a935-af7e68a221bf'
-    const { facts } = scribe.spawn(
+    const { facts } = commits.spawn(
       uuidOf(1),
       undefined,
       { type: 'process.handle', handle: null, sessionId },
@@ -223,7 +223,7 @@ describe('its command line', () => {
       { ...resumedLaunch, resumeMessage: async () => 'and now the docs' },
     )
     await waitForReports(continued)
-    expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'and now the docs'])
+    expect(await readArgs(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'and now the docs'])
     expect(continued.kernel.reportsOf('session')).toEqual([])
     expect(continued.kernel.firstReport('usage')?.usage).toEqual({
       inputTokens: 1000,
@@ -235,7 +235,7 @@ describe('its command line', () => {
     expect(continued.kernel.firstReport('turn.ended')).toMatchObject({ turn: 2 })
     await using silent = await startCommand(contained, argv, { format: 'codex' }, resumedLaunch)
     await waitForReports(silent)
-    expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'Continue where you were interrupted.'])
+    expect(await readArgs(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'Continue where you were interrupted.'])
   })
 })
 

@@ -138,11 +138,12 @@ describe.each(kinds)('%s: starting', (kind) => {
     const program = await containment.spawn(
       contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
     )
-    const sessionIds = (await readText(program.stdout)).split(/\s+/)
-    expect(sessionIds.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
-    expect(sessionIds[4]).toBe(sessionIds[5])
-    // In a namespace it has another PID.
-    if (kind !== 'pidns') expect(sessionIds[4]).toBe(String(program.handle.pid))
+    const words = (await readText(program.stdout)).split(/\s+/)
+    expect(words.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
+    const [sessionId, ownPid] = words.slice(4)
+    expect(sessionId).toBe(ownPid)
+    // In a namespace the program has another OS pid.
+    if (kind !== 'pidns') expect(sessionId).toBe(String(program.handle.pid))
     expect(program.handle.pgid).toBe(program.handle.pid)
   })
 
@@ -217,32 +218,32 @@ describe.each(kinds)('%s: starting', (kind) => {
 describe.each(kinds)('%s: many at once', (kind) => {
   const PROGRAM_COUNT = 12
 
-  /** The most clock reads in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two. */
-  async function runInTurns(work: (contained: ContainmentBench, begun: () => void) => Promise<unknown>): Promise<number> {
+  /** Returns the largest number of starts in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two starts. */
+  async function mostStartsInOneTurn(work: (contained: ContainmentBench, countStart: () => void) => Promise<unknown>): Promise<number> {
     let ms = 0
     await using contained = await openContainmentBench(new EventLoopTurns(() => (ms += 6)))
-    const turns: number[] = [0]
+    const startsByTurn: number[] = [0]
     let isOver = false
-    const count = (): void => {
-      turns.push(0)
-      if (!isOver) setImmediate(count)
+    const beginTurn = (): void => {
+      startsByTurn.push(0)
+      if (!isOver) setImmediate(beginTurn)
     }
-    setImmediate(count)
+    setImmediate(beginTurn)
     await work(contained, () => {
-      turns[turns.length - 1] = (turns.at(-1) ?? 0) + 1
+      startsByTurn[startsByTurn.length - 1] = (startsByTurn.at(-1) ?? 0) + 1
     })
     isOver = true
-    expect(turns.reduce((sum, one) => sum + one)).toBe(PROGRAM_COUNT)
-    return Math.max(...turns)
+    expect(startsByTurn.reduce((sum, starts) => sum + starts)).toBe(PROGRAM_COUNT)
+    return Math.max(...startsByTurn)
   }
 
-  test('start in slices, between which other work runs', async () => {
+  test('programs start in slices, between which other work runs', async () => {
     expect(
-      await runInTurns(async (contained, startedTurns) => {
+      await mostStartsInOneTurn(async (contained, countStart) => {
         const containments = await Promise.all(Array.from({ length: PROGRAM_COUNT }, () => contained.open(kind)))
         await Promise.all(
           containments.map((containment) => {
-            containment.firstStart.then(startedTurns, () => {})
+            containment.firstStart.then(countStart, () => {})
             return containment.spawn(contained.request(['sleep', '1000']))
           }),
         )

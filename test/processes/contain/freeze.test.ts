@@ -17,7 +17,7 @@ interface Ticking {
   ticks(): number
 }
 
-// Two sessions that each write a tick for ever.
+// Starts two sessions, each of which writes ticks for ever.
 async function startTicking(contained: ContainmentBench, kind: ContainmentKind): Promise<Ticking> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
@@ -29,7 +29,7 @@ async function startTicking(contained: ContainmentBench, kind: ContainmentKind):
   return { containment, program, ticks: countTicks }
 }
 
-// 30 further processes have run and exited by then: enough time for any process that was not frozen to tick again.
+// 15 further programs have run and exited by then: enough time for any process that was not frozen to tick again.
 async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
   const other = await contained.open('group')
   await (
@@ -91,7 +91,7 @@ describe.each(kinds)('%s', (kind) => {
       return { outcome, exit: await program.exited }
     }
     const expected = { outcome: 'killed', exit: { code: null, signal: 'SIGKILL' } }
-    // Three in turns: each reuses the descriptors that another one frees.
+    // Three sequences at the same time: each reuses the descriptors that another one frees.
     const rows = await Promise.all(Array.from({ length: 3 }, async () => [await kill(), await kill(), await kill(), await kill()]))
     expect(rows.flat()).toEqual(Array(12).fill(expected))
     expect(findProcessesWith(contained.token)).toEqual([])
@@ -130,7 +130,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(existsSync(file)).toBe(true)
   })
 
-  test('a start that waits for the thaw is refused if the end comes first', async () => {
+  test('a start that waits for the thaw is refused if the containment is disposed of first', async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open(kind)
     await containment.freeze()
@@ -153,13 +153,13 @@ describe.each(kinds)('%s', (kind) => {
     },
   )
 
-  test('a new program is frozen, even after an earlier search in the same turn', async () => {
+  test('a new program is frozen, even if the process table was read before its start in the same turn of the event loop', async () => {
     await using contained = await openContainmentBench()
     const [other, containment] = await Promise.all([contained.open(kind), contained.open(kind)])
     await other.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     const members: Promise<unknown>[] = []
     const file = join(contained.dir, 'ticks')
-    // The request is read right before the start of the program: the last moment of the same turn.
+    // The start reads `env` of the request last, so this reads the process table right before the program exists.
     const { env, ...request } = contained.request(['sh', '-c', `while :; do echo x >> "${file}"; sleep 0.01; done`])
     await containment.spawn({
       ...request,
@@ -180,12 +180,12 @@ describe.each(kinds)('%s', (kind) => {
     const containment = await contained.open(kind)
     const script = `sh -c 'kill -STOP $$' sh ${contained.token} & sleep 3600.${contained.token}`
     await containment.spawn(contained.request(['sh', '-c', script]))
-    const isStopped = () =>
+    const findStopped = () =>
       findProcessesWith(contained.token).filter(({ state, argv }) => state === 'T' && argv[1] === '-c' && argv[2] === 'kill -STOP $$')
-    await waitUntil(() => isStopped().length === 1)
+    await waitUntil(() => findStopped().length === 1)
     await containment.freeze()
     await containment.thaw()
     await waitUntil(() => findProcessesWith(contained.token).some(({ argv, state }) => argv[0] === 'sleep' && state === 'S'))
-    expect(isStopped().length).toBe(1)
+    expect(findStopped().length).toBe(1)
   })
 })

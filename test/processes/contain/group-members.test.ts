@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const token = newToken()
 afterEach(() => killRemaining(token))
 
-test('members are registered before their leader is unregistered', async () => {
+test('the members of a group are registered before their leader is unregistered', async () => {
   const calls: string[] = []
   const backend = new GroupBackend('no-such-marker', {
     register: ({ pid }) => calls.push(`+ ${pid}`),

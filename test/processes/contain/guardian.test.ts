@@ -80,7 +80,7 @@ function readersOf({ handle }: Fixture): LivingProcess[] {
   return inits.filter(({ ppid }) => inits.some(({ pid }) => pid === ppid))
 }
 
-// Guardians of other tests come and go.
+/** Null if the process has ended meanwhile: guardians of other tests come and go. */
 function namespaceOf(pid: number, file: 'pid' | 'pid_for_children'): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/${file}`)
@@ -90,7 +90,7 @@ function namespaceOf(pid: number, file: 'pid' | 'pid_for_children'): string | nu
 }
 
 describe.each(kinds)('%s', (kind) => {
-  test('after kill -9 of the daemon no process of the torture tree lives, nor the guardian', async () => {
+  test('after kill -9 of the daemon neither a process of the torture tree nor the guardian lives', async () => {
     await using daemon = await startDaemon(kind)
     const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     await kill9(daemon.process)
@@ -142,7 +142,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 })
 
-test('the guardian of a dead daemon leaves the next daemon of the same home alone', async () => {
+test('the guardian of a dead daemon ends no program of the next daemon of the same home', async () => {
   await using daemon = await startDaemon(kinds[0] ?? 'group')
   await using next = await openContainmentManager({ stateDir: daemon.stateDir, daemonId: 'next', log: () => {} })
   const containment = await next.open(next.plan('01920000-0000-7000-8000-000000000002', 2, 'auto'), daemon.stateDir)
@@ -166,7 +166,7 @@ test('a daemon that is killed while it starts leaves neither a process nor a dir
 })
 
 test.skipIf(!kinds.includes('cgroup'))(
-  'at a clean end the guardian goes last: a daemon that is killed on the way leaves no directory',
+  'at a clean end the guardian exits last, so that a daemon that is killed meanwhile leaves no directory',
   async () => {
     await using contained = await openContainmentBench()
     const containment = await contained.open('cgroup')

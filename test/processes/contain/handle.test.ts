@@ -31,13 +31,13 @@ function startSleeper(env: Record<string, string> = {}): { child: ChildProcess; 
 }
 
 test('a valid handle signals the group and the process', async () => {
-  const one = startSleeper()
-  expect(handleState(one.handle)).toBe('alive')
-  expect(signalGroup(one.handle, 'SIGTERM')).toBe('sent')
-  expect(await once(one.child, 'exit')).toEqual([null, 'SIGTERM'])
-  const secondProgram = startSleeper()
-  expect(signalOne(secondProgram.handle, 'SIGINT')).toBe('sent')
-  expect(await once(secondProgram.child, 'exit')).toEqual([null, 'SIGINT'])
+  const first = startSleeper()
+  expect(handleState(first.handle)).toBe('alive')
+  expect(signalGroup(first.handle, 'SIGTERM')).toBe('sent')
+  expect(await once(first.child, 'exit')).toEqual([null, 'SIGTERM'])
+  const second = startSleeper()
+  expect(signalOne(second.handle, 'SIGINT')).toBe('sent')
+  expect(await once(second.child, 'exit')).toEqual([null, 'SIGINT'])
 })
 
 test.each([
@@ -57,7 +57,7 @@ test('a single process with another start time is stale', () => {
   expect(readProcess(handle.pid)).not.toBe(null)
 })
 
-test('an ended process is gone', async () => {
+test('the state of an ended process is `gone`, and nothing is signalled', async () => {
   const { child, handle } = startSleeper()
   child.kill('SIGKILL')
   await once(child, 'exit')
@@ -81,7 +81,7 @@ test('PID 1, PID 0, this process and its group are refused', () => {
   expect(signalOne({ ...init, pid: 0 }, 'SIGCONT')).toBe('refused')
 })
 
-test('a zombie is gone, but still identifies its group', async () => {
+test('the state of a zombie is `gone`, but its handle still identifies its group', async () => {
   // The parent never waits for its child, the leader of a group with one living member. A shell could wait, so the child ends only
   // when the parent is no shell any more.
   const script = 'setsid sh -c "sleep 3600.$0 & read _" <&3 & echo $!; exec sleep 3600.$0'

@@ -51,8 +51,8 @@ async function killSpawnAfter(turns: number, args: readonly string[]): Promise<R
   return { intent, handle: lines.find(({ handle }) => handle !== undefined)?.handle ?? null }
 }
 
-/** Processes with the marker, also those without it in their arguments, such as a proxy. */
-function findEnvironsWith(marker: string): string[] {
+/** Processes with the marker in their environment, also those without the token in their arguments, such as `nsenter`. */
+function findMarkedProcesses(marker: string): string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && environOf(name).includes(marker))
 }
 
@@ -83,7 +83,7 @@ describe.each(
     const { survivors } = await next.recover(intent, handle)
     expect(survivors).toEqual([])
     await waitUntil(() => findProcessesWith(token).length === 0, 'no process is left')
-    expect(findEnvironsWith(intent.marker)).toEqual([])
+    expect(findMarkedProcesses(intent.marker)).toEqual([])
     await waitUntil(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
     expect((await readdir(dir.path)).filter((name) => name.startsWith('pipes')).length).toBeLessThanOrEqual(1)
     expect(['gone', 'unowned']).toContain((await next.recover(intent, handle)).outcome)

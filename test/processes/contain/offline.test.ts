@@ -68,7 +68,7 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
     const containment = await open(kind, 'off')
     const program = await containment.spawn(contained.request(['sh', '-c', 'setsid sh -c "cat /proc/net/dev; cat /proc/net/tcp" | wc -l']))
     const [devices] = (await readText(program.stdout)).trim().split('\n')
-    // Two lines of heads, a loopback device that is down, one line of heads, and no socket.
+    // Two lines of headings and the loopback device, which is down; one line of headings and no socket.
     expect(devices?.trim()).toBe('4')
   })
 
@@ -81,7 +81,7 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
     expect(await program.exited).toEqual({ code: 7, signal: null })
   })
 
-  test('signals, freezes and ends include all that it left behind', async () => {
+  test('a freeze and a stop reach all that the program left behind, and a signal reaches the program', async () => {
     const containment = await open(kind, 'off')
     const script = `setsid sleep 3600.${contained.token} & trap 'echo signalled' TERM; echo up; while :; do sleep 1 & wait $!; done`
     const program = await containment.spawn(contained.request(['sh', '-c', script]))
@@ -97,8 +97,7 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
   })
 })
 
-test('a failed start is reported as usual', async () => {
-  if (!canGoOffline) return
+test.runIf(canGoOffline)('a failed start is reported as usual', async () => {
   const containment = await open(contained.manager.kind, 'off')
   await expect(containment.spawn(contained.request(['no-such-program']))).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
 })

@@ -19,12 +19,12 @@ import { tempDir } from '../../support/tmp.ts'
 
 const DAEMON = fileURLToPath(new URL('../../support/programs/torture-daemon.ts', import.meta.url))
 const NOBODY = 65_534
-const BECOME = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
+const AS_NOBODY = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
 // The sources and this Node may be in directories that other users cannot read.
-const canBecome = process.geteuid?.() === 0 && spawnSync('setpriv', [...BECOME, '--check', DAEMON]).status === 0
+const canBecomeNobody = process.geteuid?.() === 0 && spawnSync('setpriv', [...AS_NOBODY, '--check', DAEMON]).status === 0
 const canNamespace =
-  canBecome &&
-  spawnSync('setpriv', [...BECOME.slice(0, -1), 'unshare', '--map-current-user', '--pid', '--fork', '--mount-proc', 'true']).status === 0
+  canBecomeNobody &&
+  spawnSync('setpriv', [...AS_NOBODY.slice(0, -1), 'unshare', '--map-current-user', '--pid', '--fork', '--mount-proc', 'true']).status === 0
 
 type RequestedKind = 'delegated' | 'auto' | 'group'
 
@@ -45,7 +45,7 @@ async function startDaemonAsUser(requestedKind: RequestedKind): Promise<Fixture>
   await chown(dir.path, NOBODY, NOBODY)
   const token = newToken()
   const members = kind === 'group' ? 'held' : 'all'
-  const [program = '', ...words] = [...(delegated?.commandPrefix ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, members]
+  const [program = '', ...words] = [...(delegated?.commandPrefix ?? []), 'setpriv', ...AS_NOBODY, DAEMON, dir.path, kind, token, members]
   const child = spawn(program, words, { env: testEnv(dir.path), stdio: ['ignore', 'pipe', 'inherit'] })
   // At its end all output has been read.
   const exited = once(child, 'close')
@@ -81,7 +81,11 @@ function pidsInCgroup(cgroup: string): string {
   return existsSync(cgroup) ? readFileSync(join(cgroup, 'cgroup.procs'), 'latin1') : ''
 }
 
-const WORKS: Readonly<Record<RequestedKind, boolean>> = { delegated: canBecome && canDelegate(), auto: canNamespace, group: canBecome }
+const WORKS: Readonly<Record<RequestedKind, boolean>> = {
+  delegated: canBecomeNobody && canDelegate(),
+  auto: canNamespace,
+  group: canBecomeNobody,
+}
 // Without namespaces the strongest kind is `group`, which cannot hold all of this tree.
 const ACTUAL_KINDS: Readonly<Record<RequestedKind, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
 

@@ -41,13 +41,13 @@ test('a recorded program is killed, and so are unrecorded processes with the mar
   await leaveProgram(contained, intent.marker)
   expect(await contained.manager.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
   expect(countAlive(contained)).toBe(0)
-  const laterPid = await leaveProgram(contained, intent.marker)
+  const laterProgram = await leaveProgram(contained, intent.marker)
   expect((await contained.manager.recover(intent, null)).outcome).toBe('killed')
   expect(countAlive(contained)).toBe(0)
-  expect((await contained.manager.recover(intent, laterPid.handle)).outcome).toBe('gone')
+  expect((await contained.manager.recover(intent, laterProgram.handle)).outcome).toBe('gone')
 })
 
-test('a stale handle signals nothing', async () => {
+test('nothing is signalled for a stale handle: the outcome is `stale`', async () => {
   await using contained = await openContainmentBench()
   const { handle } = await leaveProgram(contained, null)
   const stale = { ...handle, startTime: `${handle.startTime}0` }

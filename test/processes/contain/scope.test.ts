@@ -14,9 +14,10 @@ import { tempDir } from '../../support/tmp.ts'
 
 const SCOPED = fileURLToPath(new URL('../../support/programs/enter-scope.ts', import.meta.url))
 const LINUX = process.platform === 'linux'
-const EXECS = 'while [ "$1" != -- ]; do shift; done; shift; VIA=scope exec "$@"'
+/** The script of a `systemd-run` that works: it runs the command after `--`. */
+const ENTERS_SCOPE = 'while [ "$1" != -- ]; do shift; done; shift; VIA=scope exec "$@"'
 
-interface Seen {
+interface ScopedRun {
   /** the PID that the program was started with */
   readonly started: number | undefined
   readonly printed: { readonly pid: number; readonly args: readonly string[]; readonly via: string | null }
@@ -25,7 +26,7 @@ interface Seen {
   readonly calls: readonly string[]
 }
 
-async function run(systemdRun: string | null): Promise<Seen> {
+async function run(systemdRun: string | null): Promise<ScopedRun> {
   await using dir = await tempDir()
   const calls = join(dir.path, 'calls')
   await writeFile(calls, '')
@@ -42,7 +43,7 @@ async function run(systemdRun: string | null): Promise<Seen> {
   const [printed, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return {
     started: child.pid,
-    printed: JSON.parse(printed) as Seen['printed'],
+    printed: JSON.parse(printed) as ScopedRun['printed'],
     stderr,
     calls: (await readFile(calls, 'utf8')).trim().split('\n').filter(Boolean),
   }
@@ -50,21 +51,21 @@ async function run(systemdRun: string | null): Promise<Seen> {
 
 describe.runIf(LINUX)('the scope', () => {
   test('after a trial the program continues in the scope, with its PID and its arguments', async () => {
-    const { started: isStarted, printed, stderr, calls } = await run(EXECS)
-    expect(printed).toEqual({ pid: isStarted, args: ['a b', '--foreground'], via: 'scope' })
+    const { started, printed, stderr, calls } = await run(ENTERS_SCOPE)
+    expect(printed).toEqual({ pid: started, args: ['a b', '--foreground'], via: 'scope' })
     expect(stderr).toBe('')
     expect(calls).toHaveLength(2)
     for (const call of calls) expect(call).toMatch(/^--user --scope --quiet --collect -p Delegate=yes -- /)
     expect(calls[0]).toMatch(/-- true$/)
   })
 
-  test('after a failed trial it stays outside', async () => {
+  test('after a failed trial the program stays outside of a scope', async () => {
     const { printed, calls } = await run('exit 1')
     expect(printed.via).toBe(null)
     expect(calls).toHaveLength(1)
   })
 
-  test('without systemd-run it stays outside', async () => {
+  test('without systemd-run the program stays outside of a scope', async () => {
     expect((await run(null)).printed.via).toBe(null)
   })
 })
@@ -80,6 +81,6 @@ test.each<[string, Partial<ScopeDeps>, boolean]>([
   ['a daemon inside a scope', { env: { ...BUS, REEVE_SCOPED: '1' } }, false],
   ['no bus', { env: {} }, false],
   ['a missing bus at its usual path', { env: { XDG_RUNTIME_DIR: '/nowhere' } }, false],
-])('whether the daemon needs a scope is right for %s', (_, parts, wanted) => {
+])('the daemon asks for a scope only where it needs one: %s', (_, parts, wanted) => {
   expect(wantsScope({ ...FITTING_SYSTEM, ...parts })).toBe(wanted)
 })

@@ -24,7 +24,7 @@ import { RULES, Rules, userHolds } from '../../support/kernel/rules.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/daemon-killed-at-write.ts', import.meta.url))
-const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
+const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } satisfies Pick<ContainmentManager, 'recover'>
 /** the number of programs that run at the same time */
 const PARALLEL_PROGRAMS = 2
 

@@ -28,7 +28,7 @@ test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS 
     })
     tallies.push(tally)
   }
-  const sum = (of: (tally: KillTally) => number): number => tallies.reduce((total, tally) => total + of(tally), 0)
+  const sum = (countOf: (tally: KillTally) => number): number => tallies.reduce((total, tally) => total + countOf(tally), 0)
   expect(sum(({ kills }) => kills.boot + kills.resume + kills.work + kills.stop)).toBe(KILLS)
   // The test reached its cases: agents were resumed, clients received facts, calls were cut off.
   expect(sum((tally) => tally.resumes)).toBeGreaterThan(KILLS)

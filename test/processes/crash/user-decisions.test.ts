@@ -119,9 +119,9 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     })
   })
 
-  test('a killed process stays dead', async () => {
-    const [one, second] = await Promise.all(killedProcesses.map(({ uuid }) => home.view(uuid)))
-    expect(one).toMatchObject({ status: 'stopped', pid: killedProcesses[0]?.pid, exit: { code: 143, signal: 'SIGTERM' } })
+  test('a killed process stays dead, whether it worked or was paused', async () => {
+    const [first, second] = await Promise.all(killedProcesses.map(({ uuid }) => home.view(uuid)))
+    expect(first).toMatchObject({ status: 'stopped', pid: killedProcesses[0]?.pid, exit: { code: 143, signal: 'SIGTERM' } })
     expect(second).toMatchObject({
       status: 'stopped',
       pid: killedProcesses[1]?.pid,

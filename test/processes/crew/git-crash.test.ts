@@ -28,8 +28,8 @@ const MORE_CALLS = deep(4, 1)
 
 class Killed extends Error {}
 
-/** After this number of calls the daemon counts as dead. */
-class ShortLived extends Git {
+/** A git whose daemon counts as dead after this number of calls: the last of them still happens. */
+class KilledGit extends Git {
   #calls: number
 
   constructor(open: ConstructorParameters<typeof Git>[0], calls: number) {
@@ -98,7 +98,7 @@ const readRefs = (...patterns: string[]): string[] =>
 /** The final result of the job, and the number of calls after which the last attempt would have been killed. */
 async function runThroughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly calls: number }> {
   for (let calls = 1; ; calls += MORE_CALLS) {
-    await using git = new ShortLived(() => contained.open('group'), calls)
+    await using git = new KilledGit(() => contained.open('group'), calls)
     try {
       return { value: await job(git), calls }
     } catch (error) {
@@ -128,7 +128,7 @@ test('a worktree is prepared, and its files are salvaged completely', async () =
   expect([readCommit(tree.branch), repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
 })
 
-test('the files are committed once', async () => {
+test('the files of a task are committed once', async () => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, tree.dir)
   const { value, calls } = await runThroughKills((git) =>
@@ -145,20 +145,20 @@ test('the files are committed once', async () => {
 
 test.each<[string, (tree: MemberTree) => void, boolean]>([
   [
-    'half of it is committed',
+    'although half of them is committed already',
     (tree) => {
       repository.gitIn(tree.dir, 'commit', '-q', '-a', '-m', 'half')
     },
     true,
   ],
   [
-    'nothing is left of it',
+    'although none of them is left in the worktree',
     (tree) => {
       repository.gitIn(tree.dir, 'stash', '-q', '-u')
     },
     false,
   ],
-])('the approved files are committed once, where %s', async (_, spoil, own) => {
+])('the approved files are committed once, %s', async (_, spoil, mayCommit) => {
   const tree = await add(1)
   repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new' }, tree.dir)
   const { value: reviewed } = await runThroughKills((git) => commitForReview(git, tree, 'refs/reeve/review/fix/task-1'))
@@ -169,7 +169,7 @@ test.each<[string, (tree: MemberTree) => void, boolean]>([
       base,
       crew: CREW,
       message: 'Do it\n',
-      mayCommit: own,
+      mayCommit,
       hasNoAuthor: false,
       mustContain: null,
       willMerge: true,
@@ -232,7 +232,7 @@ test('a task is merged once', async () => {
   ]).toEqual(['one', 'two', []])
 })
 
-test('a conflict leaves one branch', async () => {
+test('a conflict keeps the commit on one branch', async () => {
   const [firstTree, secondTree] = [await add(1), await add(2)]
   repository.git('update-ref', `refs/heads/${CREW}`, commitWork(firstTree, { 'a.txt': 'one\n' }))
   const commit = commitWork(secondTree, { 'a.txt': 'two\n' })

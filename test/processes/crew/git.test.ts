@@ -1,5 +1,5 @@
-// The worktrees and the branch of a crew, with real git: the base of a task, its commit and merge, and all other
-// files. Each job is interrupted before and after each of its git calls, and repeated.
+// The worktrees and the branch of a crew, with real git: a task's clean worktree, its commit, its merge, and the handover to a successor.
+// Nothing of the user's is touched, and no work is lost. git-crash.test.ts kills the daemon between the git calls of these jobs.
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -13,8 +13,8 @@ import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'
 const LOCK_MS = 200
-/** after 1970 */
-const SECOND = 1_700_000_000
+/** the time of files and of an index, in seconds since 1970 */
+const FILE_TIME = 1_700_000_000
 
 let contained: ContainmentBench
 let git: Git
@@ -77,7 +77,7 @@ const readRefs = (pattern: string): string[] =>
 const show = (name: string): string => repository.git('show', name)
 
 describe('prepare', () => {
-  test('a worktree comes to the head of the crew, clean, on its own branch', async () => {
+  test("a worktree is reset to the head of the crew's branch, clean, and on its own branch", async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
     const firstMerge = await merge(commitWork(firstTree, { 'a.txt': 'by one\n' }))
     expect(firstMerge).toEqual({ type: 'merged', commit: readCommit(firstTree.branch) })
@@ -95,11 +95,11 @@ describe('prepare', () => {
     // Git compares only the time and size of a file, and reads files that are as new as its index.
     repository.git('config', 'core.trustctime', 'false')
     repository.write({ 'a.txt': '1\n' }, tree.dir)
-    utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
+    utimesSync(join(tree.dir, 'a.txt'), FILE_TIME, FILE_TIME)
     commitWork(tree, {})
     repository.write({ 'a.txt': '2\n' }, tree.dir)
-    utimesSync(join(tree.dir, 'a.txt'), SECOND, SECOND)
-    utimesSync(join(repository.gitIn(tree.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), SECOND, SECOND)
+    utimesSync(join(tree.dir, 'a.txt'), FILE_TIME, FILE_TIME)
+    utimesSync(join(repository.gitIn(tree.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), FILE_TIME, FILE_TIME)
     expect(repository.gitIn(tree.dir, '--no-optional-locks', 'status', '--porcelain')).toBe(' M a.txt')
     const ref = await prepare(tree)
     expect(show(`${ref}:a.txt`)).toBe('2')
@@ -141,7 +141,7 @@ describe('prepare', () => {
 
   test('commits on other branches are not salvaged', async () => {
     const tree = await add(1)
-    commitWork(tree, { 'a.txt': 'a person took it\n' })
+    commitWork(tree, { 'a.txt': 'the user took it\n' })
     repository.git('branch', 'mine', tree.branch)
     expect(await prepare(tree)).toBe(null)
     expect(readCommit(tree.branch)).toBe(base)
@@ -193,7 +193,7 @@ describe('prepare', () => {
     expect(repository.gitIn(tree.dir, 'status')).not.toMatch(/rebas|merg|cherry/i)
   })
 
-  test('files that only the old rules ignored are salvaged, too', async () => {
+  test('files that only a changed `.gitignore` ignores are salvaged, too', async () => {
     const tree = await add(1)
     repository.write({ '.gitignore': '*.o\nout/\n', 'out/data': 'dear' }, tree.dir)
     await prepare(tree)
@@ -204,7 +204,7 @@ describe('prepare', () => {
     expect(readStatus(tree)).toBe('')
   })
 
-  test('another repository in it stays unchanged', async () => {
+  test('another repository in the worktree stays unchanged', async () => {
     const tree = await add(1)
     Repository.make(join(tree.dir, 'inner'), contained.dir).commit({ 'i.txt': 'i' })
     Repository.make(join(tree.dir, 'empty'), contained.dir)
@@ -215,7 +215,7 @@ describe('prepare', () => {
     repository.write({ 'a.txt': 'work\n' }, tree.dir)
     expect(await commit(tree)).toMatchObject({
       type: 'committed',
-      notes: ['empty/ is another repository and was not committed', 'inner/ is another repository and was not committed'],
+      notes: ['empty/ is another repository and statusBefore not committed', 'inner/ is another repository and statusBefore not committed'],
     })
     expect(repository.git('ls-tree', '--name-only', tree.branch)).toBe('.gitignore\na.txt\nb.txt')
   })
@@ -235,7 +235,7 @@ describe('prepare', () => {
     ['a missing worktree', ({ dir }) => rmSync(dir, { recursive: true }), /the worktree .* is gone/],
     ['a worktree without its .git', ({ dir }) => rmSync(join(dir, '.git')), /has no \.git any more, so its files stay where they are/],
     [
-      'a repository that was moved away',
+      'a repository that statusBefore moved away',
       () => {
         rmSync(join(repository.dir, '.git'), { recursive: true })
       },
@@ -251,7 +251,7 @@ describe('prepare', () => {
     const tree = await add(1)
     repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
     repository.git('checkout', '-q', tree.branch)
-    const userCommit = repository.commit({ 'a.txt': 'by a person\n' })
+    const userCommit = repository.commit({ 'a.txt': 'by the user\n' })
     commitWork(tree, { 'a.txt': 'x\n' })
     await expect(prepare(tree)).rejects.toThrow(`${tree.branch} is checked out in ${repository.dir}: check out another branch there`)
     expect([repository.git('status', '--porcelain'), readCommit(tree.branch), readRefs('refs/reeve')]).toEqual(['', userCommit, []])
@@ -426,10 +426,10 @@ describe('merge', () => {
       readCommit(`${candidate.commit}^2`),
       readCommit(request.ref),
     ]).toEqual([first, first, first, second, candidate.commit])
-    const movedHead = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by a person')
-    repository.git('update-ref', '-m', 'commit: by a person', `refs/heads/${CREW}`, movedHead)
+    const movedHead = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by the user')
+    repository.git('update-ref', '-m', 'commit: by the user', `refs/heads/${CREW}`, movedHead)
     const landAgain = () => landCandidate(git, crewTarget(), { ...request, candidate: candidate.commit, head: candidate.head })
-    expect([await landAgain(), readCommit(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, movedHead])
+    expect([await landAgain(), readCommit(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by the user)' }, movedHead])
     repository.git('update-ref', `refs/heads/${CREW}`, candidate.head)
     const mergedResult = { type: 'merged', commit: candidate.commit }
     expect([await landAgain(), await landAgain(), readCommit(CREW), readRefs('refs/reeve')]).toEqual([
@@ -466,7 +466,7 @@ describe('merge', () => {
 
   test("nothing of the user's is touched: checkout, index, branch, configuration; also during the user's work", async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
-    repository.write({ 'a.txt': 'staged by a person\n' })
+    repository.write({ 'a.txt': 'staged by the user\n' })
     repository.git('add', 'a.txt')
     repository.write({ 'a.txt': 'and changed\n', 'notes.txt': 'untracked' })
     writeFileSync(join(repository.dir, '.git/index.lock'), '')
@@ -514,7 +514,7 @@ describe('merge', () => {
     expect([readCommit(`${CREW}.task-1`), readCommit(`${CREW}.task-1-2`)]).toEqual([base, head])
   })
 
-  test('attributes of the worktree apply', async () => {
+  test('a merge applies the attributes of the worktree', async () => {
     base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
     const [firstTree, secondTree] = [await add(1), await add(2)]
@@ -546,7 +546,7 @@ describe('merge', () => {
     ).rejects.toThrow('the repository /nowhere/.git is gone')
   })
 
-  test('the commits that a task depends on are merged without a branch', async () => {
+  test('the commits that a task depends on are joined into one, on no branch', async () => {
     const heads = [commitWork(await add(1), { 'a.txt': 'one\n' }), commitWork(await add(2), { 'b.txt': 'two\n' })]
     const joined = await joinCommits(git, crewTarget(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
     expect(joined).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
@@ -593,7 +593,7 @@ describe('a successor', () => {
     repository.gitIn(firstTree.dir, 'add', 'a.txt')
     repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n' }, firstTree.dir)
     rmSync(join(firstTree.dir, 'b.txt'))
-    const [files, was] = [
+    const [files, statusBefore] = [
       filesOf(firstTree.dir, (path) => path === '.git' || path === 'x.o'),
       repository.gitIn(firstTree.dir, 'status', '--porcelain', '-uall'),
     ]
@@ -605,12 +605,12 @@ describe('a successor', () => {
       repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall'),
       readCommit(secondTree.branch),
       repository.gitIn(secondTree.dir, 'show', ':a.txt'),
-    ]).toEqual([files, was, head, 'staged'])
+    ]).toEqual([files, statusBefore, head, 'staged'])
     expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
       dir: firstTree.dir,
     })
     expect(await handOverFiles(), 'again, also when the old one is gone').toMatchObject({ head })
-    expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall')]).toEqual([files, was])
+    expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall')]).toEqual([files, statusBefore])
   })
 
   test('later changes of the old one are salvaged', async () => {

@@ -30,9 +30,9 @@ import { uuidOf } from '../../support/store/facts.ts'
 import type { Merge } from '../../../src/kernel/model/crew/words.ts'
 
 const CREW = 'reeve/fix'
-/** Each worker does one task in each. */
+/** The rounds of work, by the first letter of their tasks. Each worker does one task in each round. */
 const ROUNDS = ['a', 'b'].slice(0, deep(1, 2))
-/** commits of the user, who works at the same time */
+/** the most commits of the user, who works at the same time */
 const MOST_COMMITS = deep(25, Number.POSITIVE_INFINITY)
 
 let contained: ContainmentBench
@@ -156,7 +156,7 @@ const readRefs = (...patterns: string[]): string[] =>
     .split('\n')
     .filter((one) => one !== '')
 
-test('four workers and the user at the same time', { timeout: 120_000 }, async () => {
+test('four workers land their tasks while the user commits in the same repository', { timeout: 120_000 }, async () => {
   let isOver = false
   const workAsUser = async (): Promise<number> => {
     const run = (...args: string[]) => promisify(execFile)('git', args, { cwd: repository.dir, env: repository.env })
@@ -164,7 +164,7 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
     while ((!isOver && commits < MOST_COMMITS) || commits === 0) {
       commits += 1
       writeFileSync(join(repository.dir, 'main.txt'), `${commits}\n`)
-      await run('commit', '-q', '-a', '-m', `by a person ${commits}`)
+      await run('commit', '-q', '-a', '-m', `by the user ${commits}`)
       await run('status', '--porcelain')
       await run('gc', '-q', '--auto')
       await run('pack-refs', '--all')
@@ -200,7 +200,7 @@ test('four workers and the user at the same time', { timeout: 120_000 }, async (
   ])
 })
 
-test("a crew's branch that is deleted during a merge is created again at the last merge, at each step", async () => {
+test("a crew's branch that is deleted before a commit, a merge or a landing is created again at the last merge", async () => {
   const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
   addTask('b')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'b' })
@@ -257,7 +257,9 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
   await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'empty' })
   addTask('other', { needs: ['lexer', 'docs'] })
   await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'other' })
-  expect(await git.reset({ crew: readCrewRow(), member: secondWorker, task: 'other' }), 'a beginning is no work').toBe(null)
+  expect(await git.reset({ crew: readCrewRow(), member: secondWorker, task: 'other' }), 'the joined base of a task is not salvaged').toBe(
+    null,
+  )
   const leftovers = await git.findLeftovers(readCrewRow())
   expect(leftovers).toMatchObject({ head: base, commits: 0, taken: true, salvaged: [] })
   expect(leftovers?.unmerged.map(({ name, commits }) => `${name} ${commits}`).toSorted()).toEqual(
@@ -287,7 +289,7 @@ test('a successor continues with the files, from the base of its task', async ()
   addTask('third', { implementers: ['worker-1', 'worker-2'] })
   expect(
     await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'third' }, { from: firstWorker }),
-    'a later task has nothing of it',
+    'a later task gets no files of the old worker',
   ).toEqual({
     base: repository.git('rev-parse', CREW),
     salvaged: null,
@@ -338,7 +340,7 @@ test('files that wait for the user stay on the review ref during another task of
   addTask('first', { parked: true })
   await workOnTask(member, 'other')
   expect(existsSync(join(member.dir, 'new.txt'))).toBe(false)
-  expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'the review ref has it').toBe('')
+  expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'only the review ref has the files').toBe('')
   const { head } = await git.brief({ crew: readCrewRow(), member, task: 'first' })
   expect(repository.git('show', `${head}:new.txt`)).toBe('new')
   addTask('first', { parked: false })
@@ -374,7 +376,7 @@ test('a cancel keeps all files on a ref and resets the worktree; a retired worke
   writeFileSync(join(member.dir, 'new.txt'), 'n\n')
   expect(await git.salvage({ crew: readCrewRow(), member, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
   expect(existsSync(join(member.dir, 'new.txt'))).toBe(true)
-  expect(await git.reset({ crew: readCrewRow(), member, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect(await git.reset({ crew: readCrewRow(), member, task: 't' }), 'the same ref').toBe('refs/reeve/salvage/fix/worker-1-1')
   expect([existsSync(join(member.dir, 'new.txt')), await git.reset({ crew: readCrewRow(), member, task: 't' })]).toEqual([false, null])
   expect((await git.findLeftovers(readCrewRow()))?.salvaged).toMatchObject([
     { ref: 'refs/reeve/salvage/fix/worker-1-1', subject: 'reeve: what worker-1 left of t' },
@@ -406,7 +408,7 @@ test('the directory of a process stays while its files change, even if no commit
   expect([statSync(cwd).ino, readdirSync(cwd)]).toEqual([ino, []])
   rmSync(join(firstWorker.dir, 'new'), { recursive: true })
   await git.prepare({ crew: readCrewRow(), member, task: 'third' })
-  expect(readdirSync(cwd), 'it was removed').toEqual([])
+  expect(readdirSync(cwd), 'the removed directory exists again').toEqual([])
 })
 
 test('git does not run from a directory that is a link or another repository', async () => {

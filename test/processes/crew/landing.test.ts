@@ -1,5 +1,5 @@
-// The commit equals the approved files, with real git. The author commits something else, half of it or nothing, leaves conflict
-// markers, resolves a conflict, or is gone.
+// The commit of a task that is about to land, with real git: it has exactly the approved files. Its author may commit something else,
+// half or nothing, leave conflict markers, resolve a conflict, or be gone.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -101,7 +101,7 @@ describe('the author commits', () => {
   })
 
   test.each(['commits nothing itself', 'may run no programs'])(
-    'nothing, with a branch of the user checked out: reeve commits, and that branch stays (it %s)',
+    'nothing, with a branch of the user checked out: reeve commits, and that branch stays (the author %s)',
     async (description) => {
       repository.git('branch', '-q', 'wip')
       gitInTree('checkout', '-q', 'wip')
@@ -124,7 +124,7 @@ describe('the author commits', () => {
     },
   )
 
-  test('only such a merge: it changed nothing', async () => {
+  test('only a merge that changes nothing: the result is `nothing`', async () => {
     repository.git('checkout', '-q', '-b', 'wip')
     repository.commit({ 'wip.txt': 'unfinished\n' })
     repository.git('checkout', '-q', 'main')
@@ -159,8 +159,11 @@ describe('the author commits', () => {
     expect(end).toMatchObject({ type: 'differs', commit, files: ['a.txt', 'other.txt'], more: 0 })
     if (end.type !== 'differs') return
     expect([readCommit(APPROVED), repository.git('show', `${end.from}:a.txt`)]).toEqual([end.from, 'a'])
-    expect(await commitReview(commit), 'and once that is approved').toMatchObject({ type: 'committed', commit })
-    expect(await commitReview(reviewed, { mayCommit: true, hasNoAuthor: true }), 'the author cannot be asked').toMatchObject({
+    expect(await commitReview(commit), 'after its approval it lands').toMatchObject({ type: 'committed', commit })
+    expect(
+      await commitReview(reviewed, { mayCommit: true, hasNoAuthor: true }),
+      'reeve commits if the author cannot be asked',
+    ).toMatchObject({
       type: 'committed',
       notes: ['its worker did not commit the approved files: reeve did'],
     })
@@ -187,7 +190,7 @@ describe('the author commits', () => {
         gitInTree('reset', '-q', '--hard', base)
       },
     ],
-  ])('nothing, as it was %s: reeve commits the approved files, each time the same commit', async (_, loseCommit) => {
+  ])('nothing, because the files were %s: reeve commits the approved files, each time the same commit', async (_, loseCommit) => {
     const reviewed = await reviewFiles()
     loseCommit()
     const end = await commitReview(reviewed)
@@ -285,7 +288,7 @@ describe("the crew's branch has moved", () => {
     if (end.type === 'differs') expect(repository.git('diff', end.from, resolved)).toContain('-<<<<<<<')
     expect(await commitReview(resolved)).toMatchObject({ type: 'committed', commit: resolved })
     commitOnCrewBranch({ 'index.txt': 'all\nz\n' })
-    expect(await commitReview(resolved), 'a person moved it meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
+    expect(await commitReview(resolved), 'the user moved the branch meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
   })
 
   test('files may have conflict markers on purpose, if they had them before or are approved with them', async () => {

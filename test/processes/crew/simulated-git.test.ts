@@ -12,7 +12,7 @@ import { RealGit } from '../../support/crew/real-git.ts'
 import type { Operation, SimulatedRepository, Step } from '../../support/simulated-git/simulated-repository.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-const LIVES = Number(process.env['REEVE_LIVES'] ?? deep(2, 25))
+const RUNS = Number(process.env['REEVE_LIVES'] ?? deep(2, 25))
 
 function specBy(random: () => number): Partial<CrewSpec> {
   const command = { command: 'make check', timeoutMs: 60_000 }
@@ -31,7 +31,7 @@ function specBy(random: () => number): Partial<CrewSpec> {
 function playOnModel(random: () => number): SimulatedRepository {
   const simulatedRun = simulateCrew(specBy(random), { trace: true })
   playSimulatedCrew(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
-  if (!simulatedRun.repository) throw new Error('it has a repository')
+  if (!simulatedRun.repository) throw new Error('the simulated crew has no repository')
   return simulatedRun.repository
 }
 
@@ -40,10 +40,10 @@ function describeStep({ operation }: Step): string {
 }
 
 test(
-  `git gives the same answers and states as the simulated git (${LIVES} lives, seed ${SEED})`,
+  `git gives the same answers and states as the simulated git (${RUNS} runs, seed ${SEED})`,
   async () => {
     const tally = { steps: 0, jobs: 0, landings: 0 }
-    for (let seed = SEED; seed < SEED + LIVES; seed += 1) {
+    for (let seed = SEED; seed < SEED + RUNS; seed += 1) {
       const repository = playOnModel(seededRandom(seed))
       await using real = await RealGit.make(repository.base)
       for (const [index, step] of repository.steps.entries()) {
@@ -61,8 +61,8 @@ test(
       tally.steps += repository.steps.length
       tally.landings += repository.laws.landingCount
     }
-    console.info(`${LIVES} lives: ${tally.steps} steps, ${tally.jobs} of them jobs, ${tally.landings} landings`)
-    expect(tally.jobs).toBeGreaterThan(LIVES * 3)
+    console.info(`${RUNS} runs: ${tally.steps} steps, ${tally.jobs} of them jobs, ${tally.landings} landings`)
+    expect(tally.jobs).toBeGreaterThan(RUNS * 3)
   },
-  60_000 + LIVES * 30_000,
+  60_000 + RUNS * 30_000,
 )

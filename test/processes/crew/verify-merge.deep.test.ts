@@ -13,7 +13,7 @@ import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
 const SEEDS = Array.from({ length: 50 }, (_, run) => SEED + run)
 /** approximate number of facts from the start of the crew to its end */
-const LIFE_FACTS = 330
+const FACTS_OF_A_CREW = 330
 
 const CHECK =
   'for name in $(sed -n "s/^use //p" *.use); do grep -qx "def $name" lib || { echo "not ok: $name is not defined"; exit 1; }; done; echo ok\n'
@@ -49,7 +49,7 @@ steps:
 `
 
 /** The number of facts in all, and whether the crew has ended. */
-async function lifeOf({ home }: CrewHome): Promise<{ readonly facts: number; readonly isOver: boolean }> {
+async function readProgress({ home }: CrewHome): Promise<{ readonly facts: number; readonly isOver: boolean }> {
   const { cursor, processes } = await home.client.get<DaemonView>('/v1/daemon')
   return { facts: cursor, isOver: processes.live === 0 }
 }
@@ -70,9 +70,9 @@ async function runBreakingTasks(next: () => number): Promise<void> {
     ],
   })
   for (let kills = 0; kills < 2; kills += 1) {
-    const lastFactCount = (await lifeOf(crew)).facts + next() * LIFE_FACTS
+    const lastFactCount = (await readProgress(crew)).facts + next() * FACTS_OF_A_CREW
     await crew.waitUntil(async () => {
-      const { facts, isOver } = await lifeOf(crew)
+      const { facts, isOver } = await readProgress(crew)
       return facts >= lastFactCount || isOver
     }, 'enough facts have happened')
     await crew.restartDaemon()

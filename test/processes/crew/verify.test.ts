@@ -24,7 +24,7 @@ import type { MemberTree } from '../../../src/drivers/files/crew/member-worktree
 const BRANCH = 'reeve/fix.worker-1'
 const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
 
-describe('its limits', () => {
+describe('the command', () => {
   let contained: ContainmentBench
   let commands: CrewShellCommandRunner
   let directoryCount = 0
@@ -62,10 +62,10 @@ describe('its limits', () => {
 
   test.each<[string, string | readonly string[], Partial<ShellCommandRun>]>([
     ['an unknown program', ['no-such-program'], { end: 'unable', code: 127 }],
-    ['an unknown program, reported by a shell', 'no-such-program', { end: 'exited', code: 127 }],
+    ['an unknown program in a text for the shell', 'no-such-program', { end: 'exited', code: 127 }],
     ['a file that is no program', ['./data'], { end: 'unable', code: 126 }],
     ['a program that a signal ends', 'kill -SEGV $$', { end: 'exited', code: null, signal: 'SIGSEGV' }],
-  ])('%s', async (_, command, expected) => {
+  ])('%s is reported with its end and its exit code or signal', async (_, command, expected) => {
     writeFileSync(join(contained.dir, 'data'), 'x')
     expect(await run(command)).toMatchObject(expected)
   })
@@ -75,7 +75,7 @@ describe('its limits', () => {
     expect(ran).toMatchObject({ end: 'late', code: null, output: 'deep' })
   })
 
-  test('remaining programs are ended, and counted', async () => {
+  test('programs that remain after the command are ended, and counted', async () => {
     const pids = join(contained.dir, 'pid')
     const ran = await run(`setsid sleep 600 > /dev/null 2>&1 & echo $! > ${pids}; echo done`)
     expect(ran).toMatchObject({ end: 'exited', code: 0, output: 'done', left: 1 })
@@ -110,7 +110,7 @@ describe('its limits', () => {
   })
 })
 
-describe('the files that it runs in', () => {
+describe('the files in which the command runs', () => {
   let contained: ContainmentBench
   let repository: Repository
   let tree: MemberTree

@@ -146,10 +146,10 @@ test(
       async () => (await crew.home.listProcesses()).every(({ state, uuid }) => state === 'dead' || uuid === crew.uuid),
       'its workers are gone',
     )
-    const why =
+    const heldMessage =
       /is suspended: supervisor \(no worktree can be set up: `test -e ~\/network .*` ended with exit code 3 after \d\.\d s: no network\); `reeve crew resume team` continues it\n$/
     const { stderr } = await runCli(crew.home.path, ['crew', 'ps', 'team'])
-    expect(stderr).toMatch(why)
+    expect(stderr).toMatch(heldMessage)
     writeFileSync(network, '')
     await crew.cli('crew', 'resume', 'team')
     expect(await crew.waitForEnd()).toMatchObject({ status: 'completed' })

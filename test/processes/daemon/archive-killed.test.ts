@@ -33,42 +33,43 @@ async function checkStore(home: DaemonHome): Promise<void> {
 async function writeLarge(state: string, steps: number): Promise<number> {
   await using store = await openSqliteStore({ dir: state })
   const { counters } = await store.load()
-  const scribe = new CommitMaker({ ...counters })
+  const commits = new CommitMaker({ ...counters })
   await store.commit(
-    scribe.spawn(LARGE_UUID, specOf({ name: 'large', cwd: '/' }), { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }),
+    commits.spawn(LARGE_UUID, specOf({ name: 'large', cwd: '/' }), { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }),
   )
   for (let step = 1; step <= steps; step++)
     await store.commit(
-      scribe.write(
+      commits.write(
         LARGE_UUID,
         ...modelFinished(step, `${step} `.repeat(2_000)),
         ...toolFinished(step, `${LARGE_UUID} ${step} `.repeat(150)),
       ),
     )
-  await store.commit(scribe.write(LARGE_UUID, ...endFacts()))
-  return scribe.get(LARGE_UUID).seq
+  await store.commit(commits.write(LARGE_UUID, ...endFacts()))
+  return commits.get(LARGE_UUID).seq
 }
 
-/** The end of the written processes, long ago. */
-const keepAll = (home: DaemonHome): Promise<void> => writeFile(home.paths.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
+/** Switches the collection off: the written processes ended long ago, so it would remove them at once. */
+const switchCollectionOff = (home: DaemonHome): Promise<void> =>
+  writeFile(home.paths.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
 
-async function waitUntilMet(look: () => Promise<boolean>, words: string): Promise<void> {
+async function waitUntilMet(isMet: () => Promise<boolean>, condition: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
-  while (!(await look())) {
-    if (performance.now() > deadline) throw new Error(`${words} did not come true within ${LIMIT_MS} ms`)
+  while (!(await isMet())) {
+    if (performance.now() > deadline) throw new Error(`not within ${LIMIT_MS} ms: ${condition}`)
     await sleep(2)
   }
 }
 
-/** Sends a request, and kills the daemon after `ms`; resolves when it is gone. True if it had answered. */
-async function killDuring(home: DaemonHome, collect: () => Promise<unknown>, ms: number): Promise<boolean> {
-  const collection = collect().then(
+/** Sends a request, and kills the daemon after `ms`. Returns true if the daemon had answered. */
+async function killDuring(home: DaemonHome, sendRequest: () => Promise<unknown>, ms: number): Promise<boolean> {
+  const isAnswered = sendRequest().then(
     () => true,
     () => false,
   )
   await sleep(ms)
   await home.kill()
-  return collection
+  return isAnswered
 }
 
 describe('a daemon that is killed', () => {
@@ -101,17 +102,17 @@ describe('a daemon that is killed', () => {
     await using home = await DaemonHome.create()
     await home.start()
     await home.stop()
-    await keepAll(home)
+    await switchCollectionOff(home)
     const facts = await writeLarge(home.paths.state, STEPS)
     const steps = join(home.work, 'out', 'steps')
-    const collect = (): Promise<ExportedView> =>
+    const exportProcess = (): Promise<ExportedView> =>
       home.client.post(`/v1/processes/${LARGE_UUID}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
     let cutCount = 0
     for (let round = 0; round < ROUNDS * 3 && cutCount < ROUNDS; round++) {
       rmSync(join(steps, LARGE_UUID), { recursive: true, force: true })
       await home.start()
       // The export has begun: from here on the moment is random.
-      const collection = collect().then(
+      const isAnswered = exportProcess().then(
         () => true,
         () => false,
       )
@@ -120,12 +121,12 @@ describe('a daemon that is killed', () => {
       await home.kill()
       const isExported = existsSync(join(steps, LARGE_UUID))
       if (!isExported) cutCount += 1
-      expect((await collection) && !isExported).toBe(false)
+      expect((await isAnswered) && !isExported).toBe(false)
       expect(readdirSync(steps).filter((name) => name !== `.${LARGE_UUID}.tmp`)).toEqual(isExported ? [LARGE_UUID] : [])
     }
     expect(cutCount).toBeGreaterThan(0)
     await home.start()
-    if (!existsSync(join(steps, LARGE_UUID))) await collect()
+    if (!existsSync(join(steps, LARGE_UUID))) await exportProcess()
     expect(readdirSync(steps)).toEqual([LARGE_UUID])
     expect(readdirSync(join(steps, LARGE_UUID))).toContain('proc-info.json')
     // The archive is whole: its import succeeds.
@@ -140,7 +141,7 @@ describe('a daemon that is killed', () => {
     await using home = await DaemonHome.create()
     await home.start()
     await home.stop()
-    await keepAll(home)
+    await switchCollectionOff(home)
     const facts = await writeLarge(home.paths.state, STEPS)
     await home.start()
     const exportDir = join(home.work, 'out')
@@ -158,18 +159,18 @@ describe('a daemon that is killed', () => {
       // The import has begun, and half of it is in the store.
       await waitUntilMet(async () => (await cursorOf()) > cursorBefore + 64 * (1 + (round % 7)), 'it has begun')
       await home.kill()
-      const importOutcome = await importRequest
+      const isAnswered = await importRequest
       await home.start()
       const view = await home.view(LARGE_UUID).catch((error: { code: string }) => error.code)
       if (typeof view === 'string') {
         cutCount += 1
-        expect([view, importOutcome]).toEqual(['COLLECTED', false])
+        expect([view, isAnswered]).toEqual(['COLLECTED', false])
         expect((await home.listProcesses()).map(({ uuid }: ProcessView) => uuid)).toEqual([])
       } else {
         expect((await home.readEvents()).filter(({ uuid }) => uuid === LARGE_UUID)).toHaveLength(facts)
         await home.client.delete(`/v1/processes/${LARGE_UUID}`)
       }
-      await waitUntilMet(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the room is given back')
+      await waitUntilMet(async () => (await home.client.get<GcView>('/v1/gc')).store.bytes < 500_000, 'the disk space is free again')
       await checkStore(home)
     }
     expect(cutCount).toBeGreaterThan(0)

@@ -7,9 +7,9 @@ import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from 
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** A daemon starts slowly on a busy machine. */
-const PATIENCE_MS = 90_000
-const TIMEOUT_MS = { timeout: 180_000 }
+/** the longest wait for a state of a run: a daemon starts slowly on a busy machine */
+const WAIT_MS = 90_000
+const TEST_OPTIONS = { timeout: 180_000 }
 
 const readLines = (home: DaemonHome, file: string): string[] =>
   existsSync(join(home.work, file)) ? readFileSync(join(home.work, file), 'utf8').trim().split('\n') : []
@@ -27,9 +27,9 @@ async function restartAfterKill(home: DaemonHome): Promise<void> {
   await home.start()
 }
 
-test('after a kill in the middle of each part, every node completes once, and results are passed on', TIMEOUT_MS, async () => {
+test('after a kill in the middle of each part, every node completes once, and results are passed on', TEST_OPTIONS, async () => {
   await using home = await DaemonHome.create()
-  const runs = new ComposeRuns(home, PATIENCE_MS)
+  const runs = new ComposeRuns(home, WAIT_MS)
   await home.start()
   const { uuid } = await runs.start({
     early: shellNode('echo early >> early'),
@@ -61,9 +61,9 @@ test('after a kill in the middle of each part, every node completes once, and re
   expect(readLines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
 })
 
-test('after repeated kills of the daemon right after its start, the run completes, and no node starts twice', TIMEOUT_MS, async () => {
+test('after repeated kills of the daemon right after its start, the run completes, and no node starts twice', TEST_OPTIONS, async () => {
   await using home = await DaemonHome.create()
-  const runs = new ComposeRuns(home, PATIENCE_MS)
+  const runs = new ComposeRuns(home, WAIT_MS)
   await home.start()
   const names = ['a', 'b', 'c', 'd']
   const { uuid } = await runs.start(
@@ -83,9 +83,9 @@ test('after repeated kills of the daemon right after its start, the run complete
   expect(readLines(home, 'log').length).toBeLessThanOrEqual(names.length + end.nodes.reduce((sum, { attempts }) => sum + attempts, 0))
 })
 
-test('paused nodes stay paused, and stopped nodes stay stopped, until the user resumes them', TIMEOUT_MS, async () => {
+test('paused nodes stay paused, and stopped nodes stay stopped, until the user resumes them', TEST_OPTIONS, async () => {
   await using home = await DaemonHome.create()
-  const runs = new ComposeRuns(home, PATIENCE_MS)
+  const runs = new ComposeRuns(home, WAIT_MS)
   await home.start()
   const first = await runs.start({
     one: { model: writeScript(home, [bashCall(waitForFileCommand('go')), { text: 'so' }]), intent: 'x' },

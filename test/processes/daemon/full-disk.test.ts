@@ -1,4 +1,5 @@
-// A daemon whose disk is really full: agents are held and lose nothing, kills by the user take effect, and the daemon can be stopped.
+// A disk that is really full: agents are held and lose nothing, kills by the user take effect, the daemon can be stopped, and the error of
+// a failed worktree names the disk.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs'
@@ -27,8 +28,8 @@ test('kill, kill -s 9 and daemon stop end all processes, and the next start find
     fileURLToPath(new URL('../../support/programs/daemon-on-full-disk.ts', import.meta.url)),
   )
   const child = spawn(command, args, { env: { ...process.env, TMPDIR: mount, REEVE_TEST_ROOM: mount }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  expect(errors).toBe('')
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  expect(stderr).toBe('')
   expect(JSON.parse(stdout)).toEqual({
     ended: ['stopped', 'stopped'],
     held: ['disk-full'],
@@ -51,8 +52,8 @@ test('reeve names the full disk when git reports no reason for a failed worktree
     mount,
   )
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [stdout, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  expect([errors, stdout]).toEqual(['', expect.stringMatching(/^Error: .* \(No space left on device\)$/)])
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  expect([stderr, stdout]).toEqual(['', expect.stringMatching(/^Error: .* \(No space left on device\)$/)])
 })
 
 const SMALL_MIB = 24

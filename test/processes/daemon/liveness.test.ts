@@ -48,8 +48,8 @@ const readLivenessFacts = async (uuid: string): Promise<unknown[]> =>
 const isSleep = ({ argv }: { readonly argv: readonly string[] }): boolean => argv[0]?.endsWith('sleep') === true
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
 
-describe('stopped from outside', () => {
-  test.each(KINDS)('a command, by its own program (%s)', async (containment: ContainmentKind) => {
+describe('a process is `stopped`', () => {
+  test.each(KINDS)('while the program of a command is stopped from outside (%s)', async (containment: ContainmentKind) => {
     const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment })
     await daemon.waitForStatus(uuid, 'working')
     await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
@@ -65,7 +65,7 @@ describe('stopped from outside', () => {
     expect(await readLivenessFacts(uuid)).toEqual(['stopped', 'alive'])
   })
 
-  test('a program that a shell only waits for', async () => {
+  test('while a program for which a shell waits is stopped from outside', async () => {
     const { uuid } = await daemon.spawnShell(`sleep ${token}; true`)
     await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
     signalFound(findProcessesWith(token).find(isSleep), 'SIGSTOP')
@@ -74,7 +74,7 @@ describe('stopped from outside', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('a tool of a native agent', async () => {
+  test('while the program of a tool is stopped from outside', async () => {
     const { uuid } = await daemon.spawnScripted([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
     await waitUntil(() => findProcessesWith(token).some(isSleep), 'it runs')
     for (const program of findProcessesWith(token)) signalFound(program, 'SIGSTOP')
@@ -83,7 +83,7 @@ describe('stopped from outside', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('a pause by reeve does not count: the process is suspended, without a state', async () => {
+  test('but not during a pause by reeve: the process is suspended, without a state of liveness', async () => {
     const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
     const other = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
     await waitUntil(() => findProcessesWith(token).filter(isSleep).length === 2, 'they run')
@@ -155,7 +155,7 @@ describe('an external agent', () => {
     expect((await readLivenessFacts(uuid)).at(-1)).toBe('stalled')
   })
 
-  test('with that policy and a restart policy is restarted', async () => {
+  test('with the policy `restart` and a restart policy is restarted when it stalls', async () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }', {
       restart: { type: 'on-failure', backoff: { initialMs: 1 } },
     })
@@ -185,24 +185,24 @@ describe('native agents', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
   })
 
-  test('a call that the hold kept back is not lost by a stop: the next incarnation runs it', async () => {
+  test('a call that the hold waitForCall back is not lost by a stop: the next incarnation runs it', async () => {
     const items = [...Array.from({ length: 13 }, () => call('bash', { command: 'echo x >> count; echo same' })), { text: 'done' }]
     const { uuid } = await daemon.spawnScripted(items)
     await daemon.waitForStatus(uuid, 'suspended')
     await daemon.waitForEvent(uuid, ({ type }) => type === 'process.drained')
-    const kept = (ended: 'held' | 'not run'): Promise<true> =>
-      waitUntil(async () => (await runCli(daemon.home, ['steps', uuid])).stdout.trimEnd().endsWith(ended), `the call is ${ended}`)
-    await kept('held')
+    const waitForCall = (ending: 'held' | 'not run'): Promise<true> =>
+      waitUntil(async () => (await runCli(daemon.home, ['steps', uuid])).stdout.trimEnd().endsWith(ending), `the call is ${ending}`)
+    await waitForCall('held')
     await daemon.signal(uuid, 'SIGTERM')
     await daemon.waitForEnd(uuid)
-    await kept('not run')
+    await waitForCall('not run')
     await daemon.resume(uuid)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 14 })
     expect(readFileSync(join(daemon.work, 'count'), 'utf8')).toBe('x\n'.repeat(13))
   })
 
   test.each([
-    ['twelve times the same', Array.from({ length: 12 }, () => call('ls', {}))],
+    ['twelve calls that repeat', Array.from({ length: 12 }, () => call('ls', {}))],
     ['sixteen calls that fail', Array.from({ length: 16 }, (_, index) => call('read', { path: `no-${index}` }))],
   ])('an agent whose last answer comes with the hold has ended: %s', async (_, calls) => {
     const { uuid } = await daemon.spawnScripted([...calls, { text: 'I am done' }])
@@ -228,8 +228,8 @@ describe('native agents', () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
     expect(await daemon.waitForEnd((await daemon.spawnScripted(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
     const repeatedCalls = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
-    const free = writeAgentFile('free', 'driver: native', '{ loop: off, errors: off }')
-    expect(await daemon.waitForEnd((await daemon.spawnScripted(repeatedCalls, { agent: free })).uuid)).toMatchObject({
+    const uncheckedAgent = writeAgentFile('unchecked', 'driver: native', '{ loop: off, errors: off }')
+    expect(await daemon.waitForEnd((await daemon.spawnScripted(repeatedCalls, { agent: uncheckedAgent })).uuid)).toMatchObject({
       status: 'completed',
       step: 8,
     })

@@ -45,7 +45,7 @@ function makeDesktop(code: number): {
   const player = new TranscriptPlayer()
   player.play('.live a named=docs')
   const row = player.world.row('a') as Process
-  let process_: Process = row
+  let currentRow: Process = row
   const logLines: string[] = []
   const notifier = new Notifier({
     clock: new ManualClock(),
@@ -56,7 +56,7 @@ function makeDesktop(code: number): {
       since: () => Promise.resolve([]),
       process: () => Promise.resolve(undefined),
     },
-    get: () => process_,
+    get: () => currentRow,
     readFact: () => Promise.resolve(undefined),
     readConfig: () => Promise.resolve({ desktop: true }),
     lookUpSecret: () => Promise.resolve(undefined),
@@ -65,7 +65,7 @@ function makeDesktop(code: number): {
   })
   notifier.start()
   const notify = (body: FactBody, elapsedMs = 0): void => {
-    process_ = { ...row, clock: { ...row.clock, elapsedMs } }
+    currentRow = { ...row, clock: { ...row.clock, elapsedMs } }
     const fact: StoredFact = { uuid: 'a', pid: 1, seq: 9, cursor: 9, at: 5, body }
     notifier.onFacts([fact])
   }
@@ -101,7 +101,7 @@ test('a notice has its title and its text as arguments of the program, with esca
   expect(await notifier.doctorChecks()).toEqual([{ name: 'notifications desktop', ok: true, detail: 'notices can be shown' }])
 })
 
-test('there is no notice of a process that ended at once, unless it failed', async () => {
+test('a process that ends within seconds causes a notice only if it failed', async () => {
   const { notifier, notify, calls } = makeDesktop(0)
   notify(exitedFact(0), 9_000)
   notify(exitedFact(1), 9_000)

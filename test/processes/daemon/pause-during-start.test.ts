@@ -21,16 +21,16 @@ const kinds = await findWorkingKinds()
 
 /** The points at which the pause can come: before each part exists, or after it exists and before it is known. */
 const POINTS_BEFORE_SPAWN = ['files', 'containment', 'gateway', 'spawn'] as const
-const AFTER = ['spawned', 'handle', 'running'] as const
-const POINTS = [...POINTS_BEFORE_SPAWN, ...AFTER]
+const POINTS_AFTER_SPAWN = ['spawned', 'handle', 'running'] as const
+const POINTS = [...POINTS_BEFORE_SPAWN, ...POINTS_AFTER_SPAWN]
 type Point = (typeof POINTS)[number]
-/** This program speaks no protocol, so it sends no reports. */
-const OF_ACP = POINTS.filter((point) => point !== 'handle')
+/** The points for the driver `acp`. The program does not speak the protocol, so its handle is never reported. */
+const ACP_POINTS = POINTS.filter((point) => point !== 'handle')
 
 const DRIVERS = { command: commandDriver({}), acp: acpDriver({}) }
 type DriverName = keyof typeof DRIVERS
 
-class Beginning {
+class ObservedStart {
   readonly reports: Report[] = []
   readonly logged: string[] = []
   readonly incarnation: Incarnation
@@ -39,7 +39,7 @@ class Beginning {
   readonly #cgroup: string | null
   readonly #file: string
   readonly #reached = Promise.withResolvers<void>()
-  readonly #door = Promise.withResolvers<void>()
+  readonly #mayContinue = Promise.withResolvers<void>()
   #isHeld = false
 
   private constructor(contained: ContainmentBench, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
@@ -74,13 +74,18 @@ class Beginning {
   }
 
   /** Resolves when the start has reached that point, where it waits. */
-  static async at(point: Point, contained: ContainmentBench, kind: ContainmentKind, driver: DriverName = 'command'): Promise<Beginning> {
+  static async at(
+    point: Point,
+    contained: ContainmentBench,
+    kind: ContainmentKind,
+    driver: DriverName = 'command',
+  ): Promise<ObservedStart> {
     const loop = `while :; do echo x >> "${fileOf(contained, point, driver)}"; sleep 0.03; done`
     const argv = ['sh', '-c', loop, tokenOf(contained, point, driver)]
     const launch = await makeLaunch(contained, argv, { containment: kind }, { tmpDir: join(contained.dir, `tmp-${driver}-${point}`) })
-    const beginning = new Beginning(contained, point, driver, launch)
-    await (point === 'running' ? waitUntil(() => beginning.ticks > 0) : beginning.#reached.promise)
-    return beginning
+    const start = new ObservedStart(contained, point, driver, launch)
+    await (point === 'running' ? waitUntil(() => start.ticks > 0) : start.#reached.promise)
+    return start
   }
 
   get ticks(): number {
@@ -98,14 +103,14 @@ class Beginning {
   }
 
   goOn(): void {
-    this.#door.resolve()
+    this.#mayContinue.resolve()
   }
 
   has(type: Report['type']): boolean {
     return this.reports.some((report) => report.type === type)
   }
 
-  /** The state by the system. D: the process waits for its vfork child, which is stopped. */
+  /** The state as the system reports it. A process in the state D waits for its vfork child, which is stopped. */
   standsStill(): boolean {
     if (this.#cgroup === null) return findProcessesWith(this.token).every(({ state }) => state === 'T' || state === 'D')
     const events = join(this.#cgroup, 'cgroup.events')
@@ -124,7 +129,7 @@ class Beginning {
   async #pass(point: Point): Promise<void> {
     if (point !== this.#point) return
     this.#reached.resolve()
-    await this.#door.promise
+    await this.#mayContinue.promise
   }
 
   async #report(report: Report): Promise<Ack> {
@@ -171,13 +176,13 @@ async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
   ).exited
 }
 
-function waitForTicks(beginning: Beginning): Promise<unknown> {
-  const ticksBefore = beginning.ticks
-  return waitUntil(() => beginning.ticks > ticksBefore + 3)
+function waitForTicks(start: ObservedStart): Promise<unknown> {
+  const ticksBefore = start.ticks
+  return waitUntil(() => start.ticks > ticksBefore + 3)
 }
 
-function forEachBeginning<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
-  return Promise.all(all.map(what))
+function forEachStart<T>(all: readonly ObservedStart[], work: (start: ObservedStart) => T | Promise<T>): Promise<T[]> {
+  return Promise.all(all.map(work))
 }
 
 describe.each(kinds)('%s', (kind) => {
@@ -185,79 +190,77 @@ describe.each(kinds)('%s', (kind) => {
     '%s: a process that is paused before its program starts reports it, and starts at the resume',
     async (driver) => {
       await using contained = await openContainmentBench()
-      const beginnings = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => Beginning.at(point, contained, kind, driver)))
-      await forEachBeginning(beginnings, (one) => {
-        one.pause()
-        one.goOn()
+      const starts = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => ObservedStart.at(point, contained, kind, driver)))
+      await forEachStart(starts, (start) => {
+        start.pause()
+        start.goOn()
       })
-      await waitUntil(() => beginnings.every((one) => one.has('frozen')))
+      await waitUntil(() => starts.every((start) => start.has('frozen')))
       await runOtherPrograms(contained)
-      expect(await forEachBeginning(beginnings, (one) => [one.ticks, findProcessesWith(one.token), one.has('up')])).toEqual(
-        beginnings.map(() => [0, [], false]),
+      expect(await forEachStart(starts, (start) => [start.ticks, findProcessesWith(start.token), start.has('up')])).toEqual(
+        starts.map(() => [0, [], false]),
       )
-      await forEachBeginning(beginnings, (one) => one.resume())
-      await forEachBeginning(beginnings, waitForTicks)
-      await forEachBeginning(beginnings, (one) => one.end())
+      await forEachStart(starts, (start) => start.resume())
+      await forEachStart(starts, waitForTicks)
+      await forEachStart(starts, (start) => start.end())
     },
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
     await using contained = await openContainmentBench()
-    const beginnings = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
-    await forEachBeginning(beginnings, (one) => one.pause())
-    await waitUntil(() => beginnings.every((one) => one.has('frozen')))
-    expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
-    const ticksBefore = await forEachBeginning(beginnings, (one) => one.ticks)
-    await forEachBeginning(beginnings, (one) => one.goOn())
+    const starts = await Promise.all(POINTS_AFTER_SPAWN.map((point) => ObservedStart.at(point, contained, kind)))
+    await forEachStart(starts, (start) => start.pause())
+    await waitUntil(() => starts.every((start) => start.has('frozen')))
+    expect(await forEachStart(starts, (start) => start.standsStill())).toEqual(starts.map(() => true))
+    const ticksBefore = await forEachStart(starts, (start) => start.ticks)
+    await forEachStart(starts, (start) => start.goOn())
     await runOtherPrograms(contained)
-    expect(await forEachBeginning(beginnings, (one) => one.standsStill())).toEqual(beginnings.map(() => true))
-    expect(await forEachBeginning(beginnings, (one) => one.ticks)).toEqual(ticksBefore)
-    await forEachBeginning(beginnings, (one) => one.resume())
-    await forEachBeginning(beginnings, waitForTicks)
-    await forEachBeginning(beginnings, (one) => one.end())
+    expect(await forEachStart(starts, (start) => start.standsStill())).toEqual(starts.map(() => true))
+    expect(await forEachStart(starts, (start) => start.ticks)).toEqual(ticksBefore)
+    await forEachStart(starts, (start) => start.resume())
+    await forEachStart(starts, waitForTicks)
+    await forEachStart(starts, (start) => start.end())
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
     await using contained = await openContainmentBench()
-    const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await forEachBeginning(beginnings, (one) => {
-      one.pause()
-      one.resume()
-      one.goOn()
+    const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    await forEachStart(starts, (start) => {
+      start.pause()
+      start.resume()
+      start.goOn()
     })
-    await forEachBeginning(beginnings, waitForTicks)
-    const acpBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await forEachBeginning([...beginnings, ...acpBeginnings], (one) => {
-      one.pause()
-      one.resume()
-      one.pause()
-      one.goOn()
+    await forEachStart(starts, waitForTicks)
+    const acpStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.at(point, contained, kind, 'acp')))
+    await forEachStart([...starts, ...acpStarts], (start) => {
+      start.pause()
+      start.resume()
+      start.pause()
+      start.goOn()
     })
-    await waitUntil(() => [...beginnings, ...acpBeginnings].every((one) => one.has('frozen')))
+    await waitUntil(() => [...starts, ...acpStarts].every((start) => start.has('frozen')))
     await runOtherPrograms(contained)
-    expect(await forEachBeginning([...beginnings, ...acpBeginnings], (one) => one.standsStill())).toEqual(
-      [...beginnings, ...acpBeginnings].map(() => true),
-    )
-    await forEachBeginning([...beginnings, ...acpBeginnings], (one) => one.end())
+    expect(await forEachStart([...starts, ...acpStarts], (start) => start.standsStill())).toEqual([...starts, ...acpStarts].map(() => true))
+    await forEachStart([...starts, ...acpStarts], (start) => start.end())
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
     await using contained = await openContainmentBench()
-    const pausedBeginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await forEachBeginning(pausedBeginnings, (one) => one.pause())
-    const runningBeginnings = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
-    await forEachBeginning([...pausedBeginnings, ...runningBeginnings], (one) => one.end())
+    const pausedStarts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    await forEachStart(pausedStarts, (start) => start.pause())
+    const runningStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.at(point, contained, kind, 'acp')))
+    await forEachStart([...pausedStarts, ...runningStarts], (start) => start.end())
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
     await using contained = await openContainmentBench()
-    const beginnings = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
-    await forEachBeginning(beginnings, (one) => {
-      one.pause()
-      one.incarnation.cancel()
-      one.goOn()
+    const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    await forEachStart(starts, (start) => {
+      start.pause()
+      start.incarnation.cancel()
+      start.goOn()
     })
-    expect(await forEachBeginning(beginnings, (one) => one.incarnation.release())).toEqual(beginnings.map(() => []))
-    expect(await forEachBeginning(beginnings, (one) => findProcessesWith(one.token))).toEqual(beginnings.map(() => []))
+    expect(await forEachStart(starts, (start) => start.incarnation.release())).toEqual(starts.map(() => []))
+    expect(await forEachStart(starts, (start) => findProcessesWith(start.token))).toEqual(starts.map(() => []))
   })
 })

@@ -17,6 +17,7 @@ import { deep } from '../../support/deep.ts'
 import { canMount, onSmallDisk } from '../../support/daemon/small-disk.ts'
 import { uuidOf } from '../../support/store/facts.ts'
 import { tempDir } from '../../support/tmp.ts'
+import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 
 const KILLS = deep(12, 50)
@@ -58,11 +59,12 @@ function numbersOf(facts: readonly StoredFact[]): number[] {
   })
 }
 
-test(`after ${KILLS} kills at random moments every acknowledged commit is there, whole, and all rows match`, async () => {
+test(`after ${KILLS} kills at random moments every acknowledged commit is there, whole, and all rows match (seed ${SEED})`, async () => {
   await using folder = await tempDir()
+  const random = seededRandom(SEED)
   let facts: StoredFact[] = []
   for (let round = 0; round < KILLS; round++) {
-    const acks = 1 + Math.floor(Math.random() * 40)
+    const acks = 1 + Math.floor(random() * 40)
     const lastCommit = await writeAndKill(folder.path, acks)
     await using store = await openSqliteStore({ dir: folder.path })
     facts = await readAllFacts(store)
@@ -88,7 +90,7 @@ describe('between processes', () => {
     try {
       await once(holder.stdout ?? holder, 'data')
       await expect(take(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED' })
-      // a refused attempt must not have released it
+      // A refused attempt must not release the lock.
       await expect(take(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED' })
     } finally {
       holder.kill('SIGKILL')

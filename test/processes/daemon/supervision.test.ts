@@ -1,5 +1,5 @@
-// Supervision with a real daemon, real programs and real kills: restart policies, crash loops and waiting restarts. Also the
-// processes that come back after a kill of the daemon.
+// Supervision with a real daemon, real programs and real kills: restart policies, crash loops and waiting restarts, and supervisors
+// with their strategies. Kills of the daemon: supervision-crash.test.ts.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,7 +49,7 @@ async function pollUntil(description: string, isMet: () => Promise<boolean>): Pr
 }
 
 describe('a restart policy', () => {
-  test('a crash loop is given up after exactly the allowed incarnations', async () => {
+  test('gives up a crash loop after exactly the allowed incarnations', async () => {
     const { uuid } = await home.spawn({
       argv: recordStarts('loop', 'exit 3'),
       restart: { type: 'on-failure', maxRestarts: 4, windowMs: DAY, backoff: SHORT },
@@ -61,7 +61,7 @@ describe('a restart policy', () => {
     expect(new Set(pids).size).toBe(5)
   })
 
-  test('a completed process does not restart, unless its policy is `always`', async () => {
+  test('restarts a completed process only if it is `always`', async () => {
     const completedProcess = await home.spawn({ argv: recordStarts('done', 'exit 0'), restart: 'on-failure' })
     expect(await home.waitForEnd(completedProcess.uuid)).toMatchObject({ status: 'completed' })
     const always = await home.spawn({
@@ -160,7 +160,7 @@ describe('a supervisor', () => {
     expect(endedChildren).toEqual(['bad', 'bad', 'bad', 'bad', 'last', 'first'])
   })
 
-  test('a child that the user killed stays dead, also after a stop and resume of the supervisor', async () => {
+  test('leaves a child dead that the user killed, also after a stop and resume of the supervisor', async () => {
     const { uuid } = await spawnSupervisor('team', {
       backoff: SHORT,
       children: [
@@ -188,7 +188,7 @@ describe('a supervisor', () => {
     await pollUntil('none of it runs', async () => (await childrenOf(uuid)).every(({ status }) => status === null))
   })
 
-  test('one for all: the others are stopped and all restart; children can be added and removed meanwhile', async () => {
+  test('with `one_for_all` stops the other children, and restarts all; children can be added and removed', async () => {
     const flag = join(home.work, 'fail-once')
     const { uuid } = await spawnSupervisor('all', {
       strategy: 'one_for_all',
@@ -220,7 +220,7 @@ describe('a supervisor', () => {
     await home.waitForEnd(uuid)
   })
 
-  test('all children of a supervisor start, or none', async () => {
+  test('starts all its children, or none', async () => {
     const children = [
       { childId: 'ok', name: 'ok-child', argv: ['sleep', '600'] },
       { childId: 'bad', name: 'ok-child', argv: ['sleep', '600'] },

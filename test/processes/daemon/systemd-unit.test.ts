@@ -1,5 +1,5 @@
 // `reeve daemon install` with a real user manager of systemd, where root can start one for a user. A unit is written, started, shown in
-// its cgroup, restarted, killed and removed. Without a user manager there are messages.
+// its cgroup, restarted, killed and removed. Without a user manager the commands report the reason.
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,9 +15,9 @@ import { startUserManager, type RunResult, type UserManager } from '../../suppor
 
 const NOBODY = 65_534
 const UNIT = '.config/systemd/user/reeve.service'
-const BECOME = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
+const AS_NOBODY = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
 // The sources and this Node may be in directories that other users cannot read.
-const canBecome = canDelegate() && spawnSync('setpriv', [...BECOME, '--check', fileURLToPath(import.meta.url)]).status === 0
+const canBecomeNobody = canDelegate() && spawnSync('setpriv', [...AS_NOBODY, '--check', fileURLToPath(import.meta.url)]).status === 0
 
 describe('without a user manager', () => {
   test('nothing is written, and the message names the missing part', async () => {
@@ -42,7 +42,7 @@ describe('without a user manager', () => {
     expect(existsSync(join(dir.path, '.config'))).toBe(false)
   })
 
-  test('there is nothing to uninstall', async () => {
+  test('an uninstall reports that there is no unit', async () => {
     await using dir = await tempDir()
     expect(await runCli(dir.path, ['daemon', 'uninstall'])).toEqual({
       code: 0,
@@ -55,13 +55,13 @@ describe('without a user manager', () => {
 let dir: TempDir
 let manager: UserManager | null = null
 beforeAll(async () => {
-  if (!canBecome) return
+  if (!canBecomeNobody) return
   dir = await tempDir()
   chownSync(dir.path, NOBODY, NOBODY)
   manager = await startUserManager(NOBODY, testEnv(dir.path))
 })
 afterAll(async () => {
-  if (!canBecome) return
+  if (!canBecomeNobody) return
   await manager?.[Symbol.asyncDispose]()
   await dir[Symbol.asyncDispose]()
 })
@@ -82,7 +82,7 @@ const readStatus = (): Status => JSON.parse(reeve('daemon', 'status', '--json').
 const readMainPid = (): number => Number(manager?.run(['systemctl', '--user', 'show', '-p', 'MainPID', '--value', 'reeve.service']).stdout)
 const cgroupOf = (pid: number): string => /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'latin1'))?.[1] ?? ''
 
-describe.runIf(canBecome)('with a user manager', () => {
+describe.runIf(canBecomeNobody)('with a user manager', () => {
   test('a unit is installed, restarted, killed and removed', { timeout: 120_000 }, async ({ skip }) => {
     if (manager === null) return skip()
     const file = join(dir.path, UNIT)

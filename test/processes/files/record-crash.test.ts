@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => home[Symbol.asyncDispose]())
 
-/** Writes a `git` that waits until the file `go` exists: at each call with `pattern` from the `nth` one on. */
+/** Writes a `git` that waits until the file `go` exists, at each call with these arguments from the `nth` one on. */
 function writeSlowGit(words: string, nth: number): { path: string; called: string; go: string } {
   const dir = join(home.work, 'bin')
   mkdirSync(dir)
@@ -67,7 +67,7 @@ const write = (path: string): object => ({ text: '', tools: [{ name: 'write', in
 test.each([
   ['while files are taken in', 'update-index'],
   ['while the tree is written', 'write-tree'],
-  ['before the record has a name', 'update-ref'],
+  ['before a ref names the record', 'update-ref'],
 ])(
   'a kill of the daemon %s keeps the earlier records',
   async (_, pattern) => {
@@ -116,7 +116,7 @@ test('a kill of the daemon during the creation of the worktree is repaired at th
   await home.kill()
   await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
   writeFileSync(slowGitDir.go, '')
-  // The possible progress of a real one: a branch, a registration, some of the files.
+  // A killed `git worktree add` can leave this: a branch, a registration, and some of the files.
   await home.start()
   const dir = (await home.view(uuid)).worktree?.dir ?? ''
   repository.git('worktree', 'add', '-q', dir, 'reeve/docs')

@@ -95,7 +95,7 @@ test('links, modes, deletions, renames and untracked files come back unchanged',
   expect([first.omitted, second.omitted, first.head]).toEqual([[], [], repository.git('rev-parse', 'HEAD')])
   expect(filesOf((await makeFork(second.commit, 'b')).dir)).toEqual(filesAfter)
   expect(filesOf((await makeFork(first.commit, 'c')).dir)).toEqual(filesBefore)
-  expect((await records.record(2)).commit, 'what has not changed is the same record').toBe(second.commit)
+  expect((await records.record(2)).commit, 'unchanged files give the same record').toBe(second.commit)
 })
 
 test('a directory that becomes a link records no files behind it', async () => {
@@ -258,7 +258,7 @@ test('hooks, filters and signatures of the user never run for a record, and noth
   expect(gitBytes(repository)).toEqual(bytes)
 })
 
-test('a record of a repository with a detached head, and with SHA-256', async () => {
+test('a worktree with a detached head is recorded, in a repository with SHA-1 and in one with SHA-256', async () => {
   for (const [name, format] of [
     ['one', 'sha1'],
     ['two', 'sha256'],

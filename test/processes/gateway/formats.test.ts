@@ -10,8 +10,8 @@ interface FormatCase {
   readonly format: FormatName
   readonly provider: 'anthropic' | 'openai' | 'chat' | 'google'
   readonly path: string
-  /** of the provider */
-  readonly there: string
+  /** the path at the provider */
+  readonly providerPath: string
   readonly body: string
   /** the header in which its client sends a key */
   readonly key: (token: string) => Record<string, string>
@@ -25,7 +25,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     format: 'anthropic',
     provider: 'anthropic',
     path: '/v1/messages',
-    there: '/v1/messages',
+    providerPath: '/v1/messages',
     body: '{"model":"m-1","max_tokens":1000,"stream":true}',
     key: (token) => ({ 'x-api-key': token }),
     sentKey: ['x-api-key', KEY],
@@ -35,7 +35,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     format: 'responses',
     provider: 'openai',
     path: '/responses',
-    there: '/v1/responses',
+    providerPath: '/v1/responses',
     body: '{"model":"m-1","max_output_tokens":1000,"stream":true}',
     key: (token) => ({ authorization: `Bearer ${token}` }),
     sentKey: ['authorization', `Bearer ${KEY}`],
@@ -45,7 +45,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     format: 'chat',
     provider: 'chat',
     path: '/chat/completions',
-    there: '/v1/chat/completions',
+    providerPath: '/v1/chat/completions',
     body: '{"model":"m-1","max_tokens":1000,"stream":true}',
     key: (token) => ({ authorization: `Bearer ${token}` }),
     sentKey: ['authorization', `Bearer ${KEY}`],
@@ -55,7 +55,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     format: 'gemini',
     provider: 'google',
     path: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
-    there: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
+    providerPath: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
     body: '{"generationConfig":{"maxOutputTokens":1000}}',
     key: (token) => ({ 'x-goog-api-key': token }),
     sentKey: ['x-goog-api-key', KEY],
@@ -71,7 +71,7 @@ const ANSWER: ServedAnswer = {
 const COST = 100 * 0.001 + 20 * 0.01
 
 async function sendThrough(
-  way: FormatCase,
+  formatCase: FormatCase,
   answers: Parameters<typeof startModelServer>[0],
   work: (
     bench: GatewayBench,
@@ -80,13 +80,13 @@ async function sendThrough(
   ) => Promise<void>,
 ): Promise<void> {
   await using server = await startModelServer(answers)
-  await using bench = await GatewayBench.open({ urls: { [way.provider]: server.url } })
+  await using bench = await GatewayBench.open({ urls: { [formatCase.provider]: server.url } })
   await work(
     bench,
     () =>
-      sendRequest(bench.url(way.provider, way.path), {
-        headers: { ...way.key(bench.access.token), 'content-type': 'application/json' },
-        body: way.body,
+      sendRequest(bench.url(formatCase.provider, formatCase.path), {
+        headers: { ...formatCase.key(bench.access.token), 'content-type': 'application/json' },
+        body: formatCase.body,
       }),
     server,
   )
@@ -97,7 +97,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     sendThrough(formatCase, [ANSWER], async (bench, send, server) => {
       const response = await send()
       expect([response.status, response.isCut, response.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
-      expect(response.body).toEqual(bodyOf(ANSWER, formatCase.there))
+      expect(response.body).toEqual(bodyOf(ANSWER, formatCase.providerPath))
       expect(bench.callRequests).toMatchObject([
         {
           type: 'call.started',
@@ -124,7 +124,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
         request?.path,
         request?.headers[formatCase.sentKey[0]],
         JSON.stringify(request?.headers).includes(bench.access.token),
-      ]).toEqual([formatCase.there, formatCase.sentKey[1], false])
+      ]).toEqual([formatCase.providerPath, formatCase.sentKey[1], false])
       expect(JSON.stringify(request?.body)).toBe(formatCase.body)
     }))
 
@@ -151,7 +151,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     ))
 
   test('the client of a cut answer gets the received part, and the kernel its usage', async () => {
-    const wholeBody = bodyOf(ANSWER, formatCase.there)
+    const wholeBody = bodyOf(ANSWER, formatCase.providerPath)
     let end = 0
     await sendThrough(
       formatCase,

@@ -168,7 +168,7 @@ describe('bytes', () => {
 })
 
 describe('ends', () => {
-  test('the request of a client that goes is cancelled, and its received answer is charged', async () => {
+  test('the request of a client that closes its connection is cancelled, and the received part of its answer is charged', async () => {
     const providerAborted = Promise.withResolvers<void>()
     await using provider = await startRawProvider((request, response) => {
       request.resume()
@@ -189,7 +189,7 @@ describe('ends', () => {
     expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
   })
 
-  test('a client that goes before an answer is charged for its request', async () => {
+  test('the request of a client that closes its connection before an answer is charged', async () => {
     const [arrived, providerAborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using provider = await startRawProvider((request, response) => {
       response.once('close', () => providerAborted.resolve())
@@ -298,14 +298,14 @@ describe('connections', () => {
 
   test('a slow client delays the provider, and memory stays bounded', async () => {
     const piece = Buffer.alloc(MIB, 'x')
-    let sentBytes = 0
+    let sentPieces = 0
     const blocked = Promise.withResolvers<void>()
     await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(200, STREAM)
       const write = (): void => {
-        while (sentBytes < 200 && !response.destroyed) {
-          sentBytes += 1
+        while (sentPieces < 200 && !response.destroyed) {
+          sentPieces += 1
           if (!response.write(piece)) {
             blocked.resolve()
             return void response.once('drain', write)
@@ -316,25 +316,25 @@ describe('connections', () => {
       write()
     })
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    let pauseCount = 0
+    let piecesDuringPause = 0
     const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
       headers: authHeaders(bench),
       body: BODY,
       onResponse: (answer) => {
         answer.pause()
-        // No progress for this number of turns of the loop means back-pressure.
+        // If the count of sent pieces is the same in 200 checks, back-pressure holds the provider back.
         let [lastSent, unchangedChecks] = [-1, 0]
         const checkProgress = (): void => {
-          unchangedChecks = sentBytes === lastSent ? unchangedChecks + 1 : 0
-          lastSent = sentBytes
+          unchangedChecks = sentPieces === lastSent ? unchangedChecks + 1 : 0
+          lastSent = sentPieces
           if (unchangedChecks < 200) return void setTimeout(checkProgress, 1)
-          pauseCount = sentBytes
+          piecesDuringPause = sentPieces
           answer.resume()
         }
         blocked.promise.then(checkProgress, () => undefined)
       },
     })
-    expect(pauseCount).toBeLessThan(100)
+    expect(piecesDuringPause).toBeLessThan(100)
     expect(gatewayResponse.body.length).toBe(200 * MIB)
   })
 

@@ -15,7 +15,7 @@ function send(bench: GatewayBench): ReturnType<typeof sendRequest> {
   return sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token }, body: BODY })
 }
 
-function failing(): never {
+function throwDefect(): never {
   throw new Error('a defect')
 }
 
@@ -49,8 +49,8 @@ describe('a call is charged and the defect is logged', () => {
   })
 
   test.each([
-    ['while the answer passes', (): unknown => vi.spyOn(FORMATS.anthropic.final as RegExp, 'test').mockImplementation(failing)],
-    ['at the end of the answer', (): unknown => vi.spyOn(FORMATS.anthropic, 'counts').mockImplementation(failing)],
+    ['while the answer passes', (): unknown => vi.spyOn(FORMATS.anthropic.final as RegExp, 'test').mockImplementation(throwDefect)],
+    ['at the end of the answer', (): unknown => vi.spyOn(FORMATS.anthropic, 'counts').mockImplementation(throwDefect)],
   ])('with the input and the most output of its request, when the meter fails %s', async (_, breakMeter) => {
     breakMeter()
     await using server = await startModelServer([ANSWER])
@@ -65,8 +65,10 @@ describe('a call is charged and the defect is logged', () => {
     ])
     expect(bench.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
+})
 
-  test('but a call without an answer still costs nothing', async () => {
+describe('a call whose metering fails', () => {
+  test('still costs nothing if the provider refused it', async () => {
     await using provider = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(500).end()
@@ -124,7 +126,7 @@ describe('a call that reeve cannot begin', () => {
   })
 
   test.each(CALLS)('for an unexpected reason gives %s clients an error', async (name, path, error) => {
-    await using bench = await GatewayBench.open({ urls: { [name]: 'http://127.0.0.1:1' }, decide: failing })
+    await using bench = await GatewayBench.open({ urls: { [name]: 'http://127.0.0.1:1' }, decide: throwDefect })
     const answer = await sendRequest(bench.url(name, path), { headers: { 'x-api-key': bench.access.token }, body: BODY })
     expect(answer.status).toBe(500)
     expect(JSON.parse(answer.body.toString())).toMatchObject(error)

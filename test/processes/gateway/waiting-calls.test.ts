@@ -13,21 +13,21 @@ const EVENTS = bodyOf({ text: 'hello', usage: { input: 100, output: 20 } }, '/v1
 class Provider {
   readonly bodies: string[] = []
   raw!: RawProvider
-  /** answers one request at a time, when the test permits it; null: at once */
-  #gate: (() => void)[] | null = null
-  #waiting: { count: number; resolve: () => void }[] = []
+  /** the answers that wait for `answerOne`; null if each request is answered at once */
+  #waitingAnswers: (() => void)[] | null = null
+  #waiters: { count: number; resolve: () => void }[] = []
 
   static async open(isGated = false): Promise<Provider> {
     const provider = new Provider()
-    if (isGated) provider.#gate = []
+    if (isGated) provider.#waitingAnswers = []
     provider.raw = await startRawProvider((request, response) => {
       readBody(request).then(
         (body) => {
           provider.bodies.push(body.toString())
           const answer = (): void => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
-          if (provider.#gate) provider.#gate.push(answer)
+          if (provider.#waitingAnswers) provider.#waitingAnswers.push(answer)
           else answer()
-          for (const one of provider.#waiting) if (provider.bodies.length >= one.count) one.resolve()
+          for (const one of provider.#waiters) if (provider.bodies.length >= one.count) one.resolve()
         },
         () => response.destroy(),
       )
@@ -35,15 +35,15 @@ class Provider {
     return provider
   }
 
-  received(count: number): Promise<void> {
+  waitForRequests(count: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push({ count, resolve })
+      this.#waiters.push({ count, resolve })
       if (this.bodies.length >= count) resolve()
     })
   }
 
   answerOne(): void {
-    this.#gate?.shift()?.()
+    this.#waitingAnswers?.shift()?.()
   }
 }
 
@@ -82,7 +82,7 @@ describe('a held process', () => {
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     const first = send(bench)
-    await provider.received(1)
+    await provider.waitForRequests(1)
     bench.hold()
     const second = send(bench)
     await bench.waitFor(() => bench.callRequests.length === 2)
@@ -92,7 +92,7 @@ describe('a held process', () => {
     await bench.waitFor(() => bench.reports.length === 2)
     expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
     bench.release()
-    await provider.received(2)
+    await provider.waitForRequests(2)
     provider.answerOne()
     expect((await second).status).toBe(200)
   })
@@ -122,7 +122,7 @@ describe('a held process', () => {
     await bench.waitFor(() => bench.reports.length > 0)
     abortController.abort()
     await expect(pendingCall).rejects.toThrow('aborted')
-    await waitUntil(() => bench.clock.timers === 0, 'its request is waited for no more')
+    await waitUntil(() => bench.clock.timers === 0, 'its request waits no longer')
     bench.release()
     await send(bench)
     // Only the second request reached the provider.
@@ -177,7 +177,7 @@ describe('a budget', () => {
   })
 })
 
-test('reserves the tokens of a request, estimated with the ratio of the last one', async () => {
+test('the input tokens of a request are estimated with the ratio of tokens to bytes of the last one', async () => {
   const counts = [3_000, 9_000, 10]
   await using raw = await startRawProvider((request, response) => {
     request
@@ -207,7 +207,7 @@ describe('a rate limit', () => {
     const other = await bench.addIncarnation(8)
     const requestBody = (name: string): string => `{"model":"${name}"}`
     const calls = [send(bench, { body: requestBody('a1') })]
-    await provider.received(1)
+    await provider.waitForRequests(1)
     for (const name of ['a2', 'a3', 'a4']) {
       calls.push(send(bench, { body: requestBody(name) }))
       await bench.waitFor(() => true)
@@ -217,7 +217,7 @@ describe('a rate limit', () => {
     calls.push(send(bench, { access: other, body: requestBody('b1') }))
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     for (let count = 1; count <= 5; count++) {
-      await provider.received(count)
+      await provider.waitForRequests(count)
       provider.answerOne()
     }
     await Promise.all(calls)
@@ -238,7 +238,7 @@ describe('a rate limit', () => {
     const first = await send(bench)
     expect([first.status, first.headers['retry-after'], first.body.toString()]).toEqual([429, '20', '{"type":"error"}'])
     isLimited = false
-    const [firstCall, alsoWaits] = [send(bench), send(bench, { access: other })]
+    const [firstCall, secondCall] = [send(bench), send(bench, { access: other })]
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     expect(bench.callRequests).toHaveLength(1)
     bench.clock.wind(20_000)
@@ -246,7 +246,7 @@ describe('a rate limit', () => {
     expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(
       Array.from({ length: 2 }, () => ({ type: 'note', text: 'waits for its turn at anthropic: the rate limit is reached' })),
     )
-    expect([(await firstCall).status, (await alsoWaits).status]).toEqual([200, 200])
+    expect([(await firstCall).status, (await secondCall).status]).toEqual([200, 200])
   })
 
   test('that lasts longer than clients wait is answered at once', async () => {
@@ -261,7 +261,7 @@ describe('a rate limit', () => {
     expect(gatewayResponse.body.toString()).toContain('its rate limit is reached')
   })
 
-  test('lets a call wait that must not begin then: the call gives its turn back', async () => {
+  test('is not used up by a call whose process is held: that call gives its turn back', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })

@@ -43,35 +43,31 @@ describe('at the start', () => {
   test('twelve servers start, eight at a time, beside one that hangs', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
     const servers = Object.fromEntries(names.map((name) => [name, name === 's3' ? 'hang' : 'usual']))
-    const {
-      kernel,
-      runTurn: turn,
-      serverState: server,
-    } = await runWithServers(bench, {
+    const { kernel, runTurn, serverState } = await runWithServers(bench, {
       servers,
       settings: (name) => (name === 's3' ? { startMs: 500 } : {}),
       script: scriptOfCalls(['mcp__s11__echo']),
     })
-    await turn('go')
-    expect(names.filter((name) => server(name)?.state !== 'up')).toEqual(['s3'])
+    await runTurn('go')
+    expect(names.filter((name) => serverState(name)?.state !== 'up')).toEqual(['s3'])
     expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok' }])
   })
 })
 
 describe('in a call', () => {
-  const endedState = (description: string): object => ({
+  const endedResult = (description: string): object => ({
     outcome: 'error',
     content: `the MCP server "s" ended during this call (${description}): it may or may not have happened`,
   })
 
   test.each([
-    ['long-line', endedState('it wrote a line of more than 16 MiB')],
-    ['flood', endedState('it wrote more than 64 MiB without answering a request')],
-    ['answers', endedState('it wrote more than 64 MiB without answering a request')],
-    ['die', endedState('exit code 3')],
+    ['long-line', endedResult('it wrote a line of more than 16 MiB')],
+    ['flood', endedResult('it wrote more than 64 MiB without answering a request')],
+    ['answers', endedResult('it wrote more than 64 MiB without answering a request')],
+    ['die', endedResult('exit code 3')],
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
-  ])('%s', async (tool, expected) => {
+  ])('a call of `%s` gets its result, and later calls of both servers work', async (tool, expected) => {
     const { kernel, runTurn } = await runWithServers(bench, {
       servers: { s: 'usual', other: 'usual' },
       script: scriptOfCalls([`mcp__s__${tool}`], ['mcp__other__echo'], ['mcp__s__echo']),
@@ -98,20 +94,19 @@ describe('at the end', () => {
     ['killed', 'SIGKILL', 0],
     ['killed with a grace', 'SIGTERM', 300],
     ['stopped', 'SIGTERM', 5_000],
-  ] as const)('a server that ignores the end of its input and SIGTERM: %s', async (_, signal, graceMs) => {
-    const {
-      agent,
-      runTurn: turn,
-      readLogLines: logLines,
-    } = await runWithServers(bench, { servers: { s: 'deaf', polite: 'usual' }, script: '- text: done' })
-    await turn('go')
+  ] as const)('a server that ignores the end of its input and SIGTERM is gone after its agent is %s', async (_, signal, graceMs) => {
+    const { agent, runTurn, readLogLines } = await runWithServers(bench, {
+      servers: { s: 'deaf', polite: 'usual' },
+      script: '- text: done',
+    })
+    await runTurn('go')
     await agent.stop({ signal, graceMs })
     expect(findProcessesWith(bench.token)).toEqual([])
     // With a shorter grace period it may be gone before it has noted anything.
-    if (graceMs > 1_000) expect(logLines('s').slice(1)).toEqual(['end of input', 'SIGTERM'])
+    if (graceMs > 1_000) expect(readLogLines('s').slice(1)).toEqual(['end of input', 'SIGTERM'])
   })
 
-  test('ends with its agent', async () => {
+  test('a server ends with its agent', async () => {
     const { agent, runTurn, readLogLines } = await runWithServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
     await runTurn('go')
     await agent[Symbol.asyncDispose]()
@@ -120,13 +115,9 @@ describe('at the end', () => {
   })
 
   test('an agent that ends during the start of its servers leaves none of them', async () => {
-    const {
-      agent,
-      send,
-      readLogLines: logLines,
-    } = await runWithServers(bench, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
+    const { agent, send, readLogLines } = await runWithServers(bench, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
     await send('go')
-    await waitUntil(() => logLines('s').length > 0 && logLines('t').length > 0, 'they have started')
+    await waitUntil(() => readLogLines('s').length > 0 && readLogLines('t').length > 0, 'they have started')
     await agent.stop({ signal: 'SIGTERM', graceMs: 1_000 })
     await agent[Symbol.asyncDispose]()
     expect(findProcessesWith(bench.token)).toEqual([])

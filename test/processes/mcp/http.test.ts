@@ -78,7 +78,7 @@ function httpTransport(url: string, headers: Readonly<Record<string, string>> = 
   return { kind: 'http', url, headers }
 }
 
-test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
+test('a real server of the 2025-11-25 revision answers calls, and its session is closed at the end', async () => {
   const port = await findFreePort()
   const every = await startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const { kernel, runTurn, serverState, agent } = await runWithServers(bench, {
@@ -144,17 +144,11 @@ test('a call that a server accepted and then refused is not repeated', async () 
   expect(requestCount).toBe(1)
 })
 
-test('a server of the 2026-07-28 revision, with headers, a growing list, and a cancelled call', async () => {
+test('a server of the 2026-07-28 revision gets its headers, offers a growing list, and learns of a cancelled call', async () => {
   const log = `${bench.dir}/new.log`
   const runningServer = await startServer(newerServerArgv('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
-  const {
-    kernel,
-    send,
-    agent,
-    readLogLines,
-    serverState: server,
-  } = await runWithServers(bench, {
+  const { kernel, send, agent, readLogLines, serverState } = await runWithServers(bench, {
     servers: { new: httpTransport(url, { 'X-Key': 'opensesame' }) },
     script: scriptOfCalls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']),
   })
@@ -164,7 +158,7 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
     () => kernel.liveOutputs.some((live) => live.type === 'tool-output' && live.text.includes('step 3')),
     'the call goes on',
   )
-  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  expect(serverState('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
   await agent.interrupt()
   await kernel.waitForTurnEnd()
@@ -254,21 +248,17 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'bare 0 (2025-06-18)',
   ],
 ])('%s delays nothing, and gives the reason', async (_, answer, detail) => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
     servers: { bad: await serveWith(answer) },
     settings: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },
     script: '- text: done',
   })
-  await turn('go')
-  expect(server('bad')?.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail))
+  await runTurn('go')
+  expect(serverState('bad')?.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail))
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
-test('a server without a listener at its address is reported as failed', async () => {
+test('a server is reported as failed if nothing listens at its address', async () => {
   const { runTurn, serverState } = await runWithServers(bench, {
     servers: { bad: httpTransport(`http://127.0.0.1:${await findFreePort()}/`) },
     script: '- text: done',

@@ -48,18 +48,14 @@ test('a real server of the 2025-11-25 revision: its tools are offered and called
   expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
 })
 
-test('a server of the 2026-07-28 revision: calls, progress, and a growing list', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, {
+test('a server of the 2026-07-28 revision answers calls, its growing list is offered, and its question to the user is an error', async () => {
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
     servers: { new: newerServerArgv('stdio') },
     script: scriptOfCalls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
-  await turn('go')
-  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  await runTurn('go')
+  expect(serverState('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
   expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
     ['ok', 'echo hi'],
     ['ok', 'more'],
@@ -68,43 +64,31 @@ test('a server of the 2026-07-28 revision: calls, progress, and a growing list',
   ])
 })
 
-test('lists come in pages; a changed list is on offer from the next step on, with a note', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, {
+test('a list in several pages is read whole; a changed list is offered from the next step on', async () => {
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
     servers: { old: 'usual' },
     script: scriptOfCalls(['mcp__old__more'], ['mcp__old__extra-1']),
   })
   holdUntilListed(kernel, 'mcp__old__extra-1')
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([13, 14])
-  expect(server('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')
+  expect(serverState('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')
   expect(kernel.factsOf('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
 })
 
 test('a list that changes during its first reading is read again', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
-  await turn('go')
-  await kernel.waitFor(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
+  const { kernel, runTurn, serverState } = await runWithServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
+  await runTurn('go')
+  await kernel.waitFor(() => serverState('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
 })
 
 test('no tool name makes its call repeatable', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
     servers: { s: 'odd-names' },
     script: scriptOfCalls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']),
   })
-  await turn('go')
-  expect(server('s')?.tools.map(({ name }) => name)).toEqual(['mcp__s____proto__', 'mcp__s__constructor', 'mcp__s__toString'])
+  await runTurn('go')
+  expect(serverState('s')?.tools.map(({ name }) => name)).toEqual(['mcp__s____proto__', 'mcp__s__constructor', 'mcp__s__toString'])
   expect(kernel.factsOf('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once'])
 })
 
@@ -133,12 +117,7 @@ test.each([
 ])(
   'progress is shown and gives a call of an %s server more time; an interruption cancels the call there',
   async (_, mode, tool, cancelled) => {
-    const {
-      kernel,
-      send,
-      agent,
-      readLogLines: logLines,
-    } = await runWithServers(bench, {
+    const { kernel, send, agent, readLogLines } = await runWithServers(bench, {
       servers: { s: mode ?? newerServerArgv('stdio', join(bench.dir, 's.log')) },
       settings: { callMs: 2_000 },
       script: scriptOfCalls([tool]),
@@ -154,31 +133,24 @@ test.each([
       { outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') },
     ])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-    await waitUntil(() => logLines('s').includes(cancelled), 'the server knows')
+    await waitUntil(() => readLogLines('s').includes(cancelled), 'the server knows')
   },
 )
 
 test('an interruption does not wait for starting servers; the next turn waits for them', async () => {
-  const {
-    kernel,
-    send,
-    agent,
-    runTurn: turn,
-    readLogLines: logLines,
-    serverState: server,
-  } = await runWithServers(bench, {
+  const { kernel, send, agent, runTurn, readLogLines, serverState } = await runWithServers(bench, {
     servers: { s: 'hang', t: 'usual' },
     settings: (name) => (name === 's' ? { startMs: 12_000 } : {}),
     script: '- text: done',
   })
   await send('go')
-  await waitUntil(() => logLines('s').length > 0 && logLines('t').length > 0, 'they start')
+  await waitUntil(() => readLogLines('s').length > 0 && readLogLines('t').length > 0, 'they start')
   await agent.interrupt()
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   expect([kernel.factsOf('mcp.servers'), kernel.factsOf('model.started')]).toEqual([[], []])
-  await turn('again')
-  expect([server('s')?.state, server('t')?.state]).toEqual(['failed', 'up'])
+  await runTurn('again')
+  expect([serverState('s')?.state, serverState('t')?.state]).toEqual(['failed', 'up'])
   expect(kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
 })
 
@@ -218,12 +190,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
 })
 
 test('a server that dies during a call is started again at the next one, three times in a row', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-    readLogLines: logLines,
-  } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(bench, {
     servers: { s: 'usual', other: 'usual' },
     script: scriptOfCalls(
       ['mcp__s__die'],
@@ -236,7 +203,7 @@ test('a server that dies during a call is started again at the next one, three t
       ['mcp__other__echo'],
     ),
   })
-  await turn('go')
+  await runTurn('go')
   const diedResult = {
     outcome: 'error',
     content: 'the MCP server "s" ended during this call (exit code 3): it may or may not have happened',
@@ -254,13 +221,13 @@ test('a server that dies during a call is started again at the next one, three t
     },
     { outcome: 'ok', content: 'echo {}' },
   ])
-  expect(logLines('s').filter((line) => line.startsWith('started')).length).toBe(5)
-  expect(server('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
-  expect(server('other')).toMatchObject({ state: 'up' })
+  expect(readLogLines('s').filter((line) => line.startsWith('started')).length).toBe(5)
+  expect(serverState('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
+  expect(serverState('other')).toMatchObject({ state: 'up' })
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
-test('effects are configured: reading calls run side by side, all others are made once', async () => {
+test('the configuration sets the effects of tools; any other tool has the effect `once`', async () => {
   const { kernel, runTurn } = await runWithServers(bench, {
     servers: { s: 'usual' },
     settings: { effects: { echo: 'read', env: 'idempotent' } },
@@ -278,24 +245,19 @@ test('effects are configured: reading calls run side by side, all others are mad
 })
 
 test('forbidden tools are not offered, and their servers are not started', async () => {
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-    readLogLines: logLines,
-  } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(bench, {
     servers: { a: 'usual', b: 'usual', c: 'usual' },
     spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
     script: scriptOfCalls(['mcp__a__die'], ['mcp__b__env'], ['mcp__b__echo'], ['mcp__c__echo']),
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished').map(({ outcome, content }) => [outcome, content.slice(0, 40)])).toEqual([
     ['denied', 'the tool "mcp__a__die" is denied to this'],
     ['denied', 'the tool "mcp__b__env" is denied to this'],
     ['ok', 'echo {}'],
     ['error', 'there is no tool "mcp__c__echo"; the ava'],
   ])
-  expect([server('c'), logLines('c')]).toEqual([undefined, []])
+  expect([serverState('c'), readLogLines('c')]).toEqual([undefined, []])
 })
 
 test("secrets in a server's output are not stored", async () => {
@@ -306,11 +268,7 @@ test("secrets in a server's output are not stored", async () => {
     cwd: bench.dir,
     env: { ...testEnv(bench.dir), TOKEN: secret, ...extraEnv },
   })
-  const {
-    kernel,
-    runTurn: turn,
-    serverState: server,
-  } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(bench, {
     servers: {
       s: env({}),
       leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', bench.token] } as McpTransport,
@@ -319,10 +277,10 @@ test("secrets in a server's output are not stored", async () => {
     settings: { secrets: [secret] },
     script: scriptOfCalls(['mcp__s__env']),
   })
-  await turn('go')
+  await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
-  expect(server('leaky')?.tools[0]).toMatchObject({ schema: { properties: { token: { default: '[secret]' } } } })
-  expect(server('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
+  expect(serverState('leaky')?.tools[0]).toMatchObject({ schema: { properties: { token: { default: '[secret]' } } } })
+  expect(serverState('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
   expect(JSON.stringify([kernel.facts, kernel.liveOutputs])).not.toContain(secret)
 })
 

@@ -28,7 +28,7 @@ afterEach(async () => {
   server = null
 })
 
-function lookSteps(count: number): object[] {
+function readSteps(count: number): object[] {
   return Array.from({ length: count }, () => READ_BIG_FILE)
 }
 
@@ -49,7 +49,7 @@ const waitForFact = <T extends FactType>(run: Run, type: T): Promise<void> =>
 
 describe("a compaction by reeve's count of tokens", () => {
   test('is repeated in a long turn; each step is taken once, and the newest messages stay', async () => {
-    const run = await startPlayed(WINDOW, [...lookSteps(30), { text: 'done' }])
+    const run = await startPlayed(WINDOW, [...readSteps(30), { text: 'done' }])
     await run.runTurn('the task')
     const { kernel } = run
     const compacted = kernel.factsOf('context.compacted')
@@ -70,20 +70,20 @@ describe("a compaction by reeve's count of tokens", () => {
   })
 
   test("does not show its summary as the agent's output", async () => {
-    const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, summary: 'SECRET' })), { text: 'done' }])
+    const run = await startPlayed(WINDOW, [...readSteps(12).map((step) => ({ ...step, summary: 'SECRET' })), { text: 'done' }])
     await run.runTurn('go')
     expect(run.kernel.factsOf('context.compacted').at(-1)?.summary).toBe('SECRET')
     expect(JSON.stringify(run.kernel.liveOutputs)).not.toContain('SECRET')
   })
 
   test('never happens without a known window', async () => {
-    const run = await startPlayed(undefined, [...lookSteps(20), { text: 'done' }])
+    const run = await startPlayed(undefined, [...readSteps(20), { text: 'done' }])
     await run.runTurn('go')
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual([])
   })
 
   test('gives a process that continues after it the context of its whole history', async () => {
-    const steps = [...lookSteps(12), { text: 'one' }, { text: 'two' }]
+    const steps = [...readSteps(12), { text: 'one' }, { text: 'two' }]
     const wholeRun = await startPlayed(WINDOW, steps)
     await wholeRun.runTurn('first')
     await wholeRun.runTurn('second')
@@ -278,8 +278,8 @@ describe('an impossible summary', () => {
     ['an empty summary', { summary: ' \n' }, 'the model gave no summary'],
     ['a summary that fills the window', { summary: 'y'.repeat(8_000) }, 'with the summary the context would still take'],
   ]
-  test.each(GIVEN_UP)('%s: the process is held, and a resume tries it again', async (_, item, error) => {
-    const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, ...item })), { text: 'done', ...item }])
+  test.each(GIVEN_UP)('because of %s holds the process, and a resume tries again', async (_, item, error) => {
+    const run = await startPlayed(WINDOW, [...readSteps(12).map((step) => ({ ...step, ...item })), { text: 'done', ...item }])
     await run.send('go')
     await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
@@ -291,7 +291,7 @@ describe('an impossible summary', () => {
   })
 
   test('is followed by a later attempt that succeeds, and the work continues', async () => {
-    const steps = lookSteps(12).map((look) => ({ ...look, summary_error: { message: 'busy', status: 503 }, summary: 'in short' }))
+    const steps = readSteps(12).map((step) => ({ ...step, summary_error: { message: 'busy', status: 503 }, summary: 'in short' }))
     const run = await bench.run({
       script: JSON.stringify({ context_window: WINDOW, steps: [...steps, { text: 'done' }] }),
       native: { retry: { attempts: 1, baseMs: 1, capMs: 1 } },
@@ -299,7 +299,7 @@ describe('an impossible summary', () => {
     await run.send('go')
     await waitUntilHeld(run)
     // The script fails only its first attempt, and each attempt of the user is a first one: now the file has another answer.
-    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
+    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
     const secondRun = await bench.run({
       spec: { model: 'script:1.yaml' },
       earlierFacts: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
@@ -311,10 +311,10 @@ describe('an impossible summary', () => {
     expect(secondRun.kernel.factsOf('tool.finished')).toHaveLength(12)
   })
 
-  test('is one that is shorter, but still leaves no room', async () => {
+  test('is also one that shortens the context, but leaves no room in it: the process is held', async () => {
     await writeFile(join(bench.dir, 'huge.txt'), 'x'.repeat(8 * BYTES))
     const run = await startPlayed(WINDOW, [
-      ...lookSteps(5),
+      ...readSteps(5),
       { tools: [{ name: 'read', input: { path: 'huge.txt' } }] },
       { summary: 'y'.repeat(9 * BYTES), text: 'done' },
     ])
@@ -326,7 +326,7 @@ describe('an impossible summary', () => {
     expect(run.kernel.factsOf('context.compacted')).toEqual([])
   })
 
-  test('is that of a single message that is too long', async () => {
+  test('is also that of a single message that is too long: the process is held', async () => {
     const run = await startPlayed(100, [{ text: 'never' }])
     await run.send('x'.repeat(1_000))
     await waitUntilHeld(run)
@@ -339,13 +339,13 @@ describe('an impossible summary', () => {
 
 describe('while a summary is made', () => {
   const slowSummary = { summary_delay_ms: 60_000 }
-  const TIMEOUT_MS = (): object => ({
+  const scriptWithSlowSummary = (): object => ({
     context_window: WINDOW,
-    steps: [...lookSteps(12).map((look) => ({ ...look, ...slowSummary })), { text: 'done', ...slowSummary }],
+    steps: [...readSteps(12).map((step) => ({ ...step, ...slowSummary })), { text: 'done', ...slowSummary }],
   })
 
   test('an interruption ends the turn, holds nothing, and the next turn compacts', async () => {
-    const run = await bench.run({ script: JSON.stringify(TIMEOUT_MS()) })
+    const run = await bench.run({ script: JSON.stringify(scriptWithSlowSummary()) })
     await run.send('go')
     await waitForFact(run, 'compaction.started')
     await run.agent.interrupt()
@@ -358,13 +358,13 @@ describe('while a summary is made', () => {
   })
 
   test('the end of the incarnation leaves nothing, and the next one asks again', async () => {
-    const run = await bench.run({ script: JSON.stringify(TIMEOUT_MS()) })
+    const run = await bench.run({ script: JSON.stringify(scriptWithSlowSummary()) })
     await run.send('go')
     await waitForFact(run, 'compaction.started')
     run.kernel.cancel()
     await run.agent[Symbol.asyncDispose]()
     expect(factTypes(run, ['compaction.failed', 'context.compacted'])).toEqual([])
-    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
+    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
     const next = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: run.kernel.facts })
     await next.agent.proceed(next.kernel.turn)
     await next.kernel.waitForTurnEnd()
@@ -378,7 +378,7 @@ test('a pause lets the summary finish, and holds before the next call', async ()
   const isAsked = new Promise<void>((resolve) => {
     summaryAsked = resolve
   })
-  const run = await startPlayed(WINDOW, [...lookSteps(12).map((look) => ({ ...look, summary_delay_ms: 50 })), { text: 'done' }])
+  const run = await startPlayed(WINDOW, [...readSteps(12).map((step) => ({ ...step, summary_delay_ms: 50 })), { text: 'done' }])
   run.kernel.onFact = (body) => {
     if (body.type !== 'compaction.started') return
     run.kernel.hold()
@@ -398,7 +398,7 @@ test('a pause lets the summary finish, and holds before the next call', async ()
 })
 
 test('a context that differs from the journal ends the incarnation', async () => {
-  const run = await startPlayed(WINDOW, [...lookSteps(12), { text: 'done' }])
+  const run = await startPlayed(WINDOW, [...readSteps(12), { text: 'done' }])
   run.kernel.onFact = (body) => {
     if (body.type !== 'tool.finished' || body.step !== 2) return
     const index = run.kernel.facts.length - 1

@@ -106,7 +106,7 @@ test('the fallback stays for the rest of the turn, and the next turn begins with
   expect(run.kernel.factsOf('tool.finished')).toHaveLength(1)
 })
 
-test('when all have failed, the error names each of them', async () => {
+test('when all models have failed, the error names each of them', async () => {
   const run = await startServed([REFUSED_KEY, OVERLOADED, OVERLOADED])
   await run.runTurn('go')
   const error = `no model could answer: ${FIRST} (first: 401 bad key); ${SECOND} (second: 529 Overloaded)`
@@ -116,7 +116,7 @@ test('when all have failed, the error names each of them', async () => {
 })
 
 describe('a fallback that cannot be used is skipped', () => {
-  test('without its key: reported at the start, and again when it is needed', async () => {
+  test('without its key, with a note at the start and again when it is needed', async () => {
     const run = await startServed([REFUSED_KEY, { text: 'third' }], {
       credentials: { FIRST_KEY: 'key-1' },
       spec: { fallback: [SECOND, THIRD] },
@@ -129,7 +129,7 @@ describe('a fallback that cannot be used is skipped', () => {
     expect(readAskedModels()).toEqual(['big', 'tiny'])
   })
 
-  test('of a provider that is no longer configured', async () => {
+  test('when its provider is no longer configured', async () => {
     const run = await startServed([REFUSED_KEY], { spec: { fallback: ['gone/x'] } })
     await run.runTurn('go')
     expect(run.kernel.factsOf('process.ready')[0]?.error).toMatch(/gone\/x is skipped: .*"gone"/)
@@ -184,7 +184,7 @@ describe('an incarnation after a crash', () => {
     expect(readAskedModels()).toEqual(['small', 'big'])
   })
 
-  test('begins with the first model again when all had failed, and in a new turn', async () => {
+  test('begins with the first model again if all models had failed', async () => {
     const factsAfterFailure = await readFactsAtCrash(
       ({ kernel }) => kernel.factsOf('model.failed').at(-1)?.retryInMs === null,
       [REFUSED_KEY, REFUSED_KEY],

@@ -204,7 +204,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('gives up after the last attempt', async () => {
+  test('the agent gives up after the last attempt', async () => {
     const overloaded: ServedAnswer = { status: 529, error: { type: 'overloaded_error', message: 'Overloaded' } }
     const { kernel, runTurn } = await startServed(
       format,
@@ -220,7 +220,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('Overloaded') }])
   })
 
-  test('429 waits as long as the provider demands', async () => {
+  test('after a 429 the agent waits as long as the provider demands', async () => {
     const { kernel, runTurn } = await startServed(format, [
       { status: 429, headers: { 'retry-after-ms': '150' }, error: { type: 'rate_limit_error', message: 'slow down' } },
       { text: 'done' },

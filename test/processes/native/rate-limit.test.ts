@@ -44,7 +44,7 @@ const resets: readonly (readonly [string, () => Record<string, string>])[] = [
   ],
 ]
 
-test.each(resets)('is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
+test.each(resets)('an agent is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
   const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
   await kernel.waitFor(() => kernel.drainCount === 1, 'it waits at the gate')
   const [failed] = kernel.reportsOf('model.failed')
@@ -62,7 +62,7 @@ test.each(resets)('is suspended until the limit is over (%s), and continues wher
   ])
 })
 
-test('is suspended again when it is resumed too early', async () => {
+test('an agent is suspended again when it is resumed too early', async () => {
   const answer = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
   const { kernel, agent } = await startLimited([answer, answer, { text: 'done' }])
   for (const times of [1, 2]) {
@@ -74,7 +74,7 @@ test('is suspended again when it is resumed too early', async () => {
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
-test('first asks another model that can answer', async () => {
+test('an agent first asks another model that can answer', async () => {
   const { kernel } = await startLimited(
     [{ status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }, { text: 'done' }],
     ['anthropic/claude-haiku-4-5'],
@@ -84,7 +84,7 @@ test('first asks another model that can answer', async () => {
   expect(kernel.drainCount).toBe(0)
 })
 
-test('a limit without a known end fails as before', async () => {
+test('a rate limit without a known end ends the turn with an error, after the usual attempts', async () => {
   const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error' }])

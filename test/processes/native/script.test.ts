@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
-test('a used-up list ends the turn with the last text, at no cost', async () => {
+test('after the last item of a script the turn ends with the last text, at no cost', async () => {
   const { kernel, runTurn } = await bench.run({
     script: '- { text: hello, tools: [{ name: ls, input: {} }], usage: { input: 7, output: 3 } }',
   })
@@ -94,7 +94,7 @@ test('a file that is no script is reported plainly', async () => {
   })
 })
 
-test('a mistake in its YAML, and a binary file, are reported in one line', async () => {
+test('a mistake in the YAML of a script, and a binary file, are reported in one line', async () => {
   const refusal = await bench.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     message: expect.stringMatching(

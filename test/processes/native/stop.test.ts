@@ -86,7 +86,7 @@ test('a stop ends all programs, leaves open calls open, and reports the exit onc
   await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
 })
 
-test('the program gets the grace of a stop', async () => {
+test('a stop gives the program its grace period', async () => {
   const { kernel, agent, send } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'trap "echo bye > bye; exit 0" TERM; echo began; while :; do sleep 0.01; done' } }]
@@ -98,16 +98,17 @@ test('the program gets the grace of a stop', async () => {
   expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
 })
 
-test('a stop does not wait for the acknowledgement of the start', async () => {
+test('an agent that is stopped before the acknowledgement of its start runs nothing', async () => {
   const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', acknowledgesNothing: true })
   const stopDone = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
   await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
   await agent[Symbol.asyncDispose]()
   await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
-  expect(await Promise.race([stopDone.then(() => 'said'), nextTurn('unheard')])).toBe('unheard')
+  // The stop itself resolves with the acknowledgement, which never comes here.
+  expect(await Promise.race([stopDone.then(() => 'stopped'), nextTurn('not stopped')])).toBe('not stopped')
 })
 
-test('disposing ends everything without a report', async () => {
+test('a disposal ends all programs, without a report', async () => {
   const { kernel, agent } = await runSleepingAgent()
   const countBefore = kernel.records.length
   kernel.cancel()
@@ -179,7 +180,7 @@ test('an interruption when nothing runs changes nothing', async () => {
   expect(kernel.factsOf('process.ready').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
 })
 
-test('frozen, a program does not run, and the work in flight is named', async () => {
+test('the program of a frozen agent does not run, and the work in flight is named', async () => {
   const { kernel, agent, send } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'echo began; until [ -e go ]; do sleep 0.01; done; touch went' } }]

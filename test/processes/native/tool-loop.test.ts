@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
-test('a turn asks, runs the tools, asks again and ends with the last text', async () => {
+test('a turn asks the model, runs its tools, asks again, and ends with the last text', async () => {
   const { kernel, runTurn } = await bench.run({
     script: `
 - text: writing
@@ -105,7 +105,7 @@ test('reading calls run side by side; a call with an effect waits for those befo
   expect(kernel.drainCount).toBe(2)
 })
 
-test('paused in a turn, it records the call in flight, begins nothing, and continues where it was', async () => {
+test('an agent that is paused in a turn records the call in flight, begins nothing, and continues where it was', async () => {
   const { kernel, agent, send } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'echo a >> log; echo began; until [ -e go ]; do :; done' } }, { name: bash, input: { command: echo b >> log } }]
@@ -200,7 +200,7 @@ test('a turn whose answer was complete when the daemon died only gets its end', 
   expect(second.kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'all done' }])
 })
 
-test('an open model call is repeated with the same step', async () => {
+test('a model call that was open when the daemon died is repeated with the same step', async () => {
   const first = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n' })
   await first.runTurn('go')
   const crashed = first.kernel.facts.slice(0, first.kernel.facts.findLastIndex(({ body }) => body.type === 'model.started') + 1)
@@ -212,12 +212,7 @@ test('an open model call is repeated with the same step', async () => {
 })
 
 test('turns run one after another, and a message for the open turn is answered in it', async () => {
-  const {
-    kernel,
-    agent,
-    send,
-    runTurn: turn,
-  } = await bench.run({
+  const { kernel, agent, send, runTurn } = await bench.run({
     script: `
 - tools: [{ name: bash, input: { command: 'until [ -e go ]; do :; done' } }]
 - text: one
@@ -229,7 +224,7 @@ test('turns run one after another, and a message for the open turn is answered i
   await agent.deliver({ id: 'late', from: 'system', text: 'wrap up', turn: 1 })
   await writeFile(join(bench.dir, 'go'), '')
   await kernel.waitForTurnEnd(1)
-  await turn('and now')
+  await runTurn('and now')
   expect(kernel.factsOf('process.ready').map(({ turn: id, result }) => [id, result])).toEqual([
     [1, 'one'],
     [2, 'two'],

@@ -40,13 +40,13 @@ const STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, finish: Finis
   ['anthropic', { stopReason: 'tool_use', tools: CALL }, 'tool-calls'],
   ['anthropic', { stopReason: 'end_turn', tools: CALL }, 'tool-calls'],
   ['anthropic', { stopReason: 'pause_turn', tools: CALL }, 'tool-calls'],
-  ['anthropic', { stopReason: 'one of tomorrow' }, 'other'],
+  ['anthropic', { stopReason: 'a_new_reason' }, 'other'],
   ['openai', {}, 'stop'],
   ['openai', { stopReason: 'max_output_tokens' }, 'length'],
   ['openai', { stopReason: 'content_filter' }, 'content-filter'],
   ['openai', { refusal: 'I will not' }, 'content-filter'],
   ['openai', { tools: CALL }, 'tool-calls'],
-  ['openai', { stopReason: 'one of tomorrow' }, 'other'],
+  ['openai', { stopReason: 'a_new_reason' }, 'other'],
   ['openai-compatible', { stopReason: 'stop' }, 'stop'],
   ['openai-compatible', { stopReason: 'length' }, 'length'],
   ['openai-compatible', { stopReason: 'content_filter' }, 'content-filter'],
@@ -101,7 +101,7 @@ test.each(FAILED_STOPS)('%s: %j fails, and its cost is charged', async (kind, an
   expect(failure.usage?.estimated).toBeUndefined()
 })
 
-test('an answer that the window cut before its first token: the context is too long', async () => {
+test('an answer that the window cuts before its first token fails as too long; an empty answer within the window does not', async () => {
   await using server = await startModelServer([
     { finish: 'length', usage: { input: 8_100, output: 80 } },
     { finish: 'length', usage: { input: 100, output: 80 } },
@@ -125,7 +125,7 @@ test('an answer that the window cut before its first token: the context is too l
   expect(await callModel(model)).toMatchObject({ message: [], finish: 'length' })
 })
 
-test('Gemini refuses a prompt: there is no answer', async () => {
+test('a prompt that Gemini refuses gets an empty answer', async () => {
   expect(await callThatSucceeds('google', { blockReason: 'SAFETY' })).toMatchObject({ message: [], finish: 'content-filter' })
 })
 
@@ -210,17 +210,17 @@ test.each(['anthropic', 'openai'] as const)('%s: tokens written to the cache are
 
 const FIELDS: readonly (readonly [what: string, fields: object, expected: object])[] = [
   [
-    'DeepSeek: hits beside the details',
+    'DeepSeek: cache hits beside the details',
     { prompt_tokens: 110, prompt_tokens_details: null, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 46 },
     { inputTokens: 46, cacheReadTokens: 64, outputTokens: 50 },
   ],
   [
-    'Moonshot: hits at the top',
+    'Moonshot: cache hits at the top',
     { prompt_tokens: 110, prompt_tokens_details: undefined, cached_tokens: 64 },
     { inputTokens: 46, cacheReadTokens: 64, outputTokens: 50 },
   ],
   [
-    'OpenRouter: writes in the details',
+    'OpenRouter: cache writes in the details',
     { prompt_tokens: 410, prompt_tokens_details: { cached_tokens: 100, cache_write_tokens: 300 } },
     { inputTokens: 10, cacheReadTokens: 100, cacheWriteTokens: 300, outputTokens: 50 },
   ],
@@ -236,7 +236,7 @@ const FIELDS: readonly (readonly [what: string, fields: object, expected: object
   ],
 ]
 
-test.each(FIELDS)('%s', async (_, usageFields, expected) => {
+test.each(FIELDS)('usage is read from the fields of %s', async (_, usageFields, expected) => {
   const { usage } = await callThatSucceeds('openai-compatible', {
     text: 'x',
     usage: { input: 100, output: 50 },

@@ -1,5 +1,5 @@
 // Failures of a call in each of the four formats, against a real server. Covers documented HTTP errors, errors inside the
-// stream, and bodies that are no answer. The kind of a failure decides the loop's next act.
+// stream, and bodies that are no answer. The kind of a failure decides what the loop does next.
 import { describe, expect, test } from 'vitest'
 import type { CallFailed, FailureKind } from '../../../src/drivers/native/models/model.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
@@ -275,23 +275,26 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
     })
   })
 
-  test.each(DOCUMENTED[format.kind])('%s: %i %s', async (_, status, type, message, kind, retryable) => {
-    const failure = await callThatFails(format, { status, error: { type, message } })
-    expect(failure).toMatchObject({ status, kind, retryable, message: `${format.provider}: ${status} ${message}` })
-  })
+  test.each(DOCUMENTED[format.kind])(
+    'the documented error is recognized: %s (%i %s)',
+    async (_, status, type, message, kind, retryable) => {
+      const failure = await callThatFails(format, { status, error: { type, message } })
+      expect(failure).toMatchObject({ status, kind, retryable, message: `${format.provider}: ${status} ${message}` })
+    },
+  )
 
   test.each([
     ['seconds', { 'retry-after': '2' }, 2_000],
     ['milliseconds', { 'retry-after-ms': '1500', 'retry-after': '9' }, 1_500],
     ['a date in the past', { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }, 0],
     ['nothing', {}, null],
-  ])('429 with a delay, in %s', async (_, headers, ms) => {
+  ])('the delay of a 429 is read as %s', async (_, headers, ms) => {
     expect(await callThatFails(format, { status: 429, headers, error: { type: 'rate_limit_error', message: 'x' } })).toMatchObject({
       retryAfterMs: ms,
     })
   })
 
-  test('a date instead of a delay', async () => {
+  test('a date in the future is converted to a delay', async () => {
     const retryDate = new Date(Date.now() + 3_600_000).toUTCString()
     const { retryAfterMs } = await callThatFails(format, {
       status: 503,
@@ -304,13 +307,13 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
 
   test.each([
     [
-      'a page of a proxy',
+      'the page of a proxy',
       { status: 502, headers: { 'content-type': 'text/html' }, body: '<html><style>b{}</style><h1>Bad   Gateway</h1></html>' },
       'overloaded',
       '502 Bad Gateway',
     ],
-    ['a text of Ollama', { status: 404, body: '{"error":"model \'x\' not found"}' }, 'not-found', "404 model 'x' not found"],
-    ['a list of FastAPI', { status: 422, body: '{"detail":[{"loc":["body"],"msg":"field required"}]}' }, 'other', 'field required'],
+    ['the text of Ollama', { status: 404, body: '{"error":"model \'x\' not found"}' }, 'not-found', "404 model 'x' not found"],
+    ['the list of FastAPI', { status: 422, body: '{"detail":[{"loc":["body"],"msg":"field required"}]}' }, 'other', 'field required'],
     [
       'a flat object',
       { status: 400, body: '{"object":"error","message":"prompt is too long","code":400}' },
@@ -318,15 +321,18 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
       '400 prompt is too long',
     ],
     [
-      'an error in a list',
+      'a list with an error',
       { status: 429, body: '[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]' },
       'rate-limit',
       '429 slow',
     ],
     ['an empty body', { status: 500, body: '' }, 'overloaded', '500'],
-  ] satisfies readonly (readonly [string, ServedAnswer, FailureKind, string])[])('an error as %s', async (_, answer, kind, words) => {
-    expect(await callThatFails(format, answer)).toMatchObject({ kind, status: answer.status, message: expect.stringContaining(words) })
-  })
+  ] satisfies readonly (readonly [string, ServedAnswer, FailureKind, string])[])(
+    'the message of an error is found in %s',
+    async (_, answer, kind, words) => {
+      expect(await callThatFails(format, answer)).toMatchObject({ kind, status: answer.status, message: expect.stringContaining(words) })
+    },
+  )
 
   test.each([
     [
@@ -349,7 +355,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
     ['an event that is not JSON', { body: 'data: {"x\n\n' }, { kind: 'cut', retryable: true }],
     ['events of another kind', { body: 'data: {"hello":"world"}\n\ndata: 7\n\n' }, { kind: 'cut', retryable: true }],
     ['a page as an event stream', { body: '<html>Log in</html>' }, { kind: 'cut', retryable: true }],
-  ] satisfies readonly (readonly [string, ServedAnswer, object])[])('status 200 with %s', async (_, answer, expected) => {
+  ] satisfies readonly (readonly [string, ServedAnswer, object])[])('status 200 with %s is a failure', async (_, answer, expected) => {
     expect(await callThatFails(format, answer)).toMatchObject(expected)
   })
 
@@ -387,7 +393,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   })
 
   test("a key in the provider's message is not shown", async () => {
-    const key = 'one-key-of-a-person'
+    const key = 'a-key-of-the-user'
     await using server = await startModelServer([
       { status: 401, error: { type: 'authentication_error', message: `bad key ${key}; ${key} is not known` } },
     ])
@@ -459,7 +465,7 @@ const IN_STREAM: readonly StreamRow[] = [
   ['google', failedAnswer('INVALID_ARGUMENT', 'bad', '400'), { kind: 'other', retryable: false, status: 400 }],
 ]
 
-test.each(IN_STREAM)('%s: inside the stream %j', async (kind, answer, expected) => {
+test.each(IN_STREAM)('%s: an error inside the stream fails the call: %j', async (kind, answer, expected) => {
   const format = WIRE_FORMATS.find((each) => each.kind === kind)
   if (format === undefined) throw new Error(kind)
   const failure = await callThatFails(format, answer)
@@ -467,11 +473,14 @@ test.each(IN_STREAM)('%s: inside the stream %j', async (kind, answer, expected) 
   expect(failure.message).toContain(answer.error?.message)
 })
 
-test.each(IN_STREAM)('%s: before anything else %j', async (kind, { text: _, ...answer }, { status: __, ...expected }) => {
-  const format = WIRE_FORMATS.find((each) => each.kind === kind)
-  if (format === undefined) throw new Error(kind)
-  expect(await callThatFails(format, answer)).toMatchObject({ ...expected, partial: '' })
-})
+test.each(IN_STREAM)(
+  '%s: an error before any text fails the call: %j',
+  async (kind, { text: _, ...answer }, { status: __, ...expected }) => {
+    const format = WIRE_FORMATS.find((each) => each.kind === kind)
+    if (format === undefined) throw new Error(kind)
+    expect(await callThatFails(format, answer)).toMatchObject({ ...expected, partial: '' })
+  },
+)
 
 test("OpenRouter passes on the message of the model's host", async () => {
   const [format] = WIRE_FORMATS.filter((each) => each.kind === 'openai-compatible')

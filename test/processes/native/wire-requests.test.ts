@@ -49,12 +49,12 @@ function resultsOf(parts: readonly AssistantPart[]): ContextMessage {
 /** A context with two answers of a provider, the second after the results of the first. */
 async function contextOf(format: WireFormat, options: Options = {}): Promise<readonly ContextMessage[]> {
   const first = await requestFor(format, { messages: [USER] }, options, THOUGHTFUL)
-  const one: readonly ContextMessage[] = [USER, { role: 'assistant', parts: first.answer.message }, resultsOf(first.answer.message)]
-  const second = await requestFor(format, { messages: one }, options, {
+  const afterFirst: readonly ContextMessage[] = [USER, { role: 'assistant', parts: first.answer.message }, resultsOf(first.answer.message)]
+  const second = await requestFor(format, { messages: afterFirst }, options, {
     ...THOUGHTFUL,
     thinking: { text: 'more thoughts', signature: 'sig-of-the-second' },
   })
-  return [...one, { role: 'assistant', parts: second.answer.message }, resultsOf(second.answer.message)]
+  return [...afterFirst, { role: 'assistant', parts: second.answer.message }, resultsOf(second.answer.message)]
 }
 
 /** Checks what a provider would refuse: a repeated or invalid id; a result without its call. */
@@ -302,7 +302,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
   test.each([
     [404, 'No endpoints found that support image input'],
     [500, 'image input is not supported - hint: provide the mmproj'],
-  ])('status %i, %s', async (status, message) => {
+  ])('status %i with "%s" refuses images, and fails a second time without another attempt', async (status, message) => {
     await using server = await startModelServer(() => ({ status, error: { type: 'x', message } }))
     const model = await createWireModel(format, server.url)
     expect(await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).toMatchObject({
@@ -310,7 +310,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
       retryAfterMs: 0,
       kind: 'other',
     })
-    expect((await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).message).not.toContain('asked again')
+    expect((await failureOf(callModel(model, { messages: IMAGE_CONTEXT }))).message).not.toContain('retrying without')
   })
 
   test('only sent parts are left out: otherwise the refusal stands', async () => {
@@ -384,13 +384,13 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
         { maxOutputTokens: 3_000 },
         { ...(effort ? { effort } : {}), maxOutputTokens: 8_000, name: format.kind === 'anthropic' ? 'claude-sonnet-4-5' : format.name },
       )
-      const limitCases = [
+      const sentLimits = [
         body['max_tokens'],
         body['max_completion_tokens'],
         body['max_output_tokens'],
         (body['generationConfig'] as Body | undefined)?.['maxOutputTokens'],
       ].filter((value) => value !== undefined)
-      expect(limitCases).toEqual([3_000])
+      expect(sentLimits).toEqual([3_000])
       expect((body['thinking'] as Body | undefined)?.['budget_tokens'] ?? 0).toBeLessThan(3_000)
     }
   })
@@ -434,7 +434,7 @@ const EFFORTS: readonly EffortRow[] = [
   ['google', 'gemini-2.5-flash', 'none', { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],
 ]
 
-test.each(EFFORTS)('%s %s: effort %s', async (kind, name, effort, expected) => {
+test.each(EFFORTS)('%s %s: the effort `%s` is sent in the terms of the provider', async (kind, name, effort, expected) => {
   const [format] = WIRE_FORMATS.filter((each) => each.kind === kind)
   if (format === undefined) throw new Error(kind)
   expect((await requestFor(format, {}, { name, effort })).body).toMatchObject(expected)
