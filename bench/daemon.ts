@@ -37,14 +37,14 @@ export function statusKb(pid: number, field: string): number {
 }
 
 /**
- * Starts native processes that wait in their first model call until they are paused; each is then a row and a parked loop. `own` gives
+ * Starts native processes that wait in their first model call until they are paused; each is then a row and a parked loop. `ownFields` gives
  * the fields that differ between them.
  */
-export async function spawnWaiting({ client }: Running, dir: string, count: number, own: () => object = () => ({})): Promise<void> {
+export async function spawnWaiting({ client }: Running, dir: string, count: number, ownFields: () => object = () => ({})): Promise<void> {
   const script = join(dir, 'wait.yaml')
   writeFileSync(script, '- { delay_ms: 3600000, text: never }\n')
   const body = { intent: 'wait', cwd: dir, model: `script:${script}`, env: { PATH: '/usr/bin:/bin' } }
   for (let done = 0; done < count; done += 50) {
-    await Promise.all(Array.from({ length: Math.min(50, count - done) }, () => client.post('/v1/processes', { ...body, ...own() })))
+    await Promise.all(Array.from({ length: Math.min(50, count - done) }, () => client.post('/v1/processes', { ...body, ...ownFields() })))
   }
 }

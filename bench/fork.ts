@@ -34,11 +34,11 @@ function stepFacts(step: number): FactBody[] {
 }
 
 /** A process with the given number of steps. */
-async function storeSteps(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<void> {
-  await store.commit(scribe.spawn(uuid))
+async function storeSteps(store: Store, commitMaker: CommitMaker, uuid: string, steps: number): Promise<void> {
+  await store.commit(commitMaker.spawn(uuid))
   for (let step = 1; step <= steps; step += 100) {
     await store.commit(
-      scribe.write(uuid, ...Array.from({ length: Math.min(100, steps - step + 1) }, (_, index) => stepFacts(step + index)).flat()),
+      commitMaker.write(uuid, ...Array.from({ length: Math.min(100, steps - step + 1) }, (_, index) => stepFacts(step + index)).flat()),
     )
   }
 }
@@ -57,8 +57,8 @@ async function measureCommits(): Promise<Samples[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new CommitMaker()
-    await storeSteps(store, scribe, ORIGIN, STEPS)
+    const commitMaker = new CommitMaker()
+    await storeSteps(store, commitMaker, ORIGIN, STEPS)
     const samples: Samples[] = []
     for (const seq of await readForkPoints(store)) {
       samples.push(
@@ -67,8 +67,8 @@ async function measureCommits(): Promise<Samples[]> {
           () => floor.insert(1),
           (commit: Commit) => store.commit(commit),
           () => {
-            scribe.pid += 1
-            return scribe.write(uuidOf(scribe.pid), forkedOf(scribe.pid, { uuid: ORIGIN, step: 0, seq }))
+            commitMaker.pid += 1
+            return commitMaker.write(uuidOf(commitMaker.pid), forkedOf(commitMaker.pid, { uuid: ORIGIN, step: 0, seq }))
           },
         ),
       )
@@ -82,13 +82,13 @@ async function measureOperations(): Promise<Samples[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, STEP_TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new CommitMaker()
-    await storeSteps(store, scribe, ORIGIN, STEPS)
+    const commitMaker = new CommitMaker()
+    await storeSteps(store, commitMaker, ORIGIN, STEPS)
     const pipeline: Pipeline = new Pipeline({
       table: new Table(10_000),
       store,
       clock: systemClock,
-      cursor: scribe.cursor,
+      cursor: commitMaker.cursor,
       publish: () => {},
       perform: (effect) => {
         if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
@@ -160,20 +160,20 @@ async function measureStore(dir: string): Promise<StoreSize> {
 /** Disk space per fork, from a thousand forks. */
 async function benchDiskSpace(): Promise<Row[]> {
   return inFolder(async (dir) => {
-    const scribe = new CommitMaker()
+    const commitMaker = new CommitMaker()
     await using origin = await openSqliteStore({ dir })
-    await storeSteps(origin, scribe, ORIGIN, STEPS)
+    await storeSteps(origin, commitMaker, ORIGIN, STEPS)
     const forkPoints = await readForkPoints(origin)
     const rows: Row[] = []
     for (const [index, seq] of forkPoints.entries()) {
       const sizeBefore = await measureAfter(dir, async () => {})
       const sizeAfter = await measureAfter(dir, async (store) => {
         for (let fork = 0; fork < 1_000; fork++) {
-          scribe.pid += 1
+          commitMaker.pid += 1
           await store.commit(
-            scribe.write(
-              uuidOf(scribe.pid),
-              forkedOf(scribe.pid, { uuid: ORIGIN, step: 0, seq }, specOf({ system: 'You write tests. '.repeat(20) })),
+            commitMaker.write(
+              uuidOf(commitMaker.pid),
+              forkedOf(commitMaker.pid, { uuid: ORIGIN, step: 0, seq }, specOf({ system: 'You write tests. '.repeat(20) })),
             ),
           )
         }
@@ -230,16 +230,16 @@ async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
 async function benchLineage(): Promise<Row> {
   return inFolder(async (dir) => {
     await using store = await openSqliteStore({ dir })
-    const scribe = new CommitMaker()
-    await storeSteps(store, scribe, ORIGIN, LINEAGE_STEPS)
-    await storeSteps(store, scribe, uuidOf(2), LINEAGE_STEPS / LINEAGE_LENGTH)
+    const commitMaker = new CommitMaker()
+    await storeSteps(store, commitMaker, ORIGIN, LINEAGE_STEPS)
+    await storeSteps(store, commitMaker, uuidOf(2), LINEAGE_STEPS / LINEAGE_LENGTH)
     for (let fork = 1; fork < LINEAGE_LENGTH; fork++) {
       const [origin, first] = [uuidOf(fork + 1), (fork * LINEAGE_STEPS) / LINEAGE_LENGTH + 1]
       await store.commit(
-        scribe.fork(
+        commitMaker.fork(
           uuidOf(fork + 2),
           origin,
-          scribe.get(origin).seq,
+          commitMaker.get(origin).seq,
           ...Array.from({ length: LINEAGE_STEPS / LINEAGE_LENGTH }, (_, index) => stepFacts(first + index)).flat(),
         ),
       )

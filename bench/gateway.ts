@@ -138,7 +138,7 @@ function listen(server: Server): Promise<number> {
 async function bench(): Promise<void> {
   const provider = fork(import.meta.filename, ['provider'])
   const client = fork(import.meta.filename, ['client'])
-  const { port } = await message<{ port: number }>(provider)
+  const { port } = await receiveMessage<{ port: number }>(provider)
   const target = `http://127.0.0.1:${port}`
   const bareProxyServer = await startBareProxy(target)
   const gateway = new Gateway({
@@ -170,7 +170,7 @@ async function bench(): Promise<void> {
   ): Promise<{ readonly samples: readonly Sample[]; readonly cpuMs: number }> => {
     const cpuBefore = process.cpuUsage()
     client.send({ url: `${urls[proxy]}${mb > 0 ? `?mb=${mb}` : ''}`, token: access.token, calls, atOnce } satisfies ClientRequest)
-    const { samples } = await message<{ samples: readonly Sample[] }>(client)
+    const { samples } = await receiveMessage<{ samples: readonly Sample[] }>(client)
     const { user, system } = process.cpuUsage(cpuBefore)
     return { samples, cpuMs: (user + system) / 1_000 }
   }
@@ -221,6 +221,6 @@ async function bench(): Promise<void> {
   process.exit(0)
 }
 
-function message<T>(child: ReturnType<typeof fork>): Promise<T> {
+function receiveMessage<T>(child: ReturnType<typeof fork>): Promise<T> {
   return new Promise((resolve) => child.once('message', (value) => resolve(value as T)))
 }

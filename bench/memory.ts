@@ -1,6 +1,6 @@
 // Measures the daemon's memory: idle against a plain Node, per owned child, and per suspended process after a restart.
-// The values are resident memory, which includes memory that the engine keeps for later. For suspended processes, two more values are measured. The live
-// heap after a full collection is their real need. The growth by 5,000 more processes leaves out the fixed cost.
+// The values are resident memory, which includes memory that the engine keeps for later. Two more values show what suspended processes
+// need: the live heap after a full collection, and the growth by 5,000 more processes, which leaves out the fixed cost.
 // Run: `npm run bench memory`.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ const STARTED_MS = 4_000
 const IDLE_MS = 35_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
-async function bareNodeKb(): Promise<number> {
+async function measureBareNodeKb(): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6); process.stdout.write("x")'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -28,14 +28,14 @@ async function bareNodeKb(): Promise<number> {
   return kb
 }
 
-async function idleKb(home: string): Promise<number> {
+async function measureIdleKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   await delay(STARTED_MS)
   return statusKb(daemon.pid, 'VmRSS')
 }
 
 /** The daemon's memory per owned program. */
-async function kbPerChild(home: string): Promise<number> {
+async function measureKbPerChild(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   const body = { argv: ['sleep', '1000'], cwd: home, env: { PATH: '/usr/bin:/bin' } }
   await daemon.client.post('/v1/processes', body)
@@ -77,7 +77,7 @@ async function killWithSuspended(home: string, dir: string, count: number): Prom
   rmSync(join(home, 'daemon.json'))
 }
 
-async function restartedKb(home: string): Promise<number> {
+async function measureRestartedKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   // The new daemon still removes the folders of the killed one: that is a part of the start.
   while (existsSync(join(home, 'trash'))) await delay(100)
@@ -86,7 +86,7 @@ async function restartedKb(home: string): Promise<number> {
 }
 
 /** The daemon's heap after a full collection, in KB. */
-function liveHeapKb(home: string): number {
+function measureLiveHeapKb(home: string): number {
   const memoryScript = `gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM')`
   const code = `import(${JSON.stringify(DAEMON)}); const wait = setInterval(() => {
     if (!fs.existsSync(${JSON.stringify(join(home, 'daemon.json'))})) return
@@ -101,15 +101,19 @@ function liveHeapKb(home: string): number {
 const mb = (kb: number): string => `${(kb / 1_024).toFixed(1)} MB`
 
 await inFolder(async (dir) => {
-  const bareKb = await bareNodeKb()
-  const idle = await idleKb(join(dir, 'idle'))
-  const child = await kbPerChild(join(dir, 'children'))
+  const bareKb = await measureBareNodeKb()
+  const idle = await measureIdleKb(join(dir, 'idle'))
+  const child = await measureKbPerChild(join(dir, 'children'))
   const homes = { few: join(dir, 'few'), many: join(dir, 'many'), twice: join(dir, 'twice') }
   await killWithSuspended(homes.few, dir, 10)
   await killWithSuspended(homes.many, dir, SUSPENDED + 10)
   await killWithSuspended(homes.twice, dir, 2 * SUSPENDED + 10)
-  const [fewKb, manyKb, twiceKb] = [await restartedKb(homes.few), await restartedKb(homes.many), await restartedKb(homes.twice)]
-  const liveKbEach = (liveHeapKb(homes.many) - liveHeapKb(homes.few)) / SUSPENDED
+  const [fewKb, manyKb, twiceKb] = [
+    await measureRestartedKb(homes.few),
+    await measureRestartedKb(homes.many),
+    await measureRestartedKb(homes.twice),
+  ]
+  const liveKbEach = (measureLiveHeapKb(homes.many) - measureLiveHeapKb(homes.few)) / SUSPENDED
   const [resident, extraKb] = [(manyKb - fewKb) / SUSPENDED, (twiceKb - manyKb) / SUSPENDED]
   printTable('memory of the daemon', [
     { what: 'idle, against bare Node', floor: mb(bareKb), ours: mb(idle), ratio: idle / bareKb, bar: '<= 2.0', ok: idle / bareKb <= 2 },

@@ -2,42 +2,38 @@
 // messages from plain `node:sqlite`, each in a process of its own, in turns; also the peak memory. Opening the database
 // counts; loading code does not, as users run a bundle. Run: `npm run bench resume`.
 import { spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { loadContext } from '../src/drivers/native/context/load-context.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
-import { ROUNDS, inFolder, median, printTable } from './support.ts'
+import { ROUNDS, inFolder, median, printTable, randomText } from './support.ts'
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import type { Row } from './support.ts'
 
 const STEPS = 5_000
 const BATCH = 100
-/** 2 KiB of different texts that do not compress. */
-const text = (): string => randomBytes(1_536).toString('base64')
-
 interface Measured {
   readonly ms: number
   readonly peakMb: number
   readonly messages: number
 }
 
-async function write(dir: string): Promise<void> {
+async function writeHistory(dir: string): Promise<void> {
   await using store = await openSqliteStore({ dir })
   using floor = new DatabaseSync(join(dir, 'floor.db'))
   floor.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE messages (id INTEGER PRIMARY KEY, body TEXT NOT NULL)')
   const insert = floor.prepare('INSERT INTO messages (body) VALUES (?)')
-  const scribe = new CommitMaker()
-  await store.commit(scribe.spawn(uuidOf(1)))
+  const commitMaker = new CommitMaker()
+  await store.commit(commitMaker.spawn(uuidOf(1)))
   for (let firstSeq = 1; firstSeq <= STEPS; firstSeq += BATCH) {
-    const texts = Array.from({ length: BATCH }, () => [text(), text()] as const)
+    const texts = Array.from({ length: BATCH }, () => [randomText(), randomText()] as const)
     const facts = texts.flatMap(([answer, result], index): FactBody[] => [
       { type: 'model.started', step: firstSeq + index, attempt: 1, model: 'bench' },
       ...modelFinished(firstSeq + index, answer),
       ...toolFinished(firstSeq + index, result).slice(0, 1),
     ])
-    await store.commit(scribe.write(uuidOf(1), ...facts))
+    await store.commit(commitMaker.write(uuidOf(1), ...facts))
     floor.exec('BEGIN')
     for (const [answer, result] of texts)
       for (const body of [
@@ -74,13 +70,13 @@ function readFloor(dir: string): readonly unknown[] {
 function measure(variant: string, dir: string): Measured {
   const { stdout, stderr, status } = spawnSync(process.execPath, [import.meta.filename, variant, dir], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
-  const measuredResult = JSON.parse(stdout) as Measured
-  if (measuredResult.messages !== 2 * STEPS) throw new Error(`${variant} read ${measuredResult.messages} messages`)
-  return measuredResult
+  const measured = JSON.parse(stdout) as Measured
+  if (measured.messages !== 2 * STEPS) throw new Error(`${variant} read ${measured.messages} messages`)
+  return measured
 }
 
 async function compare(dir: string): Promise<void> {
-  await write(dir)
+  await writeHistory(dir)
   const floor: Measured[] = []
   const reeveResults: Measured[] = []
   for (let round = 0; round < 2 * ROUNDS; round += 1) {

@@ -97,8 +97,8 @@ class Load {
   }
 }
 
-/** The share of a core, in percent, that the load takes for some seconds. */
-async function loadPercent(load: Load): Promise<number> {
+/** Runs the load for some seconds, and returns the share of a core that it takes, in percent. */
+async function measureLoadPercent(load: Load): Promise<number> {
   let steps = 0
   const start = performance.now()
   const timer = setInterval(() => {
@@ -113,13 +113,14 @@ async function loadPercent(load: Load): Promise<number> {
 
 class Viewer {
   bytes = 0
-  readonly isFull = Promise.withResolvers<void>()
+  /** resolved when the first frame, which has all rows, is written */
+  readonly snapshotSent = Promise.withResolvers<void>()
 
   async watch(load: Load, socket: Socket, signal: AbortSignal): Promise<void> {
     for await (const frame of load.rows.follow({ scope: { of: 'recent' }, shape: 'columns', signal })) {
       this.bytes += frame.length
       if (!socket.write(frame)) await once(socket, 'drain')
-      this.isFull.resolve()
+      this.snapshotSent.resolve()
     }
   }
 }
@@ -130,16 +131,16 @@ async function bench(dir: string): Promise<void> {
   using sink = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(sink.stdout, 'data')
   const load = new Load()
-  const quiet = await loadPercent(load)
+  const quiet = await measureLoadPercent(load)
   const abort = new AbortController()
   const beforeAll = process.cpuUsage()
   const viewers = Array.from({ length: VIEWERS }, () => new Viewer())
   const sockets = viewers.map(() => connect(path))
   const watching = viewers.map((viewer, index) => viewer.watch(load, sockets[index] as Socket, abort.signal))
-  await Promise.all(viewers.map(({ isFull }) => isFull.promise))
+  await Promise.all(viewers.map(({ snapshotSent }) => snapshotSent.promise))
   const allRows = process.cpuUsage(beforeAll)
   const snapshotBytes = viewers[0]?.bytes ?? 0
-  const busy = await loadPercent(load)
+  const busy = await measureLoadPercent(load)
   abort.abort()
   await Promise.all(watching)
   for (const socket of sockets) socket.destroy()

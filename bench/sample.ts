@@ -31,13 +31,13 @@ async function medianCost(containments: readonly Containment[]): Promise<number>
 }
 
 await inFolder(async (dir) => {
-  await using container = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: () => {} })
+  await using manager = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: () => {} })
   console.log(`CPU time to measure ${AGENTS} agents once, ms (and the share of a core at one measurement every ${SAMPLE_MS / 1_000} s)`)
   let pid = 0
-  for (const kind of container.probes.filter(({ ok }) => ok).map((probe): ContainmentKind => probe.kind)) {
+  for (const kind of manager.probes.filter(({ ok }) => ok).map((probe): ContainmentKind => probe.kind)) {
     const containments = await Promise.all(
       Array.from({ length: AGENTS }, async () => {
-        const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
+        const containment = await manager.open(manager.plan(UUID, ++pid, kind), dir)
         const program = await containment.spawn({ argv: ['/bin/sh', '-c', SCRIPT], cwd: dir, env, stdin: 'null' })
         await once(program.stdout, 'data')
         return containment

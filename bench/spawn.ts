@@ -20,9 +20,10 @@ import type { ContainmentKind } from '../src/kernel/model/words.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 200)
 const WARM_UP_ROUNDS = 10
-/** Number of programs at once, and number of rounds. */
+/** The number of programs at once, and the number of rounds with them. */
 const BATCH_SIZE = 100
-const MANY_ROUNDS = 5
+const BATCH_ROUNDS = 5
+/** Of so many spawns in a row the first one is not measured, because it does not directly follow another. */
 const SPAWNS_IN_ROW = 10
 /** Time for killed processes to disappear, and for memory to settle. */
 const SETTLE_MS = 1_500
@@ -62,11 +63,11 @@ async function killPlain(child: ChildProcess): Promise<void> {
   await exited
 }
 
-function containmentContender(container: ContainmentManager, kind: ContainmentKind, dir: string): Contender {
+function containmentContender(manager: ContainmentManager, kind: ContainmentKind, dir: string): Contender {
   let pid = 0
   return {
     async start(argv) {
-      const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
+      const containment = await manager.open(manager.plan(UUID, ++pid, kind), dir)
       const program = await containment.spawn({ argv, cwd: dir, env, stdin: 'null' })
       await once(program.stdout, 'data')
       return {
@@ -99,7 +100,7 @@ interface Times {
   readonly many: number[]
 }
 
-async function oneRound({ start }: Contender, times: Times | null): Promise<void> {
+async function runSingleRound({ start }: Contender, times: Times | null): Promise<void> {
   let running: Running | null = null
   const spawnMs = await timed(async () => {
     running = await start(ARGV)
@@ -110,7 +111,7 @@ async function oneRound({ start }: Contender, times: Times | null): Promise<void
   times?.killed.push(killMs)
 }
 
-async function manyRound({ start, killAll }: Contender, times: Times): Promise<void> {
+async function runBatchRound({ start, killAll }: Contender, times: Times): Promise<void> {
   const running: Running[] = []
   for (let n = 0; n < BATCH_SIZE; n++) {
     const ms = await timed(async () => {
@@ -125,10 +126,10 @@ async function manyRound({ start, killAll }: Contender, times: Times): Promise<v
 async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<Map<string, Times>> {
   const times = new Map([...contenders.keys()].map((name): [string, Times] => [name, { alone: [], inRow: [], killed: [], many: [] }]))
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-    for (const [name, contender] of contenders) await oneRound(contender, round < 0 ? null : (times.get(name) ?? null))
+    for (const [name, contender] of contenders) await runSingleRound(contender, round < 0 ? null : (times.get(name) ?? null))
   }
-  for (let round = 0; round < MANY_ROUNDS; round++) {
-    for (const [name, contender] of contenders) await manyRound(contender, times.get(name) as Times)
+  for (let round = 0; round < BATCH_ROUNDS; round++) {
+    for (const [name, contender] of contenders) await runBatchRound(contender, times.get(name) as Times)
   }
   return times
 }
@@ -137,7 +138,7 @@ async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<M
 async function countSurvivors({ start }: Contender): Promise<number> {
   const token = newToken()
   try {
-    // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
+    // The shell prints `up` itself, because the tree prints to /dev/stdout, which cannot be opened if stdout is a socket.
     const tree = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
     await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
     await tree.kill()
@@ -185,7 +186,7 @@ function print(
   )
 }
 
-async function ownResidentKb(home: string): Promise<readonly [number, number]> {
+async function measureReeveKb(home: string): Promise<readonly [number, number]> {
   await using daemon = await startDaemon(home)
   await delay(SETTLE_MS)
   const idleRssKb = statusKb(daemon.pid, 'VmRSS')
@@ -196,7 +197,7 @@ async function ownResidentKb(home: string): Promise<readonly [number, number]> {
   return [idleRssKb, statusKb(daemon.pid, 'VmRSS')]
 }
 
-async function pm2ResidentKb(pm2: Pm2): Promise<readonly [number, number]> {
+async function measurePm2Kb(pm2: Pm2): Promise<readonly [number, number]> {
   await delay(SETTLE_MS)
   const idleRssKb = pm2.residentKb()
   for (let n = 0; n < BATCH_SIZE; n++) await pm2.start(ARGV)
@@ -214,11 +215,11 @@ const mb = ([idle, full]: readonly [number, number]): object => ({
 
 async function main(dir: string): Promise<void> {
   for (const name of ['state', 'pm2', 'home']) await mkdir(join(dir, name), { mode: 0o700 })
-  await using container = await openContainmentManager({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
+  await using manager = await openContainmentManager({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
   await using pm2 = await startPm2(join(dir, 'pm2'))
-  const memory = pm2 === null ? {} : { pm2: mb(await pm2ResidentKb(pm2)) }
+  const memory = pm2 === null ? {} : { pm2: mb(await measurePm2Kb(pm2)) }
   const contenders = new Map<string, Contender>([['plain', plainContender]])
-  for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, containmentContender(container, kind, dir))
+  for (const { kind, ok } of manager.probes) if (ok) contenders.set(kind, containmentContender(manager, kind, dir))
   if (pm2 === null) console.log('pm2 is not installed: node scripts/install-peers.ts')
   else contenders.set('pm2', pm2Contender(pm2))
   const times = await interleave(contenders)
@@ -231,7 +232,7 @@ async function main(dir: string): Promise<void> {
   for (const [name, contender] of contenders) leftCounts.push([name, `${await countSurvivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
   console.table(Object.fromEntries(leftCounts))
   console.log('\nresident memory of the manager')
-  console.table({ reeve: mb(await ownResidentKb(join(dir, 'home'))), ...memory })
+  console.table({ reeve: mb(await measureReeveKb(join(dir, 'home'))), ...memory })
 }
 
 await inFolder(main)

@@ -109,7 +109,7 @@ function reportsOf(number: number): StepReports {
 
 const uuidOf = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
-async function oneAgent(): Promise<{ floor: number[]; ours: number[] }> {
+async function measureOneAgent(): Promise<{ floor: number[]; ours: number[] }> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     await using bench = await openBench(join(dir, 'home'))
@@ -127,7 +127,7 @@ async function oneAgent(): Promise<{ floor: number[]; ours: number[] }> {
 }
 
 /** Steps per second of the reference, and of 50 agents that run independently. */
-async function manyAgents(): Promise<{ floor: number; ours: number }> {
+async function measureAgentsAtOnce(): Promise<{ floor: number; ours: number }> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     await using bench = await openBench(join(dir, 'home'))
@@ -155,7 +155,7 @@ function row(what: string, floor: number, ours: number, bar: number): Row {
 
 async function main(): Promise<void> {
   const runs: { floor: number[]; ours: number[] }[] = []
-  while (runs.length < RUNS) runs.push(await oneAgent())
+  while (runs.length < RUNS) runs.push(await measureOneAgent())
   const p50 = (pick: (run: (typeof runs)[number]) => number[], from: number, to: number): number =>
     median(runs.map((run) => median(pick(run).slice(from, to))))
   const worst = (pick: (run: (typeof runs)[number]) => number[]): number => median(runs.map((run) => Math.max(...pick(run).slice(-100))))
@@ -180,10 +180,10 @@ async function main(): Promise<void> {
       3,
     ),
   ])
-  const groups: { floor: number; ours: number }[] = []
-  while (groups.length < ROUNDS) groups.push(await manyAgents())
-  const floor = median(groups.map((group) => group.floor))
-  const ours = median(groups.map((group) => group.ours))
+  const concurrentRuns: { floor: number; ours: number }[] = []
+  while (concurrentRuns.length < ROUNDS) concurrentRuns.push(await measureAgentsAtOnce())
+  const floor = median(concurrentRuns.map((run) => run.floor))
+  const ours = median(concurrentRuns.map((run) => run.ours))
   printTable(`${AGENTS} agents at once`, [
     {
       what: 'durable steps',

@@ -35,12 +35,12 @@ async function stepRound(): Promise<StepRound> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     const home = join(dir, 'home')
-    const scribe = new CommitMaker()
+    const commitMaker = new CommitMaker()
     let samples: Samples
     let bytes: number
     {
       await using store = await openSqliteStore({ dir: home })
-      await store.commit(scribe.spawn(uuidOf(1)))
+      await store.commit(commitMaker.spawn(uuidOf(1)))
       samples = await interleave(
         STEPS,
         () => {
@@ -49,8 +49,8 @@ async function stepRound(): Promise<StepRound> {
         },
         (commits: readonly [Commit, Commit]) => commitBoth(store, commits),
         (index): [Commit, Commit] => [
-          scribe.write(uuidOf(1), ...modelFinished(index + 1, TEXT)),
-          scribe.write(uuidOf(1), ...toolFinished(index + 1, TEXT)),
+          commitMaker.write(uuidOf(1), ...modelFinished(index + 1, TEXT)),
+          commitMaker.write(uuidOf(1), ...toolFinished(index + 1, TEXT)),
         ],
       )
       bytes = statSync(join(home, 'store.db')).size + statSync(join(home, 'store.db-wal')).size
@@ -112,7 +112,7 @@ async function benchSteps(): Promise<void> {
       ok: slowdown <= 1.1,
     },
     bytes('bytes on disk / messages, closed', (round) => round.bytesClosed),
-    bytes('the same while it is open, with the log', (round) => round.bytes),
+    bytes('the same while it is open, with its WAL', (round) => round.bytes),
   ])
 }
 
@@ -121,10 +121,11 @@ async function groupRound(): Promise<number[]> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
-    const scribe = new CommitMaker()
+    const commitMaker = new CommitMaker()
     const agents = Array.from({ length: AGENTS }, (_, index) => uuidOf(index + 1))
-    for (const uuid of agents) await store.commit(scribe.spawn(uuid))
-    const group = (bodies: FactBody[]) => scribe.group(agents.flatMap((uuid) => bodies.map((body): [string, FactBody] => [uuid, body])))
+    for (const uuid of agents) await store.commit(commitMaker.spawn(uuid))
+    const group = (bodies: FactBody[]) =>
+      commitMaker.group(agents.flatMap((uuid) => bodies.map((body): [string, FactBody] => [uuid, body])))
     const { floor: bare, ours } = await interleave(
       GROUP_STEPS,
       () => {
@@ -151,23 +152,23 @@ async function benchGroups(): Promise<void> {
 /** Fills a store with ended processes, 200 of them per commit. */
 async function fillWithEnded(dir: string): Promise<void> {
   await using store = await openSqliteStore({ dir })
-  const scribe = new CommitMaker()
+  const commitMaker = new CommitMaker()
   for (let first = 0; first < DEAD; first += 200) {
-    const commits = Array.from({ length: 200 }, (_, index) => endedProcess(scribe, first + index + 1))
+    const commits = Array.from({ length: 200 }, (_, index) => endedProcess(commitMaker, first + index + 1))
     await store.commit({
       facts: commits.flatMap((commit) => commit.facts),
       processes: commits.flatMap((commit) => commit.processes),
-      counters: { pid: scribe.pid, cursor: scribe.cursor },
+      counters: { pid: commitMaker.pid, cursor: commitMaker.cursor },
     })
   }
-  for (let live = 1; live <= 10; live++) await store.commit(scribe.spawn(uuidOf(DEAD + live)))
+  for (let live = 1; live <= 10; live++) await store.commit(commitMaker.spawn(uuidOf(DEAD + live)))
 }
 
-function endedProcess(scribe: CommitMaker, number: number): Commit {
+function endedProcess(commitMaker: CommitMaker, number: number): Commit {
   const text = String(number)
     .repeat(DEAD_BYTES / 5)
     .slice(0, DEAD_BYTES / 2)
-  return scribe.spawn(uuidOf(number), specOf(), ...modelFinished(1, text), ...toolFinished(1, text), ...endFacts())
+  return commitMaker.spawn(uuidOf(number), specOf(), ...modelFinished(1, text), ...toolFinished(1, text), ...endFacts())
 }
 
 /** Opens and loads the store in a separate process, to measure its memory. */

@@ -1,6 +1,7 @@
 // Helpers of the benchmarks. The floor is the reference that reeve is compared with, usually the least work that could do the same.
 // Both run in turns in one process, so that a noisy machine affects both alike. The ratio is reeve's value divided by the floor's, and
 // the bar is the required ratio. Each printed value is the median of at least five rounds.
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,9 @@ export function percentile(values: readonly number[], part: number): number {
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
+
+/** A text of this number of bytes, which differs each time and does not compress. So compression gives no advantage. */
+export const randomText = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
 
 /** The time of `work` in ms. */
 export async function timed(work: () => unknown): Promise<number> {

@@ -13,12 +13,12 @@ const TEXT = 'x'.repeat(2_048)
 
 await inFolder(async (dir) => {
   await using store = await openSqliteStore({ dir })
-  const scribe = new CommitMaker()
+  const commitMaker = new CommitMaker()
   const uuids = Array.from({ length: PROCESSES }, (_, index) => uuidOf(index + 1))
-  for (const uuid of uuids) await store.commit(scribe.spawn(uuid))
+  for (const uuid of uuids) await store.commit(commitMaker.spawn(uuid))
   for (let step = 1; step <= STEPS; step++) {
     await store.commit(
-      scribe.group(
+      commitMaker.group(
         uuids.flatMap((uuid) => [...modelFinished(step, TEXT), ...toolFinished(step, TEXT)].map((body): [Uuid, FactBody] => [uuid, body])),
       ),
     )

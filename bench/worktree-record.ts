@@ -1,6 +1,6 @@
 // Measures a record of a worktree of 5,000 files against a plain `git status` of the same tree, with 0, 1 and 100 changed files.
 // Also measures the first record, which reads all files. A record runs in parallel with a model call, so a fast call may have to
-// wait for it. Run: `npm run bench files`.
+// wait for it. Run: `npm run bench worktree-record`.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,19 +14,19 @@ import type { Row } from './support.ts'
 
 const FILES = 5_000
 const MEASUREMENTS = 4 * ROUNDS
-/** Number of git programs that a record runs, compared with one. */
+/** A record runs several git programs, and the floor runs one. */
 const BAR = 8
 
 const pathOf = (index: number): string => `dir${index % 50}/sub${index % 7}/file${index}.txt`
 
 await inFolder(async (dir) => {
-  const container = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: console.error })
+  const manager = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: console.error })
   const repository = Repository.make(join(dir, 'repo'), dir)
   const base = repository.commit(
     Object.fromEntries(Array.from({ length: FILES }, (_, index) => [pathOf(index), `${'line of a file\n'.repeat(100)}${index}\n`])),
   )
   const worktree = join(dir, 'worktree')
-  const git = new Git(() => container.open(container.plan('bench', 1, 'auto'), dir))
+  const git = new Git(() => manager.open(manager.plan('bench', 1, 'auto'), dir))
   const common = join(repository.dir, '.git')
   await addWorktree(git, { repository: common, dir: worktree, branch: 'reeve/bench', base, env: repository.env })
   const records = await Records.open(git, { dir: join(dir, 'records.git'), repository: common, worktree, env: repository.env, writer: 1 })
@@ -57,11 +57,11 @@ await inFolder(async (dir) => {
     }
   }
   const rows = [await row('nothing changed', 0), await row('one file changed', 1), await row('100 files changed', 100)]
-  printTable(`a record of ${FILES.toLocaleString('en')} files, ${container.kind}, p50 of ${MEASUREMENTS}`, rows)
+  printTable(`a record of ${FILES.toLocaleString('en')} files, ${manager.kind}, p50 of ${MEASUREMENTS}`, rows)
   console.log(
     `the first record: ${(first.ours[0] ?? 0).toFixed(0)} ms; a program of git alone: ${(await timed(() => git.line(['--version'], { cwd: dir, env: repository.env, at: null }))).toFixed(1)} ms`,
   )
   await git[Symbol.asyncDispose]()
-  await container[Symbol.asyncDispose]()
+  await manager[Symbol.asyncDispose]()
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1
 })

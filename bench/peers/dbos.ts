@@ -4,8 +4,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { installedPeer } from '../../scripts/install-peers.ts'
-import { timed } from '../support.ts'
-import { randomText } from './peer.ts'
+import { randomText, timed } from '../support.ts'
 import type { Peer, Place } from './peer.ts'
 
 interface Handle {

@@ -6,8 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { installedPeer } from '../../scripts/install-peers.ts'
-import { timed } from '../support.ts'
-import { randomText } from './peer.ts'
+import { randomText, timed } from '../support.ts'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Peer, Place } from './peer.ts'
 
@@ -79,13 +78,13 @@ class Database extends DatabaseSync {
   }
 }
 
-interface Opened extends Disposable {
+interface Connection extends Disposable {
   readonly lib: Library
   /** a graph whose agent calls `act` after each step: `on` continues, `end` ends */
   graph(act: () => 'on' | 'end', bytes?: number): Compiled
 }
 
-function open({ dir }: Place, isDelta: boolean): Opened {
+function open({ dir }: Place, isDelta: boolean): Connection {
   const lib = library()
   const db = new Database(join(dir, 'langgraph.db'))
   db.pragma('synchronous = full')
@@ -123,7 +122,7 @@ function open({ dir }: Place, isDelta: boolean): Opened {
 const configOf = (thread: number): Config => ({ configurable: { thread_id: `t${thread}` }, recursionLimit: 1_000_000, durability: 'sync' })
 
 /** Runs one thread for a number of steps; the model's next answer ends it, and is not counted. */
-async function run(connection: Opened, thread: number, steps: number): Promise<number[]> {
+async function run(connection: Connection, thread: number, steps: number): Promise<number[]> {
   const starts: number[] = []
   const graph = connection.graph(() => (starts.push(performance.now()) > steps ? 'end' : 'on'))
   await graph.invoke({ messages: [new connection.lib.HumanMessage({ content: 'go' })] }, configOf(thread))
@@ -133,44 +132,46 @@ async function run(connection: Opened, thread: number, steps: number): Promise<n
 export function langgraph(isDelta: boolean): Peer {
   return {
     async runSteps(place, steps) {
-      using opened = open(place, isDelta)
-      return await run(opened, 1, steps)
+      using connection = open(place, isDelta)
+      return await run(connection, 1, steps)
     },
     async runInParallel(place, agents, steps) {
-      using opened = open(place, isDelta)
-      return await timed(() => Promise.all(Array.from({ length: agents }, (_, index) => run(opened, index + 1, steps))))
+      using connection = open(place, isDelta)
+      return await timed(() => Promise.all(Array.from({ length: agents }, (_, index) => run(connection, index + 1, steps))))
     },
     async resume(place, steps) {
       library()
       return timed(async () => {
-        using opened = open(place, isDelta)
-        const { values } = await opened.graph(() => 'end').getState(configOf(1))
+        using connection = open(place, isDelta)
+        const { values } = await connection.graph(() => 'end').getState(configOf(1))
         if (values.messages.length < 2 * steps) throw new Error(`LangGraph read ${values.messages.length} messages`)
       })
     },
     async fork(place, steps, forks) {
-      using opened = open(place, isDelta)
-      const graph = opened.graph(() => 'end')
-      const middleConfig = await checkpointAt(opened, place, Math.floor(steps / 2))
+      using connection = open(place, isDelta)
+      const graph = connection.graph(() => 'end')
+      const middleConfig = await checkpointAt(connection, place, Math.floor(steps / 2))
       const times: number[] = []
       for (let fork = 0; fork < forks; fork++) {
-        times.push(await timed(() => graph.updateState(middleConfig, { messages: [new opened.lib.HumanMessage({ content: 'go on' })] })))
+        times.push(
+          await timed(() => graph.updateState(middleConfig, { messages: [new connection.lib.HumanMessage({ content: 'go on' })] })),
+        )
       }
       return times
     },
     async session(place, { turns, stepsPerTurn, messageBytes }) {
-      using opened = open(place, isDelta)
+      using connection = open(place, isDelta)
       for (let turn = 0; turn < turns; turn++) {
         let step = 0
-        const graph = opened.graph(() => (step++ < stepsPerTurn ? 'on' : 'end'), messageBytes)
-        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: randomText(messageBytes) })] }, configOf(1))
+        const graph = connection.graph(() => (step++ < stepsPerTurn ? 'on' : 'end'), messageBytes)
+        await graph.invoke({ messages: [new connection.lib.HumanMessage({ content: randomText(messageBytes) })] }, configOf(1))
       }
     },
   }
 }
 
 /** The checkpoint after a step, read from the file, as LangGraph's history would read every whole state. The search is not measured. */
-async function checkpointAt(connection: Opened, { dir }: Place, step: number): Promise<Config> {
+async function checkpointAt(connection: Connection, { dir }: Place, step: number): Promise<Config> {
   using db = new DatabaseSync(join(dir, 'langgraph.db'), { readOnly: true })
   // The first checkpoint belongs to the input, the second to the start; then each step has two.
   const row = db

@@ -1,10 +1,6 @@
 // The interface of a peer in the benchmark: the same work for reeve, LangGraph and DBOS. Each has its own process and heap.
 // Must never contain code that only one of them needs. Used by bench/peers.ts.
-import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
-
-/** 2 KiB of different texts that do not compress, so that compression gives no advantage. */
-export const randomText = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
 
 /** A directory on disk, and a database for peers that need one. */
 export interface Place {

@@ -7,13 +7,13 @@ import type { Uuid } from '../../../src/kernel/model/ids.ts'
 export async function writeEndedProcesses(stateDir: string, count: number): Promise<Uuid[]> {
   await using store = await openSqliteStore({ dir: stateDir })
   const { counters, processes } = await store.load()
-  const scribe = new CommitMaker({ ...counters }, processes)
+  const commitMaker = new CommitMaker({ ...counters }, processes)
   const uuids: Uuid[] = []
   for (let number = 1; number <= count; number++) {
     const uuid = uuidOf(number)
     uuids.push(uuid)
     await store.commit(
-      scribe.spawn(
+      commitMaker.spawn(
         uuid,
         specOf({ name: `old-${number}`, cwd: '/' }),
         { type: 'process.output', stream: 'stdout', text: `${uuid}\n`.repeat(100) },

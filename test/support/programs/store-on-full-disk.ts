@@ -29,9 +29,9 @@ async function countOf(store: Store): Promise<number> {
 }
 
 /** Commits until one commit fails; returns that commit. */
-async function fillDisk(store: Store, scribe: CommitMaker): Promise<{ refused: Commit; code: string; count: number }> {
-  for (let count = scribe.get(AGENT).seq; ; count++) {
-    const commit = scribe.write(AGENT, makeNote(randomBytes(30_000).toString('hex')))
+async function fillDisk(store: Store, commitMaker: CommitMaker): Promise<{ refused: Commit; code: string; count: number }> {
+  for (let count = commitMaker.get(AGENT).seq; ; count++) {
+    const commit = commitMaker.write(AGENT, makeNote(randomBytes(30_000).toString('hex')))
     const code = await codeOf(store.commit(commit))
     if (code !== 'ok') return { refused: commit, code, count }
   }
@@ -52,12 +52,12 @@ async function fillDisk(store: Store, scribe: CommitMaker): Promise<{ refused: C
   })
   observed['released'] = await store.releaseReserve()
   const { counters, processes } = await store.load()
-  const scribe = new CommitMaker(counters, processes)
-  observed['afterRelease'] = await codeOf(store.commit(scribe.write(AGENT, makeNote('held: the disk is full'))))
+  const commitMaker = new CommitMaker(counters, processes)
+  observed['afterRelease'] = await codeOf(store.commit(commitMaker.write(AGENT, makeNote('held: the disk is full'))))
   observed['restoredWhileFull'] = await store.restoreReserve()
   rmSync(filler)
   observed['restored'] = await store.restoreReserve()
-  observed['goesOn'] = await codeOf(store.commit(scribe.write(AGENT, makeNote('goes on'))))
+  observed['goesOn'] = await codeOf(store.commit(commitMaker.write(AGENT, makeNote('goes on'))))
   observed['lostInAll'] = count + 2 - (await countOf(store))
 }
 {

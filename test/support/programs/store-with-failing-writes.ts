@@ -29,13 +29,13 @@ let acknowledged = 0
     limitFileSize(Math.floor(sizeOf('store.db-wal') + nextRandom() * 60_000 - 20_000))
     for (let number = 0; number < 6; number++) {
       const { counters, processes } = await store.load()
-      const scribe = new CommitMaker(counters, processes)
-      const code = await store.commit(scribe.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(nextRandom() * 30_000))))).then(
+      const commitMaker = new CommitMaker(counters, processes)
+      const code = await store.commit(commitMaker.write(AGENT, ...stepOf(round, 'x'.repeat(Math.floor(nextRandom() * 30_000))))).then(
         () => 'ok',
         (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
       )
       codes[code] = (codes[code] ?? 0) + 1
-      if (code === 'ok') acknowledged = scribe.cursor
+      if (code === 'ok') acknowledged = commitMaker.cursor
     }
     limitFileSize('unlimited')
   }

@@ -22,9 +22,9 @@ function bodiesOf(number: number): FactBody[] {
 
 const store = await openSqliteStore({ dir: process.argv[2] ?? '' })
 const { counters, processes } = await store.load()
-const scribe = new CommitMaker(counters, processes)
-if (processes.length === 0) await store.commit(scribe.spawn(AGENT, specOf(), makeNote('begin')))
-for (let number = scribe.get(AGENT).seq / 3; ; number++) {
-  await store.commit(scribe.write(AGENT, ...bodiesOf(number)))
+const commitMaker = new CommitMaker(counters, processes)
+if (processes.length === 0) await store.commit(commitMaker.spawn(AGENT, specOf(), makeNote('begin')))
+for (let number = commitMaker.get(AGENT).seq / 3; ; number++) {
+  await store.commit(commitMaker.write(AGENT, ...bodiesOf(number)))
   writeSync(STDOUT, `${number}\n`)
 }
