@@ -14,7 +14,7 @@ import type { InputBody } from '../../src/kernel/model/inputs.ts'
 import type { Report } from '../../src/kernel/model/reports.ts'
 import type { CallEstimate, Process } from '../../src/kernel/model/process.ts'
 import type { CallRequest, Call, Spender } from '../support/kernel/budget-model.ts'
-import type { Pick } from '../support/kernel/random-inputs.ts'
+import type { PickNumber } from '../support/kernel/random-inputs.ts'
 import type { Limits } from '../../src/kernel/model/words.ts'
 import type { CallUsage } from '../../src/kernel/model/usage.ts'
 
@@ -25,7 +25,7 @@ const MAX_LIVING = 8
 class Life {
   world = new World(1_000)
   readonly model = new BudgetModel()
-  readonly pick: Pick
+  readonly pick: PickNumber
   readonly hasExactEstimates: boolean
   calls = 0
   refused = 0

@@ -3,12 +3,12 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { makeSeededPick } from '../support/kernel/random-inputs.ts'
-import type { Pick } from '../support/kernel/random-inputs.ts'
+import type { PickNumber } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 
 /** The drawn values come first, then random ones from a seed, so that everything comes to its end. */
-function pickFrom(values: readonly number[]): Pick {
+function pickFrom(values: readonly number[]): PickNumber {
   const randomPick = makeSeededPick(1)
   let index = 0
   return (bound) => {

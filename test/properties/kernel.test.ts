@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { step } from '../../src/kernel/decide/step.ts'
 import { RandomRun } from '../support/kernel/random-run.ts'
 import { kernelSpec, World } from '../support/kernel/world.ts'
-import type { Pick } from '../support/kernel/random-inputs.ts'
+import type { PickNumber } from '../support/kernel/random-inputs.ts'
 
 /** The numbers that select one input; a missing one is 0. */
 const inputNumbers = fc.array(fc.nat(9_999), { minLength: 1, maxLength: 16 })
 
-function pickFrom(numbers: readonly number[]): Pick {
+function pickFrom(numbers: readonly number[]): PickNumber {
   let nextIndex = 0
   return (n) => {
     const number = numbers[nextIndex] ?? 0

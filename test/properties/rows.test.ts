@@ -13,7 +13,7 @@ import type { Process } from '../../src/kernel/model/process.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
 import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 import { SEED } from '../support/seed.ts'
-import type { Pick as Choose } from '../support/kernel/random-inputs.ts'
+import type { PickNumber } from '../support/kernel/random-inputs.ts'
 import type { World } from '../support/kernel/world.ts'
 
 /** The numbers that select one input; a missing one is 0. */
@@ -24,7 +24,7 @@ const historySteps = fc.array(
   { maxLength: 90, size: 'max' },
 )
 
-function pickFrom(numbers: readonly number[]): Choose {
+function pickFrom(numbers: readonly number[]): PickNumber {
   let nextIndex = 0
   return (n) => {
     const number = numbers[nextIndex] ?? 0
@@ -132,7 +132,7 @@ function simpleSums({ world, dead }: Watched, rows: ReadonlyMap<Uuid, RowView>, 
 }
 
 interface HistoryStep {
-  readonly pick: Choose
+  readonly pick: PickNumber
   /** true: the viewers get a frame */
   readonly frame: boolean
   /** true: the absent viewer returns, and leaves again */

@@ -11,7 +11,7 @@ import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { compareWithFold } from './compare-with-model.ts'
-import type { Pick } from './random-inputs.ts'
+import type { PickNumber } from './random-inputs.ts'
 import { CREW, TEMPLATE } from './transcript-crew-inputs.ts'
 import { DecisionChecker } from './decision-invariants.ts'
 import { kernelSpec, World } from './world.ts'
@@ -28,7 +28,7 @@ type Move = Extract<Effect, { type: 'crew.move' | 'crew.retire' }>
 export class CrewSimulation {
   readonly world = new World(30)
   readonly #watch = new DecisionChecker()
-  readonly #pick: Pick
+  readonly #pick: PickNumber
   readonly #recentInputs: string[] = []
   /** requested jobs that the daemon has not done; a new daemon does not know them */
   #jobs: Job[] = []
@@ -41,7 +41,7 @@ export class CrewSimulation {
   #tasks = 0
   inputs = 0
 
-  constructor(pick: Pick, spec: Partial<CrewSpec>) {
+  constructor(pick: PickNumber, spec: Partial<CrewSpec>) {
     this.#pick = pick
     this.#submit({
       type: 'spawn',

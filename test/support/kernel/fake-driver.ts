@@ -8,13 +8,13 @@ import type { OpenCall, Process } from '../../../src/kernel/model/process.ts'
 import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Core } from './daemon-core.ts'
 import { takesMessages } from './model-signals.ts'
-import type { Pick } from './random-inputs.ts'
+import type { PickNumber } from './random-inputs.ts'
 import type { Scheduler } from './schedule.ts'
 
 /** What outlives drivers and daemons: the effects of tools, and acknowledged facts. */
 export interface SurvivingState {
   readonly schedule: Scheduler
-  readonly pick: Pick
+  readonly pick: PickNumber
   /** how often each tool call had its effect */
   readonly toolEffects: Map<string, { effect: string; times: number }>
   /** acknowledged facts, as text, which must be in the journal */

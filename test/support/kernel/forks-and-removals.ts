@@ -10,7 +10,7 @@ import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { journalOf } from './daemon-core.ts'
 import type { Core } from './daemon-core.ts'
-import type { Pick } from './random-inputs.ts'
+import type { PickNumber } from './random-inputs.ts'
 import type { Rule } from './rules.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 import { changedSpec } from '../spec-changes.ts'
@@ -32,7 +32,7 @@ interface ForkRecord {
 }
 
 export interface ForksAndRemovalsParts {
-  readonly pick: Pick
+  readonly pick: PickNumber
   readonly newUuid: () => Uuid
   readonly acknowledged: Set<string>
   readonly reportViolation: (rule: Rule | 'defect', description: string) => void

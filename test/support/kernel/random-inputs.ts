@@ -17,10 +17,10 @@ import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 const LAST_TIME = Date.UTC(9999, 11, 31)
 
 /** Returns a number from 0 to `n` - 1. */
-export type Pick = (n: number) => number
+export type PickNumber = (n: number) => number
 
 /** Mulberry32: small, fast, the same everywhere. */
-export function makeSeededPick(seed: number): Pick {
+export function makeSeededPick(seed: number): PickNumber {
   let state = seed >>> 0
   return (n) => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -60,7 +60,7 @@ export class RandomInputs {
   }
 
   /** Returns the next act. Reports are the most frequent, daemon restarts the rarest. */
-  next(pick: Pick): RandomAct {
+  next(pick: PickNumber): RandomAct {
     const percent = pick(100)
     if (this.#uuids.length === 0 || percent < 6) return this.#spawn(pick)
     if (percent < 15) return this.#start(pick)
@@ -110,7 +110,7 @@ export class RandomInputs {
   }
 
   /** Takes a waiting message, if there is one; usually the process itself takes it. */
-  #take(pick: Pick): InputBody {
+  #take(pick: PickNumber): InputBody {
     const uuid = this.#uuid(pick)
     const waitingMessages = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from: choices }) => id !== 'intent' && choices !== 'system')
     return {
@@ -123,7 +123,7 @@ export class RandomInputs {
   }
 
   /** Makes a monitor's observation, sometimes of an old incarnation. */
-  #observation(pick: Pick): InputBody {
+  #observation(pick: PickNumber): InputBody {
     const uuid = this.#uuid(pick)
     const pid = pick(8) === 0 ? 1 : (this.#world.row(uuid)?.pid ?? 0)
     if (pick(2) === 0)
@@ -154,7 +154,7 @@ export class RandomInputs {
     }
   }
 
-  #spawn(pick: Pick): InputBody {
+  #spawn(pick: PickNumber): InputBody {
     const rows = [...this.#world.overlay.all()]
     const takenRow = pick(8) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
     const uuid = takenRow ?? `p${this.#uuids.length + 1}`
@@ -171,7 +171,7 @@ export class RandomInputs {
     return input
   }
 
-  #spec(pick: Pick): ProcessSpec {
+  #spec(pick: PickNumber): ProcessSpec {
     const limits = {
       ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}),
       ...(pick(6) === 0 ? { timeoutMs: pickOne(pick, [40, 500, 20_000]) } : {}),
@@ -187,7 +187,7 @@ export class RandomInputs {
   }
 
   /** Makes an answer, usually to an open question and usually a valid one. */
-  #answerAsk(pick: Pick): InputBody {
+  #answerAsk(pick: PickNumber): InputBody {
     const uuid = this.#matchingUuid(pick, ({ asks = [] }) => asks.length > 0)
     const asks = this.#world.row(uuid)?.asks ?? []
     const ask = asks[pick(Math.max(1, asks.length))]
@@ -203,12 +203,12 @@ export class RandomInputs {
     }
   }
 
-  #checkpoint(pick: Pick): InputBody {
+  #checkpoint(pick: PickNumber): InputBody {
     const uuid = this.#uuid(pick)
     return { type: 'checkpoint', uuid, pid: this.#pid(pick, uuid), error: pick(2) === 0 ? null : 'EIO' }
   }
 
-  #start(pick: Pick): InputBody {
+  #start(pick: PickNumber): InputBody {
     const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
     return {
       type: 'start',
@@ -219,7 +219,7 @@ export class RandomInputs {
     }
   }
 
-  #signal(pick: Pick): InputBody {
+  #signal(pick: PickNumber): InputBody {
     return {
       type: 'signal',
       reply: this.#reply(),
@@ -232,7 +232,7 @@ export class RandomInputs {
     }
   }
 
-  #resume(pick: Pick): InputBody {
+  #resume(pick: PickNumber): InputBody {
     const deadUuid = pick(5) < 2 ? [...this.#world.dead.keys()].at(-1 - pick(3)) : undefined
     const uuid = deadUuid ?? this.#matchingUuid(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
     const row = this.#world.row(uuid)
@@ -253,7 +253,7 @@ export class RandomInputs {
   }
 
   /** Forks at a step of any process, dead or alive. */
-  #fork(pick: Pick): InputBody | null {
+  #fork(pick: PickNumber): InputBody | null {
     const origin = this.#world.row(this.#anyUuid(pick))
     const point = origin && this.#forkPoint(pick, origin)
     if (!origin || !point) return null
@@ -273,11 +273,11 @@ export class RandomInputs {
     }
   }
 
-  #anyUuid(pick: Pick): Uuid {
+  #anyUuid(pick: PickNumber): Uuid {
     return pick(2) === 0 ? (this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody') : this.#uuid(pick)
   }
 
-  #forkPoint(pick: Pick, origin: Process): ForkPoint | null {
+  #forkPoint(pick: PickNumber, origin: Process): ForkPoint | null {
     if (isExternal(origin.spec)) return forkPointNow(origin)
     const points: ForkPoint[] = []
     let process: Process | undefined
@@ -289,7 +289,7 @@ export class RandomInputs {
     return points[pick(Math.max(1, points.length))] ?? null
   }
 
-  #pin(pick: Pick): InputBody {
+  #pin(pick: PickNumber): InputBody {
     const uuid = this.#anyUuid(pick)
     const target = { reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null } as const
     const kind = pick(4)
@@ -299,18 +299,18 @@ export class RandomInputs {
       : { type: 'pin', ...target, pinned: kind === 2 }
   }
 
-  #rename(pick: Pick): InputBody {
+  #rename(pick: PickNumber): InputBody {
     const uuid = this.#anyUuid(pick)
     const change = pickOne(pick, [{ name: 'x' }, { name: 'y' }, { labels: { a: '1' } }, { labels: { a: null, b: '2' } }])
     return { type: 'describe', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, change }
   }
 
-  #released(pick: Pick): InputBody {
+  #released(pick: PickNumber): InputBody {
     const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'zombie')
     return { type: 'released', uuid, pid: this.#pid(pick, uuid), survivors: pick(6) === 0 ? [4711] : [] }
   }
 
-  #report(pick: Pick): InputBody {
+  #report(pick: PickNumber): InputBody {
     const uuid = this.#matchingUuid(pick, ({ life }) => life.state === 'running' && life.attached)
     return {
       type: 'report',
@@ -322,7 +322,7 @@ export class RandomInputs {
   }
 
   /** Makes a report: usually the driver's next one, sometimes an impossible one. */
-  #driverReport(pick: Pick, row: Process | undefined): Report {
+  #driverReport(pick: PickNumber, row: Process | undefined): Report {
     const seq = row?.seq ?? 1
     const progress = row?.progress ?? { step: 0, wholeStep: 0, turn: 0, openCalls: [], modelOpen: false, turnOpen: false }
     const starting = row?.life.state === 'running' && row.life.activity === 'starting'
@@ -389,7 +389,7 @@ export class RandomInputs {
   }
 
   /** Makes a report of an external agent. */
-  #externalReport(pick: Pick, { asks = [] }: Process): Report {
+  #externalReport(pick: PickNumber, { asks = [] }: Process): Report {
     const usage = {
       inputTokens: pick(20),
       outputTokens: pick(4),
@@ -418,7 +418,7 @@ export class RandomInputs {
   }
 
   /** Makes the end of a compaction; it may name parts that are not in the journal. */
-  #compactionReport(pick: Pick, step: number, seq: number): Report {
+  #compactionReport(pick: PickNumber, step: number, seq: number): Report {
     const usage = { inputTokens: 3, outputTokens: pick(4), cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.1 }
     if (pick(3) === 0) {
       return {
@@ -450,7 +450,7 @@ export class RandomInputs {
     }
   }
 
-  #answer(pick: Pick, step: number): Report {
+  #answer(pick: PickNumber, step: number): Report {
     const calls = Array.from({ length: pick(3) }, (_, index): RequestedCall => ({
       callId: `c${this.#replies}.${index}`,
       name: 'bash',
@@ -467,14 +467,14 @@ export class RandomInputs {
     }
   }
 
-  #by(pick: Pick): Sender {
+  #by(pick: PickNumber): Sender {
     const percent = pick(8)
     if (percent < 5) return 'user'
     return percent === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
   }
 
   /** Picks a process: usually a living one, sometimes any, sometimes an unknown one. */
-  #uuid(pick: Pick): Uuid {
+  #uuid(pick: PickNumber): Uuid {
     const percent = pick(60)
     if (percent === 0) return 'nobody'
     if (percent < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
@@ -482,13 +482,13 @@ export class RandomInputs {
   }
 
   /** Picks a process, usually one to which the input applies. */
-  #matchingUuid(pick: Pick, matches: (row: Process) => boolean): Uuid {
+  #matchingUuid(pick: PickNumber, matches: (row: Process) => boolean): Uuid {
     const rows = [...this.#world.overlay.all()].map((uuid) => this.#world.overlay.get(uuid)).filter((row) => row !== undefined)
     const matchingRows = pick(12) === 0 ? rows : rows.filter(matches)
     return matchingRows[pick(Math.max(1, matchingRows.length))]?.uuid ?? this.#uuids.at(-1) ?? 'nobody'
   }
 
-  #pid(pick: Pick, uuid: Uuid): number {
+  #pid(pick: PickNumber, uuid: Uuid): number {
     const pid = this.#world.row(uuid)?.pid ?? 1
     return pick(20) === 0 ? Math.max(1, pid - 1) : pid
   }
@@ -499,10 +499,10 @@ export class RandomInputs {
   }
 }
 
-function pickOne<T>(pick: Pick, choices: readonly T[]): T {
+function pickOne<T>(pick: PickNumber, choices: readonly T[]): T {
   return choices[pick(choices.length)] as T
 }
 
-function pickSome<T>(pick: Pick, choices: readonly T[]): T[] {
+function pickSome<T>(pick: PickNumber, choices: readonly T[]): T[] {
   return choices.filter(() => pick(3) === 0)
 }

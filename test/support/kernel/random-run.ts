@@ -5,7 +5,7 @@ import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import { compareWithModel, compareWithFold } from './compare-with-model.ts'
 import { Model } from './model.ts'
 import { RandomInputs } from './random-inputs.ts'
-import type { RandomAct, Pick } from './random-inputs.ts'
+import type { RandomAct, PickNumber } from './random-inputs.ts'
 import { DecisionChecker } from './decision-invariants.ts'
 import { World } from './world.ts'
 import type { Decision } from '../../../src/kernel/decide/draft.ts'
@@ -25,7 +25,7 @@ export class RandomRun {
   }
 
   /** Performs one act. Throws with the last inputs if an invariant is broken. */
-  play(pick: Pick): void {
+  play(pick: PickNumber): void {
     const act = this.#randomInputs.next(pick)
     try {
       this.#playAct(act, pick)
@@ -46,7 +46,7 @@ export class RandomRun {
     for (const uuid of this.world.journal.keys()) failIfWrong(compareWithFold(this.world, uuid))
   }
 
-  #playAct(act: RandomAct, pick: Pick): void {
+  #playAct(act: RandomAct, pick: PickNumber): void {
     switch (act.type) {
       case 'wind':
         return this.#advanceClock(act.ms)
@@ -86,7 +86,7 @@ export class RandomRun {
   }
 
   /** Starts a new daemon: restarts the monotonic clock, boots each row, and releases the holds of a graceful stop. */
-  #restartDaemon(pick: Pick): void {
+  #restartDaemon(pick: PickNumber): void {
     this.world.restart(1 + pick(500))
     this.#model.now = this.world.mono
     for (const uuid of [...this.world.overlay.all()]) this.#submit({ type: 'boot', uuid, survivors: pick(10) === 0 ? [4711] : [] })

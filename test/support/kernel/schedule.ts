@@ -1,5 +1,5 @@
 // The scheduler of a simulation: all work waits here, and a random number picks the next entry. A dropped entry never continues.
-import type { Pick } from './random-inputs.ts'
+import type { PickNumber } from './random-inputs.ts'
 
 interface Entry {
   readonly owner: object
@@ -7,10 +7,10 @@ interface Entry {
 }
 
 export class Scheduler {
-  readonly #pick: Pick
+  readonly #pick: PickNumber
   #waiting: Entry[] = []
 
-  constructor(pick: Pick) {
+  constructor(pick: PickNumber) {
     this.#pick = pick
   }
 

@@ -21,7 +21,7 @@ import { kernelSpec } from './world.ts'
 import type { Core } from './daemon-core.ts'
 import type { FaultyStore } from './faulty-store.ts'
 import type { SurvivingState } from './fake-driver.ts'
-import type { Pick } from './random-inputs.ts'
+import type { PickNumber } from './random-inputs.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 import type { Signal } from '../../../src/kernel/model/words.ts'
 
@@ -44,7 +44,7 @@ export interface Fault {
 }
 
 export class Simulation implements SurvivingState {
-  readonly pick: Pick
+  readonly pick: PickNumber
   readonly schedule: Scheduler
   readonly toolEffects = new Map<string, { effect: string; times: number }>()
   readonly acknowledged = new Set<string>()
@@ -74,7 +74,7 @@ export class Simulation implements SurvivingState {
   /** the number of commits that failed because of `Fault` */
   failed = 0
 
-  constructor(dir: string, pick: Pick, fault: Fault | null = null) {
+  constructor(dir: string, pick: PickNumber, fault: Fault | null = null) {
     this.#dir = dir
     this.pick = pick
     this.#fault = fault
