@@ -6,7 +6,7 @@ import type { Verb } from './verb.ts'
 const on = (help: string): Flag => ({ kind: 'on', help })
 const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
 
-export const WEB: Readonly<Record<'web', Verb>> = {
+export const WEB: Readonly<Record<'web' | 'open', Verb>> = {
   web: {
     summary: 'Open the web page of this machine',
     usage: [
@@ -55,5 +55,21 @@ export const WEB: Readonly<Record<'web', Verb>> = {
       ['reeve web --revoke', 'end all sessions'],
     ],
     load: () => import('../verbs/system/web.ts'),
+  },
+  open: {
+    summary: 'Open the page at a process',
+    usage: ['reeve open [--no-open] P'],
+    about: [
+      'Opens the page of `reeve web` in your browser at one process: what it needs, its steps, files and log. With `--no-open`, or where no browser can be opened, the link is printed. It works once, for a minute, and its session has all rights.',
+      'A process of reeve cannot open the page: an agent is not the user.',
+    ],
+    wordRange: [1, 1],
+    flags: { 'no-open': on('print the link instead of opening a browser') },
+    exits: '0; 1 refused inside of a process; 3 no such process; 4 the daemon cannot be reached; 64 usage error',
+    examples: [
+      ['reeve open docs', 'in the browser'],
+      ['reeve open --no-open 5', 'print the link'],
+    ],
+    load: () => import('../verbs/system/open.ts'),
   },
 }

@@ -25,8 +25,7 @@ const SIGINT_EXIT = 130
 
 export async function run(call: VerbCall): Promise<number> {
   const { args } = call
-  if (process.env['REEVE_PROC'])
-    throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', 'Run `reeve web` in your own terminal.')
+  refuseInProcess('reeve web')
   const uses = OTHER_USES.filter((flag) => args.on(flag))
   const withLink = LINK_FLAGS.find((flag) => args.on(flag))
   if (uses.length > 1 || (uses.length === 1 && withLink !== undefined))
@@ -37,6 +36,12 @@ export async function run(call: VerbCall): Promise<number> {
   if (args.on('revoke')) return revoke(call)
   if (args.on('stop')) return stop(call)
   return args.on('ssh') ? openOverSsh(call) : open(call)
+}
+
+/** Errors: exit 1 inside of a process of reeve. */
+export function refuseInProcess(command: string): void {
+  if (process.env['REEVE_PROC'])
+    throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', `Run \`${command}\` in your own terminal.`)
 }
 
 /** The page of another machine: its flags are those of `reeve web` there. */
@@ -60,16 +65,24 @@ async function openOverSsh({ args, out }: VerbCall): Promise<number> {
   return ended.finally(() => file?.remove())
 }
 
-async function open({ args, out, reeve }: VerbCall): Promise<number> {
-  const body = linkBody(args)
+function open(call: VerbCall): Promise<number> {
+  const { args } = call
+  return openLink(call, linkBody(args), { isForElsewhere: args.on('share') || args.on('allow-host') || args.on('listen') })
+}
+
+/** Opens a link to the page in the browser, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`. */
+export async function openLink(
+  { args, out, reeve }: VerbCall,
+  body: WebOpenBody,
+  { path = '', isForElsewhere = false }: { readonly path?: string; readonly isForElsewhere?: boolean },
+): Promise<number> {
   const opened = await reeve.web.open(body)
   const { number } = opened
-  const link = `${opened.url}#${number === null ? 'k' : 'n'}=${opened.code}`
+  const link = `${opened.url}${path}#${number === null ? 'k' : 'n'}=${opened.code}`
   if (out.json) {
     await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs, ...(number === null ? {} : { number }) })
     return 0
   }
-  const isForElsewhere = args.on('share') || args.on('allow-host') || args.on('listen')
   const file = args.on('no-open') || isForElsewhere ? null : openBrowser(link)
   if (file === null) await out.line(link)
   else await out.message(`the page opens in your browser, at ${opened.url}`)

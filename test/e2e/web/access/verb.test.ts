@@ -54,6 +54,16 @@ describe('a link', () => {
     await daemon.client.post('/v1/processes/fix/signal', { signal: 'SIGKILL' })
   })
 
+  test('of `reeve open` leads to the process', async () => {
+    const { uuid } = await daemon.spawnShell('sleep 600', { name: 'fix' })
+    const { code, stdout } = await runCli(daemon.home, ['open', 'fix'])
+    expect([code, new URL(stdout.trim()).pathname]).toEqual([0, `/p/${uuid}`])
+    expect(await redeem(stdout.trim())).toBe(201)
+    expect((await fetch(new URL(stdout.trim()))).status).toBe(200)
+    expect((await runCli(daemon.home, ['open', 'fix'], { env: { REEVE_PROC: 'x' } })).code).toBe(1)
+    await daemon.client.post('/v1/processes/fix/signal', { signal: 'SIGKILL' })
+  })
+
   test.runIf(HAS_TERMINAL)('is watched on a terminal: its first use is reported, and the second one as a warning', async () => {
     using terminal = new Terminal(daemon.home, ['web', '--no-open'], { columns: 120 })
     await terminal.waitForText('this link works once')

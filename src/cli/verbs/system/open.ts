@@ -1,0 +1,11 @@
+// `reeve open`: opens the page in the browser at a process, or prints the link. Test: test/e2e/web/access/verb.test.ts.
+import { resolveForRead } from '../../input/which-process.ts'
+import type { VerbCall } from '../../table/verb.ts'
+import { openLink, refuseInProcess } from './web.ts'
+
+export async function run(call: VerbCall): Promise<number> {
+  const { args, out, reeve } = call
+  refuseInProcess('reeve open')
+  const { uuid } = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
+  return openLink(call, { right: 'all' }, { path: `p/${uuid}` })
+}
