@@ -1,4 +1,4 @@
-// Limits the size of HTTP bodies from foreign servers: of each event in an event stream, or of a whole body.
+// Limits the size of HTTP bodies that servers send: of each event in an event stream, or of a whole body.
 // An event ends with an empty line. The line ends may be LF or CRLF, and may be split between two chunks.
 // Test: test/tables/drivers/common/event-size-limit.test.ts.
 

@@ -47,7 +47,7 @@ export class CrewHome implements AsyncDisposable {
 
   static async make(): Promise<CrewHome> {
     const home = await DaemonHome.create()
-    const membersHome = join(home.work, 'person')
+    const membersHome = join(home.work, 'user')
     mkdirSync(membersHome)
     const repository = Repository.make(join(home.work, 'project'), membersHome)
     repository.git('config', 'user.name', 'P')
@@ -125,7 +125,7 @@ export class CrewHome implements AsyncDisposable {
   async waitUntil(condition: () => boolean | Promise<boolean>, words: string): Promise<void> {
     const deadline = performance.now() + WAIT_MS
     while (!(await condition())) {
-      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${words}\n${await this.#story()}`)
+      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${words}\n${await this.#describeState()}`)
       await new Promise((resolve) => setTimeout(resolve, CHECK_MS))
     }
   }
@@ -149,7 +149,7 @@ export class CrewHome implements AsyncDisposable {
   }
 
   /** Describes the crew's state for the message of a failed test. */
-  async #story(): Promise<string> {
+  async #describeState(): Promise<string> {
     const events = await this.home.readEvents().catch(() => [])
     const views = await this.home.listProcesses().catch(() => [])
     const lines = events

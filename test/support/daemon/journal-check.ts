@@ -56,7 +56,7 @@ async function checkOpenStore(store: Store): Promise<StoreCheck> {
   return { journals, facts, violations }
 }
 
-/** Checks that a journal counts from 1 without gaps, and that reading it alone and reading the whole store give the isSameJson facts. */
+/** Checks that a journal counts from 1 without gaps, and that its facts are the same in a read of the journal alone and in a read of the whole store. */
 function compareJournal(uuid: Uuid, journalFacts: readonly StoredFact[], factsInStoreOrder: readonly StoredFact[]): string[] {
   const gapIndex = journalFacts.findIndex(({ seq }, index) => seq !== index + 1)
   const wrong = gapIndex >= 0 ? [`the journal of ${uuid} has fact ${journalFacts[gapIndex]?.seq} in place ${gapIndex + 1}`] : []

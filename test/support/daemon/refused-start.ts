@@ -1,4 +1,4 @@
-// Starts a daemon of the sources that must refuse to start, and returns its exit and its stderr.
+// Starts a daemon that must refuse to start, and returns its exit and its stderr.
 import { readProcess, signalFound } from '../living-processes.ts'
 import type { DaemonExit, DaemonHome } from './daemon-home.ts'
 

@@ -94,7 +94,7 @@ class KilledDaemon {
     cutOff: { written: 0, absent: 0 },
   }
   readonly #uuids: string[] = []
-  #witness: EventRecorder | null = null
+  #recorder: EventRecorder | null = null
   #lastPid = 0
   #isRunning = false
   /** the daemon was killed during a stop on request: its next start resumes the processes that it had held */
@@ -174,7 +174,7 @@ class KilledDaemon {
       if (status !== 'completed') throw new BrokenGuarantee(`process ${uuid} is ${status}: ${JSON.stringify(exit)}`)
     }
     const events = await this.#home.readEvents()
-    await this.#witness?.close()
+    await this.#recorder?.close()
     const { code } = await this.#home.stop()
     if (code !== 0) throw new BrokenGuarantee(`the daemon ended with ${code} after SIGTERM`)
     this.#isRunning = false
@@ -200,7 +200,7 @@ class KilledDaemon {
     this.#isRunning = true
     const remaining = this.#wasStopping ? [] : this.#home.findLeftovers()
     if (remaining.length > 0) throw new BrokenGuarantee(`the daemon answers, and of its predecessor there is still ${remaining.join(', ')}`)
-    this.#witness = new EventRecorder(this.#home.client)
+    this.#recorder = new EventRecorder(this.#home.client)
     const processes = await this.#home.listProcesses()
     const expected = this.#wasStopping ? [...STATUSES_AFTER_KILL, ...STATUSES_AFTER_STOP] : STATUSES_AFTER_KILL
     for (const uuid of this.#uuids) {
@@ -233,8 +233,8 @@ class KilledDaemon {
   }
 
   async #checkAfterKill(): Promise<void> {
-    const received = (await this.#witness?.close()) ?? []
-    this.#witness = null
+    const received = (await this.#recorder?.close()) ?? []
+    this.#recorder = null
     // Half of the daemons start while the guardian of the previous one may still be at work.
     if (this.#options.random() < 0.5) await this.#home.waitUntilNothingIsLeft()
     const checked = await this.#checkStore()

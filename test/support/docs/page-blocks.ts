@@ -8,10 +8,10 @@ export interface PageBlock {
   /** the line of the page where its text begins, from 1 */
   readonly line: number
   readonly kind: 'commands' | 'file'
-  /** of a file: its name */
+  /** the name of a file; empty for commands */
   readonly name: string
   readonly text: string
-  /** why it cannot be run; null: it can */
+  /** the reason why the block is not run; null if it is run */
   readonly reason: string | null
 }
 

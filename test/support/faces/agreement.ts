@@ -1,4 +1,4 @@
-// Compares what the faces say of the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader has
+// Compares the answers of the faces at the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader has
 // folded from the stream, and what waits for the user. Only what live output and open budgets change all the time is left out.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -91,28 +91,28 @@ export async function readMoment(client: Client, scope: 'recent' | 'all'): Promi
   return null
 }
 
-/** Checks that all faces say the same. */
+/** Checks that all faces agree. */
 export function expectAgreement({ processes, rows: { rows }, needs: { needs } }: Moment): void {
   const pids = new Map(rows.flatMap(({ uuid, pid, endedAt }) => (endedAt === null ? [[uuid, pid] as const] : [])))
   const byUuid = new Map(rows.map((row) => [row.uuid, row]))
   expect(processes.map(({ uuid }) => uuid).toSorted()).toEqual(rows.map(({ uuid }) => uuid).toSorted())
   for (const process of processes) {
     const row = byUuid.get(process.uuid) as RowView
-    const [ofRow, ofProcess] = [saidByRow(row, pids), saidByProcess(process)]
+    const [ofRow, ofProcess] = [comparableRow(row, pids), comparableProcess(process)]
     expect(ofRow, `the row of ${process.name ?? process.uuid}`).toEqual(ofProcess)
     const own = needs.filter(({ uuid }) => uuid === process.uuid)
     expect({ uuid: row.uuid, attention: row.attention, unseen: row.unseen }).toEqual({
       uuid: row.uuid,
-      attention: Math.max(0, ...own.map(({ rank }) => LEAST - rank)),
+      attention: Math.max(0, ...own.map(({ rank }) => ATTENTION_BASE - rank)),
       unseen: own.some(({ seen }) => !seen),
     })
   }
 }
 
 /** The attention of a row is this number less the rank of its most urgent need. */
-const LEAST = 7
+const ATTENTION_BASE = 7
 
-function saidByRow(row: RowView, pids: ReadonlyMap<string, number>): object {
+function comparableRow(row: RowView, pids: ReadonlyMap<string, number>): object {
   const { uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, liveness, since, turn, step } = row
   return {
     ...{ uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, liveness, since, turn, step },
@@ -135,7 +135,7 @@ function saidByRow(row: RowView, pids: ReadonlyMap<string, number>): object {
   }
 }
 
-function saidByProcess(process: ProcessView): object {
+function comparableProcess(process: ProcessView): object {
   const { uuid, pid, name, agent, driver, model, about, directory, labels, state, status, activity, since, turn, step, usage } = process
   const isLiving = state !== 'dead'
   return {

@@ -122,10 +122,10 @@ export class BusyHome {
 
   /** Starts a crew of two with a gate. */
   async startCrew(): Promise<void> {
-    const person = join(this.#home.work, 'person')
+    const userHome = join(this.#home.work, 'user')
     if (this.#repository === null) {
-      mkdirSync(person)
-      this.#repository = Repository.make(join(this.#home.work, 'project'), person)
+      mkdirSync(userHome)
+      this.#repository = Repository.make(join(this.#home.work, 'project'), userHome)
       this.#repository.git('config', 'user.name', 'P')
       this.#repository.git('config', 'user.email', 'p@example.org')
       this.#repository.commit({ 'README.md': '# a project\n' }, 'begin')
@@ -134,7 +134,7 @@ export class BusyHome {
     await this.#home.client.post('/v1/crews', {
       name: `team-${number}`,
       cwd: this.#repository.dir,
-      env: testEnv(person),
+      env: testEnv(userHome),
       workers: 2,
       gate: 'human',
       model: CrewHome.model('worker'),

@@ -33,7 +33,7 @@ export class FakeDriver {
   #step: number
   #isBusy = false
   /** the present turn, or the last one */
-  #isTurnOpen = 0
+  #turn = 0
   #isInterrupted = false
   /** ids of answers that it received */
   readonly #answers = new Set<string>()
@@ -84,7 +84,7 @@ export class FakeDriver {
         return this.#runStart()
       // A message within a turn is read before the next call.
       case 'driver.deliver':
-        if (this.#isBusy && effect.turn === this.#isTurnOpen) return
+        if (this.#isBusy && effect.turn === this.#turn) return
         return this.#runTurn(effect.turn)
       case 'driver.proceed':
         return this.#runTurn(effect.turn)
@@ -141,7 +141,7 @@ export class FakeDriver {
   async #runTurn(turn: number): Promise<void> {
     if (this.#isBusy) this.#outside.reportViolation(`two turns at once in PID ${this.pid}`)
     this.#isBusy = true
-    this.#isTurnOpen = turn
+    this.#turn = turn
     this.#isInterrupted = false
     await this.#waitForSchedule()
     if (this.#isConversation && this.#outside.pick(3) > 0) await this.#reportToKernel({ type: 'session', sessionId: 's1' })

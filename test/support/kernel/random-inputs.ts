@@ -112,7 +112,7 @@ export class RandomInputs {
   /** Takes a waiting message, if there is one; usually the process itself takes it. */
   #take(pick: PickNumber): InputBody {
     const uuid = this.#uuid(pick)
-    const waitingMessages = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from: choices }) => id !== 'intent' && choices !== 'system')
+    const waitingMessages = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from }) => id !== 'intent' && from !== 'system')
     return {
       type: 'take',
       reply: this.#reply(),

@@ -35,7 +35,7 @@ const ENDED_COUNT = 40
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const HANDLED_SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']
 /** The drivers run no programs, so that no daemon leaves any. */
-const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
+const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } satisfies Pick<ContainmentManager, 'recover'>
 
 /** A planned failure of one commit, which replaces random faults. Commits are counted over all daemons. */
 export interface Fault {

@@ -259,7 +259,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
       await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
   },
   stop: (_, reason) => Promise.resolve(reason as StopReason),
-  // Changes its mode by itself.
+  // Changes its mode without a request of the client.
   mode: async ({ say }, name) => {
     mode = name
     await say(

@@ -1,4 +1,4 @@
-// An MCP server of the newer revision, made with its own library; arguments: `stdio` or `http`, a file for notes, a mark.
+// An MCP server of the newer revision, made with the official library; arguments: `stdio` or `http`, a file for notes, a mark.
 // Over HTTP the server prints its address on its output.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -40,9 +40,9 @@ async function fillDisk(store: Store, commitMaker: CommitMaker): Promise<{ refus
 {
   writeFileSync(filler, randomBytes(1_000_000))
   await using store = await openSqliteStore({ dir })
-  const firstScribe = new CommitMaker()
-  await store.commit(firstScribe.spawn(AGENT))
-  const { refused, code, count } = await fillDisk(store, firstScribe)
+  const firstCommitMaker = new CommitMaker()
+  await store.commit(firstCommitMaker.spawn(AGENT))
+  const { refused, code, count } = await fillDisk(store, firstCommitMaker)
   const before = await store.process(AGENT)
   Object.assign(observed, {
     code,

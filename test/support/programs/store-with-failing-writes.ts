@@ -22,9 +22,9 @@ const codes: Record<string, number> = {}
 let acknowledged = 0
 {
   await using store = await openSqliteStore({ dir })
-  const firstScribe = new CommitMaker()
-  await store.commit(firstScribe.spawn(AGENT))
-  acknowledged = firstScribe.cursor
+  const firstCommitMaker = new CommitMaker()
+  await store.commit(firstCommitMaker.spawn(AGENT))
+  acknowledged = firstCommitMaker.cursor
   for (let round = 0; round < Number(rounds); round++) {
     limitFileSize(Math.floor(sizeOf('store.db-wal') + nextRandom() * 60_000 - 20_000))
     for (let number = 0; number < 6; number++) {

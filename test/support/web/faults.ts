@@ -1,4 +1,4 @@
-// What is wrong with a page for people with any screen and any abilities: axe-core's findings, too small texts, and a page that must be
+// Finds the faults of a page that hinder readers with a small screen or a disability: axe-core's findings, too small texts, and a page that must be
 // scrolled sideways.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,7 +15,7 @@ const FIND_SMALL_TEXTS = `[...document.querySelectorAll('body *')]
   .map((element) => element.outerHTML.slice(0, 120))`
 const EXCESS_WIDTH = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
-/** What is wrong with a page, in each theme and width. */
+/** Returns the faults of a page in each theme and width. */
 export async function findFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const)

@@ -1,4 +1,4 @@
-// A page in Chromium on a real daemon, for tests of the page: what the browser reports as wrong is collected.
+// A page in Chromium on a real daemon, for tests of the page. Collects the errors that the browser reports.
 import type { BrowserContext, Page } from 'playwright-core'
 import type { WebOpenBody } from '../../../src/api/views/web.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
@@ -8,7 +8,7 @@ import { WebAccess } from './raw-requests.ts'
 export class PageWorld implements AsyncDisposable {
   readonly daemon: LocalDaemon
   readonly web: WebAccess
-  /** what the browser reports as wrong */
+  /** the errors that the browser has reported */
   readonly problems: string[] = []
   readonly #context: BrowserContext
 

@@ -1,5 +1,5 @@
 // Lets a tool call run only if the process's permissions allow it, or the user does. The kernel records each question and its
-// answer. A pause goes on beside an open question. Test: test/e2e/native/permissions.test.ts.
+// answer. A pause does not wait for an open question. Test: test/e2e/native/permissions.test.ts.
 import { raceAbort } from '../../common/race-abort.ts'
 import type { ToolCall } from '../context/context.ts'
 import { reportDurably, waitUntilUnheld } from '../run-context.ts'
