@@ -43,6 +43,7 @@ const AGENT_FILES = {
 let resources: AsyncDisposableStack | undefined
 afterEach(() => resources?.disposeAsync())
 
+/** Makes a script's call of a reeve tool a call of that tool as the agent names it, and any other call one of the agent's shell. */
 const toolOf =
   ({ tools }: ModelClient): ToTool =>
   (name, input) => {
@@ -83,7 +84,7 @@ async function startCrewModel(kinds: readonly ModelClient[]): Promise<CrewModel>
     if (isModelCall(request)) for (const name of ['input', 'output'] as const) sent[name] += usage[name]
     return answer === null ? answerSideRequest(request, SIDE_USAGE) : withId(answer, request, (answerCount += 1))
   })
-  return Object.defineProperty(server, 'sent', { value: sent }) as CrewModel
+  return Object.assign(server, { sentTokens: sent })
 }
 
 function toolCount({ tools }: ServedRequest['body']): number {

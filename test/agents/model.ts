@@ -52,8 +52,8 @@ export interface ModelSettings {
   readonly restAfter: Promise<void>
   /** the usage of each answer; absent: `USAGE`, and nothing for requests beside the work */
   readonly usage?: ServedUsage
-  /** the fault of the n-th request of the work, from 0; null: none */
-  readonly fault?: (question: number) => Fault | null
+  /** the fault of the n-th request of the conversation, from 0; null: none */
+  readonly fault?: (request: number) => Fault | null
 }
 
 export interface ServedUsage {
@@ -62,7 +62,7 @@ export interface ServedUsage {
   readonly cacheRead: number
 }
 
-/** An HTTP error, or a stream that is cut after its first half. */
+/** An HTTP error with this status, or a stream that is cut after its first half. */
 export type Fault = { readonly status: number } | 'cut'
 
 /** A sent answer; `half`: the server sent only its first half. */
@@ -77,27 +77,27 @@ export interface AgentModel extends ModelServer {
   readonly sent: readonly SentAnswer[]
 }
 
-/** Starts a daemonised child and one in the background; the second word is a token that no other program has. */
+/** A command that starts a daemonised program and one in the background. No other program has the token in its arguments. */
 function commandWithLeftovers(token: string): string {
   return `setsid sleep ${token} > /dev/null 2>&1 & sleep ${token} > /dev/null 2>&1 & echo started`
 }
 
-export async function startAgentModel(setting: ModelSettings): Promise<AgentModel> {
+export async function startAgentModel(settings: ModelSettings): Promise<AgentModel> {
   const sent: SentAnswer[] = []
-  let [requestCount, questionCount] = [0, 0]
+  let [requestCount, conversationCount] = [0, 0]
   const server = await startModelServer((request) => {
-    const fault = isConversation(request) ? (setting.fault?.(questionCount++) ?? null) : null
-    const answer = withId(answerTo(request, setting), request, ++requestCount)
+    const fault = isConversation(request) ? (settings.fault?.(conversationCount++) ?? null) : null
+    const answer = withId(answerTo(request, settings), request, ++requestCount)
     if (isModelCall(request))
       sent.push({
         path: request.path,
-        usage: fault !== null && fault !== 'cut' ? NO_USAGE : usageOf(answer, setting, request),
+        usage: fault !== null && fault !== 'cut' ? NO_USAGE : usageOf(answer, settings, request),
         outcome: fault === null ? 'whole' : fault === 'cut' ? 'half' : 'refused',
       })
     return withFault(answer, fault, request)
   })
-  // A spread would call the server's getters once; the property keeps them.
-  return Object.defineProperty(server, 'sent', { value: sent }) as AgentModel
+  // A spread would read the server's getters only once.
+  return Object.assign(server, { sent })
 }
 
 const NO_USAGE: ServedUsage = { input: 0, output: 0, cacheRead: 0 }
