@@ -111,7 +111,7 @@ describe('pauses that overlap', () => {
 })
 
 describe('children born during a pause', () => {
-  test('start held at every depth, and run nothing; so does a fork of one of them', async () => {
+  test('start held at every depth, and run nothing before the resume', async () => {
     await spawnTree()
     await daemon.pause('root', { subtree: true })
     const lateProcess = await spawnWaiting('late', 'b')
@@ -141,7 +141,7 @@ describe('children born during a pause', () => {
 })
 
 describe('a suspension', () => {
-  test('notifies all living ancestors, with reason and sender; so does its end', async () => {
+  test('and its end notify all living ancestors, with reason and sender', async () => {
     await spawnTree()
     await daemon.signal('a', 'SIGKILL')
     await daemon.waitForEnd(uuids['a'] ?? '')
@@ -174,7 +174,7 @@ describe('a suspension', () => {
     }
   })
 
-  test('does not end a wait for the end, but a wait for suspended', async () => {
+  test('ends a wait for a suspension, but no wait for the end', async () => {
     const root = await spawnWaiting('root')
     const child = await daemon.spawnShell('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
       name: 'child',
@@ -192,8 +192,27 @@ describe('a suspension', () => {
   })
 })
 
+test("a parent is notified of its child's suspension, and does not take that for its end", async () => {
+  const parent = await daemon.spawnScripted([{ text: 'ready' }], { interactive: true })
+  await daemon.waitUntilReady(parent.uuid)
+  const child = await daemon.spawnScripted([{ text: 'first' }, { text: 'second' }], { interactive: true, parent: parent.uuid })
+  await daemon.waitUntilReady(child.uuid)
+  await daemon.pause(child.uuid)
+  const waited = await daemon.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${child.uuid}/wait`, {
+    for: 'exited',
+    timeoutMs: 1,
+  })
+  expect(waited).toMatchObject({ timedOut: true, process: { status: 'suspended' } })
+  expect(await daemon.waitForEvent(parent.uuid, (event) => event['fact'] === 'child.suspended')).toMatchObject({ child: child.uuid })
+  await daemon.signal(child.uuid, 'SIGKILL')
+  await daemon.waitForEnd(child.uuid)
+  await daemon.resume(child.uuid)
+  expect(await daemon.waitUntilReady(child.uuid)).toMatchObject({ ppid: parent.pid, parentUuid: parent.uuid })
+  expect(await daemon.readFactTypes(parent.uuid)).toEqual(expect.arrayContaining(['child.spawned', 'child.suspended', 'child.exited']))
+})
+
 describe('PIDs', () => {
-  test('only rise: also those of placeholders, and when all their processes are gone', async () => {
+  test('only rise, also those of restored processes, and when all their processes were removed', async () => {
     const { uuid, pid } = await daemon.spawnShell('true')
     await daemon.waitForEnd(uuid)
     await daemon.client.delete(`/v1/processes/${uuid}`)
