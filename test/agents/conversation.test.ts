@@ -50,7 +50,7 @@ describe.each(CONVERSATION_KINDS)('$name', (kind) => {
   const waitUntilToolHangs = (): Promise<unknown> =>
     pollUntil(() => findProcessesWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
 
-  test('keeps its session over several turns, also after an interrupted one', async () => {
+  test('an agent keeps its session over several turns, also after an interrupted one', async () => {
     const uuid = await start(`${TASKS.work} write a file`)
     const first = await waitForTurn(uuid, 1)
     expect(first).toMatchObject({ lastText: RESULT, step: 3 })
@@ -76,7 +76,7 @@ describe.each(CONVERSATION_KINDS)('$name', (kind) => {
   })
 
   // OpenCode reports a step when its tools have ended.
-  test.skipIf(kind.installation === 'opencode')('continues its session after kill -9 of the daemon in a turn', async () => {
+  test.skipIf(kind.installation === 'opencode')('an agent continues its session after kill -9 of the daemon in a turn', async () => {
     const uuid = await start(`${TASKS.again} please`)
     const { sessionId } = await waitForTurn(uuid, 1)
     await bench.reeve('send', uuid, `${TASKS.hang} now`)

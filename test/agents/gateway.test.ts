@@ -1,4 +1,4 @@
-// Real coding agents that call their models through the gateway. The metered usage equals the usage of the model server, also after
+// Real coding agents that call their models through the gateway. The metered usage equals the usage that the model server sent, also after
 // refused and cut calls. No tool of an agent sees a key. A budget and a pause hold the agent at its next call.
 // docs/reference/external-agents.md lists the limits of each agent.
 import { existsSync, readFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
 
   test("the metered usage equals the model server's after refusals, a cut stream and a resume, and the tools see no key", async () => {
     const faults: readonly Fault[] = [{ status: 429 }, { status: 500 }, ...(kind.retriesCutStream ? ['cut' as const] : [])]
-    await openBench({ usage: USAGE, fault: (question) => faults[question] ?? null })
+    await openBench({ usage: USAGE, fault: (request) => faults[request] ?? null })
     const { uuid } = await bench.start(`${TASKS.env} now`)
     const view = await bench.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'completed', gateway: { on: true } })
@@ -66,7 +66,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     await bench.waitUntilNothingIsLeft()
   })
 
-  test('a budget holds before the call, and a larger one lets the agent continue', async () => {
+  test('a used-up budget holds the agent before its next call, and a larger one lets it continue', async () => {
     const budget = kind.isPriced ? { budgetUsd: 0.5 } : { budgetTokens: BUDGET_TOKENS }
     await openBench({ usage: { ...USAGE, input: BUDGET_TOKENS } })
     const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: budget })
@@ -91,7 +91,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     await bench.waitUntilNothingIsLeft()
   })
 
-  // Any pause freezes a command at once.
+  // Every pause freezes a command at once, so that a command has no such drain.
   test.skipIf(kind.isCommand)('a pause in the middle of a turn holds the agent at its next call, and the turn continues', async () => {
     await openBench()
     const { uuid } = await bench.start(`${TASKS.gate} now`)

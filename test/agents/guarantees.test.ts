@@ -1,4 +1,4 @@
-// The guarantees of reeve for every real coding agent. No program is left after a normal end, a kill, a crash of the daemon, or a kill
+// The guarantees of reeve for every real coding agent. No program is left after a normal end, a kill, a crash of the daemon or a kill
 // of a frozen agent, and the session of the agent can be resumed. pauses.test.ts tests pauses.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ describe.each(addNewestVersions(KINDS))('$name', (kind) => {
       'the tool has started its programs',
     )
 
-  /** Resumed with a second prompt, the agent knows the first one. */
+  /** Resumes the agent with a second prompt, and expects that it knows the first one. */
   const expectResumed = async (uuid: string, sessionId: string | null): Promise<ProcessView> => {
     expect(sessionId).not.toBeNull()
     await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })

@@ -38,7 +38,7 @@ const CLAUDE: Pick<AgentKind, 'tools' | 'env'> = {
 
 const codexShell = (cmd: string): ServedTool => ({ name: 'exec_command', input: { cmd } })
 
-/** The home of Codex, with a settings file: the first line belongs to its top, the others to its end. */
+/** Makes the home of Codex with a settings file. The first of `lines` is a top-level setting, and the others are tables at the end. */
 const codexHome = (home: string, lines: readonly string[] = []): string => {
   const folder = join(home, 'codex')
   mkdirSync(folder, { recursive: true })
@@ -58,7 +58,7 @@ const codexHome = (home: string, lines: readonly string[] = []): string => {
   return folder
 }
 
-/** Its file edits are shell calls that Codex reads as patches. */
+/** Codex edits files by shell calls, which it reads as patches. */
 const CODEX: Pick<AgentKind, 'tools' | 'env'> = {
   tools: {
     shell: codexShell,
@@ -245,11 +245,11 @@ const opencodeGatewayEnv: AgentKind['env'] = (url) => {
   }
 }
 
-/** The agent's own settings replace this address. */
+/** A provider for reeve's configuration. The agent's own settings replace its address. */
 const localProvider = (): string =>
   'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n'
 
-/** reeve does not read its output: all usage comes from the gateway. */
+/** reeve does not read the output of pi, so all usage comes from the gateway. */
 const PI: Pick<AgentKind, 'tools' | 'env' | 'body'> = {
   tools: {
     write: (path, content) => ({ name: 'write', input: { path, content } }),

@@ -1,4 +1,4 @@
-// Real coding agents with reeve's own tools. Each agent gets them in its own way, and calls two of them without a question.
+// Real coding agents with reeve's own tools. Each agent gets these tools in its own way, and calls two of them without an ask.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { openAgentBench, type AgentBench } from './bench.ts'
 import { GATEWAY_KINDS, KINDS } from './kinds.ts'
 import { RESULT, TASKS } from './model.ts'
 
-/** All agents by ACP, and the programs that take reeve's tools by their command line. */
+/** All kinds, and the agents at the gateway that take reeve's tools by their command line. */
 const WITH_TOOLS = [
   ...KINDS,
   ...GATEWAY_KINDS.filter(({ isCommand, name, tools }) => isCommand && tools.reeveTool && !KINDS.some((kind) => kind.name === name)),
@@ -18,7 +18,7 @@ describe.each(WITH_TOOLS)('$name', (kind) => {
     await bench?.[Symbol.asyncDispose]()
   })
 
-  test('starts a process and waits for it', async () => {
+  test("an agent starts a process and waits for it with reeve's tools, and never asks the user", async () => {
     bench = await openAgentBench(kind)
     const { uuid } = await bench.start(`${TASKS.own} now`, { reeve: true, ...(kind.isCommand ? {} : { permissions: 'ask' }) })
     expect(await bench.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: RESULT })

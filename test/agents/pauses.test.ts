@@ -34,7 +34,7 @@ const CASES: readonly PauseCase[] = KINDS.flatMap((kind) =>
   (['a stream', 'a tool'] as const).flatMap((work) => (['softly', 'at once'] as const).map((mode) => ({ kind, work, mode }))),
 )
 
-/** Pauses the agent in the middle of its turn. Pending work ends before the freeze (a soft pause of ACP), or during it. */
+/** Pauses the agent in the middle of its turn. Its stream or tool ends before the freeze (a soft pause by ACP) or during it. */
 async function pause({ kind, work, mode }: PauseCase, bench: AgentBench): Promise<PausedAgent> {
   const { uuid } = await bench.start(`${work === 'a tool' ? TASKS.gate : TASKS.pace} now`)
   const toolStartedFile = join(bench.work, 'waits')
@@ -56,11 +56,8 @@ async function pause({ kind, work, mode }: PauseCase, bench: AgentBench): Promis
   return { bench, uuid, elapsedMs, requestCount: conversationRequests(bench.model).length }
 }
 
-/** Checks that the agent did nothing meanwhile, and lets it continue to its end. */
-async function checkAndResume(
-  { kind, work: where, mode: how }: PauseCase,
-  { bench, uuid, requestCount, elapsedMs }: PausedAgent,
-): Promise<void> {
+/** Checks that the agent did nothing during the pause, and lets it continue to its end. */
+async function checkAndResume({ kind, work, mode }: PauseCase, { bench, uuid, requestCount, elapsedMs }: PausedAgent): Promise<void> {
   expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended', elapsedMs })
   expect(conversationRequests(bench.model).length).toBe(requestCount)
   await bench.reeve('resume', uuid)
@@ -68,7 +65,7 @@ async function checkAndResume(
   const { steps } = JSON.parse(await bench.reeve('steps', '--json', uuid)) as { steps: { tools: { outcome: string; result: string }[] }[] }
   const tools = steps.flatMap((step) => step.tools.map(({ outcome, result }) => `${outcome} ${JSON.stringify(result?.slice(0, 80))}`))
   console.log(
-    `${kind.name}, in ${where}, ${how}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversationRequests(bench.model).length - requestCount} model calls after it${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
+    `${kind.name}, in ${work}, ${mode}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversationRequests(bench.model).length - requestCount} model calls after the pause${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
   )
   expect(view).toMatchObject({ status: 'completed', exit: { code: 0 }, lastText: kind.isCommand ? RESULT : 'asked 2 times' })
   await bench.waitUntilNothingIsLeft()

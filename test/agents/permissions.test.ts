@@ -32,7 +32,7 @@ describe.each(ASKING_KINDS)('$name', (kind) => {
     )
     return bench.start(`${task} write a file`, more)
   }
-  /** The model was asked, and called the tool. */
+  /** Expects that the agent asked its model, whose first answer calls the tool. */
   const expectToolTried = (): void => expect(conversationRequests(bench.model).length).toBeGreaterThan(0)
   /** Allows each request once, as often as the agent asks. */
   const waitForEndWithAnswers = (uuid: string): Promise<ProcessView> =>

@@ -20,9 +20,9 @@ test('an import accepts all facts of a random life of the kernel, read back from
   fc.assert(
     fc.property(fc.nat(1_000_000), (seed) => {
       const pick = makeSeededPick(seed)
-      const episode = new RandomRun()
-      while (episode.inputs < 200) episode.play(pick)
-      for (const fact of [...episode.world.journal.values()].flat())
+      const run = new RandomRun()
+      while (run.inputs < 200) run.play(pick)
+      for (const fact of [...run.world.journal.values()].flat())
         expect(factBodyProblem(JSON.parse(JSON.stringify(fact.body)) as FactBody)).toBeNull()
     }),
     { numRuns: 25 },
@@ -30,8 +30,8 @@ test('an import accepts all facts of a random life of the kernel, read back from
 })
 
 /** Facts without fields besides their type. */
-const BARE: ReadonlySet<string> = new Set(['process.reaped', 'crew.begun', 'crew.stalled', 'crew.ended'])
+const TYPES_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['process.reaped', 'crew.begun', 'crew.stalled', 'crew.ended'])
 
-test.each(FACT_TYPES.filter((type) => !BARE.has(type)))('%s without a required field is refused', (type) => {
+test.each(FACT_TYPES.filter((type) => !TYPES_WITHOUT_FIELDS.has(type)))('an import refuses a %s without its fields', (type) => {
   expect(factBodyProblem({ type } as never)).toMatch(new RegExp(`^it is no ${type}: .* (is missing|must be one of .*)$`))
 })

@@ -1,4 +1,4 @@
-// The evidence of an ask: its size is limited, nothing is lost without a mark, and the hash changes exactly if what is shown changes.
+// The evidence of an ask. Its size is limited, a mark tells what is left out, and the hash changes exactly if the shown ask changes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { askHash, askView } from '../../src/daemon/views/ask-view.ts'
@@ -35,7 +35,7 @@ test('the evidence is limited, and what is left out is marked', () => {
   )
 })
 
-/** The kept text is a part of the whole one, and the marks account for the rest. */
+/** Expects that the kept text is a part of the whole one, and that the marks account for the rest. */
 function expectPartOfWhole({ old, new: text, equal = { before: 0, after: 0 }, cut = 0 }: AskDiff, whole: AskDiff): void {
   expect(old === null).toBe(whole.old === null)
   const middle = (lines: string): string =>

@@ -1,5 +1,5 @@
-// The index of brief steps against rows that are made afresh from the whole journal: random histories with long texts, images, holds and
-// questions, forks of them, read at random moments while they grow.
+// Compares the index of brief steps with rows that are made afresh from the whole journal. The random histories have long texts, images,
+// holds, questions and forks, and are read at random moments while they grow.
 import { expect, test } from 'vitest'
 import { BriefSteps, type BriefStep } from '../../src/daemon/steps/brief-steps.ts'
 import { StepReads } from '../../src/daemon/steps/step-reads.ts'
@@ -17,7 +17,7 @@ const HISTORIES = deep(6, 40)
 const COMMITS = deep(40, 300)
 const [A, B] = [uuidOf(1), uuidOf(2)]
 
-/** Makes the facts of the next step, or some others. */
+/** Makes the facts of the next step, sometimes with a failed attempt, a hold, a question, images or recorded files. */
 function nextFacts(random: () => number, step: number): FactBody[] {
   const length = random() < 0.2 ? 20_000 : 30
   const text = `${'word '.repeat(length / 5)}${step}`
@@ -81,7 +81,7 @@ function rowsIn({ columns }: BriefStepsView): BriefStep[] {
   )
 }
 
-test(`the index equals fresh rows, for histories that grow and forks of them (seed ${SEED})`, async () => {
+test(`while histories and their forks grow, the index equals rows made afresh (seed ${SEED})`, async () => {
   for (let round = 0; round < HISTORIES; round += 1) {
     const random = seededRandom(SEED + round)
     await using fixture = await openTestStore()

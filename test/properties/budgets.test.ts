@@ -1,6 +1,6 @@
 // Budgets over random trees: children with parallel calls, known and unknown prices, crashes, resumes, forks and raises. A simple
-// model recomputes every sum. With exact estimates no budget is ever exceeded. Without them, it is exceeded at most by the
-// reservation of the last granted call. 100,000 calls.
+// model recomputes every sum. With exact estimates no budget is ever exceeded. Without them, the excess is at most twice the
+// reservations at the last grant. The large size makes 100,000 calls.
 import { expect, test } from 'vitest'
 import { tallyOf } from '../../src/kernel/state/accounts.ts'
 import { tallyWithBelow } from '../../src/kernel/state/limits.ts'
@@ -208,7 +208,7 @@ class Life {
     this.#recordEnds()
   }
 
-  /** Records in the model which processes a limit has ended: children before their parents. */
+  /** Records in the model which processes have ended, children before their parents. */
   #recordEnds(): void {
     const hasEnded = (p: Spender): boolean => this.world.overlay.get(p.uuid)?.life.state !== 'running'
     for (const p of this.model

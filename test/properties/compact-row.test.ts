@@ -1,4 +1,4 @@
-// Packed rows: unpacking restores the row, whatever its content and whatever is written to it, and equal rows share memory.
+// Packed rows. Unpacking restores the row, whatever its texts and numbers are, and the rows of one agent share memory.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RowPacker } from '../../src/daemon/loop/compact-row.ts'
@@ -11,10 +11,10 @@ import { changedSpec } from '../support/spec-changes.ts'
 /** The rows at the end of a random life. */
 function rowsOfLife(seed: number): Process[] {
   const pick = makeSeededPick(seed)
-  const episode = new RandomRun()
-  while (episode.inputs < 120) episode.play(pick)
-  episode.world.commit()
-  return [...episode.world.table.rows()]
+  const run = new RandomRun()
+  while (run.inputs < 120) run.play(pick)
+  run.world.commit()
+  return [...run.world.table.rows()]
 }
 
 const text = fc.oneof(
@@ -26,7 +26,7 @@ const number = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
 )
 
-test('an unpacked row equals the original', () => {
+test('an unpacked row equals the row before it was packed', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), text, text, number, (seed, firstText, secondText, amount) => {
       const packer = new RowPacker()
@@ -68,7 +68,7 @@ test('processes of one agent share one shape, which is freed with the last of th
   )
   expect(packer.size).toBe(1)
   expect(packed.map((packedRow) => packedRow.unpack().spec.limits === packed[0]?.shape.spec.limits)).not.toContain(false)
-  for (const unpacked of packed.slice(1)) packer.release(unpacked)
+  for (const packedRow of packed.slice(1)) packer.release(packedRow)
   expect(packer.size).toBe(1)
   for (const packedRow of packed.slice(0, 1)) packer.release(packedRow)
   expect(packer.size).toBe(0)

@@ -40,7 +40,7 @@ const steps = fc.array(step, { minLength: 1, maxLength: 14 })
 
 const usage = { inputTokens: 50, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-/** A process whose journal grows; the live context follows it as in the loop, without the facts. */
+/** A process with a growing journal. Calls as those of the loop keep the live context in step, without the facts. */
 class Life {
   readonly facts: StoredFact[] = []
   live = new Context()
@@ -164,7 +164,7 @@ function visibleState(context: Context): object {
   }
 }
 
-/** The first message, one summary after it, and an unbroken end of the rest, which has all unanswered messages. */
+/** Expects the first message, one summary, and an unbroken end of the earlier messages with all unanswered ones. */
 function checkKept(before: readonly ContextMessage[], { messages }: Context): void {
   expect(messages[0]).toEqual(before[0])
   expect(messages[1]).toMatchObject({ role: 'user', text: expect.stringContaining(SUMMARY_HEADING) })
@@ -208,7 +208,7 @@ describe('with any number of compactions', () => {
     expect(compactions).toBeGreaterThan(200)
   })
 
-  test('messages that wait during the compaction come in afterwards, in order, and none is lost', async () => {
+  test('messages that wait during the compaction are read after it, in order, and none is lost', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (planned) => {
         const { facts, live: context, process } = await playLife(planned, () => Promise.resolve())
@@ -241,14 +241,14 @@ describe('the kept part is', () => {
   })
   const roleLetters = ({ messages }: Context): string => messages.map(({ role }) => role[0]).join('')
 
-  test('the last step, whatever its size up to the limit', async () => {
+  test('the last step, of any size up to the limit', async () => {
     const life = await playLife([plannedStep({}), plannedStep({}), plannedStep({ results: [500], compact: [40, 1_000] })], () =>
       Promise.resolve(),
     )
     expect(roleLetters(life.live)).toBe('uuat')
   })
 
-  test('nothing of a larger last step', async () => {
+  test('nothing of a last step above the limit', async () => {
     const life = await playLife([plannedStep({}), plannedStep({ results: [500], compact: [40, 100] })], () => Promise.resolve())
     expect(roleLetters(life.live)).toBe('uu')
     expect(life.live.lastResult).toBe('')

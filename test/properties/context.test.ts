@@ -89,13 +89,13 @@ const readPages =
   (after: number, limit: number): Promise<readonly StoredFact[]> =>
     Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, pageSize)))
 
-/** The same pages as the store gives them without bodies. */
+/** The same pages without the bodies that `skim` excludes, as the store gives them. */
 const readPagesWithoutBodies =
   (facts: readonly StoredFact[], pageSize: number): ReadPage =>
   async (after, limit, skim) =>
     filterPage(await readPages(facts, pageSize)(after, limit), skim)
 
-/** The providers' rules: each answer with calls is followed by exactly their results, and no result stands elsewhere. */
+/** Whether the messages keep the providers' rules: the results of exactly its calls follow each answer, and no result stands elsewhere. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
   return messages.every((message, index) => {
     const calls = message.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call').map((part) => part.callId) : []
@@ -185,7 +185,7 @@ describe('the loop', () => {
 - text: done
 `
 
-  test('reaches the same end if it is interrupted after any commit and resumed', async () => {
+  test('the loop reaches the same end if it is interrupted after any commit and resumed', async () => {
     await using bench = await openNativeBench()
     const uninterrupted = await bench.run({ script })
     await uninterrupted.runTurn('go')
@@ -205,7 +205,7 @@ describe('the loop', () => {
   })
 })
 
-/** An interrupted `once` call has no known result; everything else is the same. */
+/** The messages without the results of `bash`: an interrupted `once` call has no known result. */
 function withoutUnknown(messages: readonly ContextMessage[]): readonly unknown[] {
   return messages.map((message) =>
     message.role === 'tool'

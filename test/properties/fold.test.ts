@@ -1,4 +1,4 @@
-// The fold: the state follows from the journal, from any position in it, also after a round trip through JSON. A fact that cannot
+// The fold computes the same state from any position in a journal, also after a round trip through JSON. A fact that cannot
 // follow is refused, never skipped.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -12,9 +12,9 @@ import type { Process } from '../../src/kernel/model/process.ts'
 /** Journals of a random life, with the rows that they led to. */
 function randomJournals(seed: number, inputs = 150): { readonly facts: readonly Fact[]; readonly row: Process | undefined }[] {
   const pick = makeSeededPick(seed)
-  const episode = new RandomRun()
-  while (episode.inputs < inputs) episode.play(pick)
-  return [...episode.world.journal].map(([uuid, facts]) => ({ facts, row: episode.world.row(uuid) }))
+  const run = new RandomRun()
+  while (run.inputs < inputs) run.play(pick)
+  return [...run.world.journal].map(([uuid, facts]) => ({ facts, row: run.world.row(uuid) }))
 }
 
 const foldAll = (facts: readonly Fact[], start?: Process): Process | undefined =>
@@ -28,7 +28,7 @@ const codeOf = (act: () => unknown): string => {
   }
 }
 
-test('the row is the fold of its journal, read back from JSON, and from any position in it', () => {
+test('the fold of a journal that was read from JSON is the row, also when it continues from any position', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(), (seed, position) => {
       for (const { facts, row } of randomJournals(seed)) {
@@ -63,9 +63,9 @@ test("a journal with a gap, a repetition or another process's fact at its start 
 describe('the fold refuses', () => {
   const pick = makeSeededPick(1)
   const makeFact = (seq: number, body: FactBody): Fact => ({ uuid: 'p1', seq, pid: 1, at: 1, body })
-  const episode = new RandomRun()
-  while (!episode.world.journal.has('p1')) episode.play(pick)
-  const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
+  const run = new RandomRun()
+  while (!run.world.journal.has('p1')) run.play(pick)
+  const created = fold(undefined, run.world.journal.get('p1')?.[0] as Fact)
   const HOLD = { reason: 'user', by: 'user', at: 1 } as const
   const INVALID_BODIES: readonly FactBody[] = [
     { type: 'process.attached', containment: null },
@@ -82,16 +82,16 @@ describe('the fold refuses', () => {
     expect(codeOf(() => fold(created, makeFact(2, body)))).toBe('INTERNAL')
   })
   test('a second spawn', () => {
-    const firstFact = episode.world.journal.get('p1')?.[0] as Fact
+    const firstFact = run.world.journal.get('p1')?.[0] as Fact
     expect(codeOf(() => fold(created, makeFact(2, firstFact.body)))).toBe('INTERNAL')
   })
 })
 
 test('the row has at most 500 characters of a text, whatever its length in the journal', () => {
-  const episode = new RandomRun()
+  const run = new RandomRun()
   const pick = makeSeededPick(1)
-  while (!episode.world.journal.has('p1')) episode.play(pick)
-  const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
+  while (!run.world.journal.has('p1')) run.play(pick)
+  const created = fold(undefined, run.world.journal.get('p1')?.[0] as Fact)
   const longNoteRow = fold(created, { uuid: 'p1', seq: 2, pid: 1, at: 1, body: { type: 'process.note', text: 'x'.repeat(10_000) } })
   expect(longNoteRow.note).toHaveLength(500)
 })

@@ -13,11 +13,11 @@ import { makeSeededPick } from '../support/kernel/random-inputs.ts'
 /** Plays random inputs. Returns each process with its journal, which begins with the facts that a fork shares with its origin. */
 function randomJournals(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
   const pick = makeSeededPick(seed)
-  const episode = new RandomRun()
-  while (episode.inputs < inputs) episode.play(pick)
-  return [...episode.world.journal.keys()].flatMap((uuid) => {
-    const row = episode.world.row(uuid)
-    return row ? [{ row, facts: episode.world.history(uuid) }] : []
+  const run = new RandomRun()
+  while (run.inputs < inputs) run.play(pick)
+  return [...run.world.journal.keys()].flatMap((uuid) => {
+    const row = run.world.row(uuid)
+    return row ? [{ row, facts: run.world.history(uuid) }] : []
   })
 }
 

@@ -1,4 +1,4 @@
-// Garbage collection over any rows and rules: the remaining rows satisfy the rules, and each removal has a rule. No process is removed
+// Garbage collection over any rows and rules. The remaining rows satisfy the rules, and each removal has a rule. No process is removed
 // before an older one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -23,11 +23,11 @@ test('the remaining rows satisfy the rules, and no row was removed without need'
     fc.property(rules, rows, fc.nat(200), (rules, candidates, otherBytes) => {
       const sound = candidates.filter(({ warning }) => warning === null)
       const total = otherBytes + candidates.reduce((sum, { bytes }) => sum + bytes, 0)
-      const collecting = new GcSelector(rules, { entries: sound.length, bytes: total }, NOW)
-      const judged = candidates.map((candidate) => ({ one: candidate, verdict: collecting.judge(candidate) }))
-      const removedRows = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ one: row }) => row)
+      const selector = new GcSelector(rules, { entries: sound.length, bytes: total }, NOW)
+      const judged = candidates.map((candidate) => ({ row: candidate, verdict: selector.judge(candidate) }))
+      const removedRows = judged.filter(({ verdict }) => verdict.verdict === 'collect').map(({ row }) => row)
       const keptRows = sound.filter((row) => !removedRows.includes(row))
-      for (const { one: row, verdict } of judged) expect(verdict.verdict === 'skip').toBe(row.warning !== null)
+      for (const { row, verdict } of judged) expect(verdict.verdict === 'skip').toBe(row.warning !== null)
       // The oldest rows are removed first: the removed ones are the beginning of the sound ones.
       expect(removedRows).toEqual(sound.slice(0, removedRows.length))
       const bytes = total - removedRows.reduce((sum, row) => sum + row.bytes, 0)

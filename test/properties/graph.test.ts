@@ -27,7 +27,7 @@ function hasPath(graph: readonly GraphNode[], from: string, to: string): boolean
   return false
 }
 
-test('a cycle is reported where there is one, and the report is a cycle', () => {
+test('findCycle returns a real cycle exactly if the graph has one', () => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       const cycle = findCycle(graph)
@@ -40,7 +40,7 @@ test('a cycle is reported where there is one, and the report is a cycle', () => 
   )
 })
 
-test('the dependencies and dependents of a node are the ends of all its paths', () => {
+test('the dependencies of a node are all nodes that its paths reach, and its dependents are all whose paths reach it', () => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       for (const { id } of graph) {
@@ -74,7 +74,7 @@ test('a node that needs itself through other nodes is in no layer, and neither a
   ).toEqual([['d']])
 })
 
-test('a chain of 20,000 nodes is followed to its end, and an unknown name is skipped', () => {
+test('findCycle follows a chain of 20,000 nodes to its end, and dependenciesOf skips an unknown name', () => {
   const chain = Array.from({ length: 20_000 }, (_, index): GraphNode => ({ id: `${index}`, needs: [`${index + 1}`] }))
   expect(findCycle(chain)).toBe(null)
   expect(findCycle([...chain.slice(0, -1), { id: '19999', needs: ['0'] }])).toHaveLength(20_001)

@@ -7,7 +7,7 @@ import type { PickNumber } from '../support/kernel/random-inputs.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 
-/** The drawn values come first, then random ones from a seed, so that everything comes to its end. */
+/** Picks by the drawn values, and then by random ones from a fixed seed, so that every life comes to its end. */
 function pickFrom(values: readonly number[]): PickNumber {
   const randomPick = makeSeededPick(1)
   let index = 0
@@ -18,7 +18,7 @@ function pickFrom(values: readonly number[]): PickNumber {
   }
 }
 
-test('every short life keeps the rules', async () => {
+test('every short life of a daemon keeps the guarantees', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 20, max: 200 }),

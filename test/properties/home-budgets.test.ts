@@ -1,5 +1,5 @@
-// Budgets of the home under random calls, ends, kills, resumes, new daemons, raised budgets and clocks that run forward and jump back. The
-// model is two sums and the open calls: no call begins without room, no day or month begins twice, and no money is forgotten.
+// Budgets of the home under random calls, ends, kills, resumes, new daemons, raised budgets, and clocks that run forward and jump back.
+// The model has two sums and the open calls. No call begins without room, no day or month begins twice, and no money is forgotten.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
@@ -28,13 +28,13 @@ class Life {
   readonly home = new HomeBudgetWorld()
   day = 100
   budgets: { dailyUsd?: number; monthlyUsd?: number } = {}
-  /** the latest day and month so far, and what was spent in each of all */
+  /** the latest day and month so far */
   latest = { dailyUsd: 100, monthlyUsd: 10 }
   readonly spent = { dailyUsd: new Map<number, number>(), monthlyUsd: new Map<number, number>() }
   readonly open = new Map<string, number>()
 
   constructor() {
-    this.#look()
+    this.#reportHome()
     for (const each of UUIDS) this.home.start(each)
   }
 
@@ -47,13 +47,13 @@ class Life {
       case 'clock':
         // A clock that is further back is another case: test/tables/kernel/state/home.test.ts.
         this.day = Math.max(this.day + next.days, this.latest.dailyUsd - 2)
-        return this.#look()
+        return this.#reportHome()
       case 'budgets':
         this.budgets = {
           ...(next.dailyUsd === undefined ? {} : { dailyUsd: next.dailyUsd }),
           ...(next.monthlyUsd === undefined ? {} : { monthlyUsd: next.monthlyUsd }),
         }
-        return this.#look()
+        return this.#reportHome()
       case 'kill':
         return this.#withEstimates(() => this.#kill(next.uuid))
       case 'resume':
@@ -63,7 +63,7 @@ class Life {
     }
   }
 
-  #look(): void {
+  #reportHome(): void {
     this.latest = {
       dailyUsd: Math.max(this.latest.dailyUsd, this.day),
       monthlyUsd: Math.max(this.latest.monthlyUsd, monthOf(this.day)),
@@ -89,7 +89,7 @@ class Life {
     if (Object.keys(this.budgets).length > 0) this.#checkRoom()
   }
 
-  /** All open calls together can still not exceed a budget. Calls from before the budget are not reserved. */
+  /** Expects that all open calls together cannot exceed a budget. Calls from before the budget have no reservation. */
   #checkRoom(): void {
     const reserved = UUIDS.reduce((sum, each) => {
       const reserve = this.home.world.overlay.get(each)?.progress.reserve
@@ -108,11 +108,11 @@ class Life {
   }
 
   #end(each: string, share: number): void {
-    const most = this.open.get(each)
-    if (most === undefined || !this.#isUp(each)) return
+    const reserved = this.open.get(each)
+    if (reserved === undefined || !this.#isUp(each)) return
     this.open.delete(each)
-    this.#spend(most * share)
-    this.home.end(each, most * share)
+    this.#spend(reserved * share)
+    this.home.end(each, reserved * share)
   }
 
   /** Charges the calls that `work` cuts off with the estimates in the rows of their processes. */
@@ -145,7 +145,7 @@ class Life {
     const rows = JSON.parse(JSON.stringify([...world.table.rows()])) as Process[]
     this.open.clear()
     for (const row of rows) this.home.input({ type: 'boot', uuid: row.uuid, survivors: [] })
-    this.#look()
+    this.#reportHome()
   }
 
   check(): void {
@@ -158,10 +158,10 @@ class Life {
     expect(this.home.world.overlay.accounts.reservedNanoUsd).toBe(Math.round(reserved * PRICE * 1e9))
   }
 
-  /** With money again, no process stays held. */
+  /** Removes the budgets, and expects that no process stays held. */
   finish(): void {
     this.budgets = {}
-    this.#look()
+    this.#reportHome()
     for (const each of UUIDS) {
       const life = this.home.world.overlay.get(each)?.life
       if (life?.state === 'running') expect(life.holds).toEqual([])

@@ -1,4 +1,4 @@
-// The kernel against the simple model under random inputs that shrink to the few inputs that fail.
+// Compares the kernel with the simple model under random inputs. A failure shrinks to the few inputs that cause it.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { step } from '../../src/kernel/decide/step.ts'

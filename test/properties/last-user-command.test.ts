@@ -1,4 +1,4 @@
-// The user's last command decides over everything that could undo it: masks, handlers, pending signals, agents with signals, ends,
+// The user's last command decides over everything that could undo it: masks, handlers, pending signals, signals of agents, ends,
 // restart policies, new daemons and time. The model is one line: paused, not paused or ended, as the user's last command states.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -71,22 +71,22 @@ const otherEvent = fc.oneof(
 class Story {
   readonly userState: UserState = { isPausedAlone: false, isTreePaused: false, ended: false }
   readonly #player = new TranscriptPlayer()
-  readonly #comesBack: boolean
+  readonly #hasRestartPolicy: boolean
 
   constructor(policy: string) {
     this.#player.play(policy)
-    this.#comesBack = policy.includes('restart')
+    this.#hasRestartPolicy = policy.includes('restart')
   }
 
   get row(): Process | undefined {
     return this.#player.world.row('a')
   }
 
-  get lives(): boolean {
+  get isAlive(): boolean {
     return this.row?.life.state === 'created' || this.row?.life.state === 'running'
   }
 
-  /** The user's own pause of `a` holds, and the user's resume waits behind a mask or handler. */
+  /** Whether the user's own pause holds `a` while the user's resume waits behind a mask or handler. */
   get #resumeWaits(): boolean {
     const { life, signals } = this.row ?? {}
     const isHeld = life?.state === 'running' && life.holds.some(({ by, reason }) => by === 'user' && reason === 'user')
@@ -99,8 +99,8 @@ class Story {
   play(line: string): void {
     const isOfParent = line.includes(' p ') || line.includes('agent:p')
     if (isOfParent && !this.#player.world.overlay.get('p')) return
-    // An ended process needs a resume of its own, and one without a policy has ended for good.
-    if (!this.lives || (line.startsWith('report') && !this.#comesBack)) return
+    // No input brings an ended process back here, and without a restart policy an exit would be its end.
+    if (!this.isAlive || (line.startsWith('report') && !this.#hasRestartPolicy)) return
     if (line === 'restart' || line === 'crash') this.#startNewDaemon(line)
     else {
       // A pause of all cancels a waiting resume of `a`: then `a` stays paused by the command before that.
@@ -112,7 +112,7 @@ class Story {
     this.drive()
   }
 
-  /** Acts of the daemon and the driver by themselves. */
+  /** Plays what the daemon and the drivers do by themselves. */
   drive(): void {
     for (const uuid of ['p', 'a']) {
       for (let i = 0; i < 8; i += 1) {
@@ -143,9 +143,9 @@ function nextReportOf(row: Process | undefined): string | null {
 }
 
 /** The state of `a`, and the state that the user's last command demands. */
-function statesOf({ row, userState, lives }: Story): readonly [found: string, wanted: string] {
+function statesOf({ row, userState, isAlive }: Story): readonly [found: string, wanted: string] {
   if (!row) return ['no row', 'a row']
-  if (userState.ended) return [lives ? 'lives' : statusOf(row), 'stopped']
+  if (userState.ended) return [isAlive ? 'isAlive' : statusOf(row), 'stopped']
   // Without a session or a hold nothing can be restored: the daemon's end interrupts such a process.
   if (row.life.state !== 'running') return [statusOf(row), 'interrupted']
   const isHeld = row.life.holds.some(({ by, reason }) => by === 'user' && (reason === 'user' || reason === 'subtree'))

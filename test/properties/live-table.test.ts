@@ -1,4 +1,4 @@
-// The live table and its overlay against a plain list of rows: whatever is overlaid, applied and packed, in batches of any size.
+// Compares the live table and its overlays with a plain list of rows. Random rows are overlaid, applied and packed, in batches of any size.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Table } from '../../src/daemon/loop/table.ts'
@@ -13,22 +13,22 @@ const isCounted = ({ life }: Process): boolean => life.state === 'created' || (l
 
 /** Every value of any row in a random life, in order. */
 function valuesOfLife(seed: number): Process[] {
-  const episode = new RandomRun()
+  const run = new RandomRun()
   const pick = makeSeededPick(seed)
   const values: Process[] = []
-  const step = episode.world.step.bind(episode.world)
-  episode.world.step = (body) => {
+  const step = run.world.step.bind(run.world)
+  run.world.step = (body) => {
     const decision = step(body)
     values.push(...decision.changes.processes.values())
     return decision
   }
-  while (episode.inputs < 120) episode.play(pick)
+  while (run.inputs < 120) run.play(pick)
   return values
 }
 
 const sortByUuid = (rows: Iterable<Process>): Process[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
 
-function expectSame(view: LiveTable, rows: ReadonlyMap<string, Process>): void {
+function expectSameRows(view: LiveTable, rows: ReadonlyMap<string, Process>): void {
   const livingRows = [...rows.values()].filter(({ life }) => life.state !== 'dead')
   expect([...view.all()].toSorted()).toEqual(livingRows.map(({ uuid }) => uuid).toSorted())
   for (const row of rows.values()) expect(view.get(row.uuid)).toEqual(row.life.state === 'dead' ? undefined : row)
@@ -54,11 +54,11 @@ test('table and overlays show the same as a list of rows', () => {
             inner.put(process)
             rows.set(process.uuid, process)
           }
-          expectSame(inner, rows)
+          expectSameRows(inner, rows)
           for (const process of inner.processes.values()) overlay.put(process)
           table.apply(overlay.processes.values(), Math.max(table.lastPid, ...batchValues.map(({ pid }) => pid)))
           if (packs) table.pack()
-          expectSame(table, rows)
+          expectSameRows(table, rows)
           const livingRows = [...rows.values()].filter(({ life }) => life.state !== 'dead')
           for (const row of livingRows) {
             expect(table.byPid(row.pid)).toEqual(row)

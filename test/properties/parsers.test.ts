@@ -1,4 +1,4 @@
-// Each parser of external input under hostile texts: nearly valid, truncated, doubled, nested, and full of names of prototype properties.
+// Each parser of external input gets hostile texts: nearly valid, truncated, doubled, nested, and full of names of prototype properties.
 // The parser returns a value or a message with a line, throws no other error, and changes no prototype.
 import fc from 'fast-check'
 import { writeFile } from 'node:fs/promises'
@@ -247,9 +247,9 @@ describe('a text with too many levels', () => {
     ['keys of keys', '? '.repeat(levels), 1],
     ['the greatest allowed depth', '['.repeat(MAX_NESTING) + ']'.repeat(MAX_NESTING), null],
     ['many lists one after another', '[]\n'.repeat(levels), null],
-  ])('is found, or accepted: %s', (_, text, line) => expect(findTooDeepLine(text)).toBe(line))
+  ])('is found at its line, or accepted: %s', (_, text, line) => expect(findTooDeepLine(text)).toBe(line))
 
-  test('is reported with its line, at little cost', async () => {
+  test('is reported with its line, and takes less than 100 MB', async () => {
     const before = process.memoryUsage().rss
     expect(parseMcpJson(`\n${'['.repeat(levels)}`, MCP_LOCATION)).toMatchObject([{ problem: 'it is not valid JSON (line 2)' }])
     expect(parseYaml('['.repeat(levels), USER_FORMAT, 'reeve.yaml')).toMatchObject({

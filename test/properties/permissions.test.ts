@@ -1,4 +1,4 @@
-// A child never has more permissions than its parent, along any chain of parents, and limiting it again changes nothing. Each rule is
+// A child never has more permissions than its parent, along any chain of parents, and fitting it again changes nothing. Each rule is
 // checked name by name and path by path.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -96,15 +96,15 @@ test('a child has no permission that its parent lacks, and none that it did not 
     fc.property(spec, spec, (requested, parentSpec) => {
       const parent = fitAlone(parentSpec)
       const [child, wanted] = [permissionsOf(fitToParent(requested, parent).spec), permissionsOf(fitAlone(requested))]
-      const parentPowers = permissionsOf(parent)
-      const isProgram = (power: string): boolean => power.startsWith('program')
+      const parentPermissions = permissionsOf(parent)
+      const isProgram = (permission: string): boolean => permission.startsWith('program')
       // Under a parent without folder limits, a program of the child can do no more than one of the parent.
       const isFree = !parent.capabilities?.paths
-      expect([...child].filter((power) => !parentPowers.has(power) && !(isFree && isProgram(power)))).toEqual([])
-      expect([...child].filter((power) => !wanted.has(power) && !isProgram(power))).toEqual([])
+      expect([...child].filter((permission) => !parentPermissions.has(permission) && !(isFree && isProgram(permission)))).toEqual([])
+      expect([...child].filter((permission) => !wanted.has(permission) && !isProgram(permission))).toEqual([])
       // Apart from shells and servers, the child has all that both have.
-      const lostPowers = [...wanted].filter((power) => parentPowers.has(power) && !child.has(power))
-      expect(lostPowers.filter((power) => power !== 'tool bash' && !isProgram(power))).toEqual([])
+      const lostPermissions = [...wanted].filter((permission) => parentPermissions.has(permission) && !child.has(permission))
+      expect(lostPermissions.filter((permission) => permission !== 'tool bash' && !isProgram(permission))).toEqual([])
     }),
     { numRuns: 2_000 },
   )
@@ -129,8 +129,8 @@ test('along a chain of parents, no process has more permissions than its ancesto
       const [top, middle] = [fitAlone(a), fitToParent(b, fitAlone(a)).spec]
       const bottom = permissionsOf(fitToParent(c, middle).spec)
       for (const parentSpec of [top, middle]) {
-        const parentPowers = permissionsOf(parentSpec)
-        expect([...bottom].filter((power) => !parentPowers.has(power) && !power.startsWith('program'))).toEqual([])
+        const parentPermissions = permissionsOf(parentSpec)
+        expect([...bottom].filter((permission) => !parentPermissions.has(permission) && !permission.startsWith('program'))).toEqual([])
       }
     }),
     { numRuns: 1_000 },

@@ -1,4 +1,4 @@
-// The rows after random histories: they equal rows made afresh, their sums equal simple sums, patches lead an old snapshot to the new one,
+// The rows after random histories. They equal rows made afresh, their sums equal simple sums, patches make an old snapshot the new one,
 // and a viewer that returns after any time misses nothing.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -50,7 +50,7 @@ function storeOf(world: World, deadRows: Dead): ConstructorParameters<typeof Pro
   }
 }
 
-class Watched {
+class WatchedWorld {
   readonly world: World
   readonly dead: Dead
   readonly work = new WorkTracker()
@@ -91,7 +91,7 @@ class Watched {
     for (const row of this.projection.rows({ of: 'all' })) this.viewer.set(row.uuid, row)
   }
 
-  /** At each pause of a frame, the rows are still those of the cursor. */
+  /** Expects at each pause of a frame that the rows are still those of the cursor. */
   async #checkPause(): Promise<void> {
     const rows = this.projection.rows({ of: 'all' })
     if (this.projection.cursor === this.#seen.cursor) expect(rows).toEqual(this.#seen.rows)
@@ -108,7 +108,7 @@ class Watched {
 }
 
 /** The counts of a process and all below it from the processes themselves, and its own money. */
-function simpleSums({ world, dead }: Watched, rows: ReadonlyMap<Uuid, RowView>, root: Uuid): Partial<RowView['sub']> {
+function simpleSums({ world, dead }: WatchedWorld, rows: ReadonlyMap<Uuid, RowView>, root: Uuid): Partial<RowView['sub']> {
   const all = [...world.table.rows(), ...dead.values()].filter(
     (process, index, list) => list.findIndex(({ uuid }) => uuid === process.uuid) === index,
   )
@@ -144,7 +144,7 @@ async function checkHistory(steps: Iterable<HistoryStep>): Promise<number> {
   let compared = 0
   const run = new RandomRun()
   const { world } = run
-  let watched = new Watched(world, new Map())
+  let watched = new WatchedWorld(world, new Map())
   let table = world.table
   /** a viewer that has left, with its cursor */
   let absent = { rows: new Map<string, RowView>(), cursor: '' }
@@ -152,7 +152,7 @@ async function checkHistory(steps: Iterable<HistoryStep>): Promise<number> {
     run.play(pick)
     if (world.table !== table) {
       table = world.table
-      watched = new Watched(world, watched.dead)
+      watched = new WatchedWorld(world, watched.dead)
       await watched.open()
     }
     if (!frame) continue
@@ -191,7 +191,7 @@ test('rows after any history equal rows made afresh, and no viewer misses a chan
   )
 }, 300_000)
 
-test('so they do after long histories, with trees, money and renamed processes', async () => {
+test('rows equal fresh ones also after long histories, with trees, money and renamed processes', async () => {
   let compared = 0
   for (let seed = SEED; seed < SEED + deep(12, 300); seed += 1) {
     const pick = makeSeededPick(seed)

@@ -1,4 +1,4 @@
-// Changed bytes in every file of the store: bits, sectors, swapped and stale pages; and files that are cut, empty or missing.
+// Changed bytes in every file of the store: bits, sectors, withSwappedPages and withEarlierPage pages; and files that are cut, empty or missing.
 // Each variant is refused, reported at a read, or has no effect; none silently changes the content of the store.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,39 +33,39 @@ let folder: TempDir
 let killed: string
 /** the files some commits earlier */
 let earlier: string
-let truth: unknown
+let contentsWhenKilled: unknown
 
 beforeAll(async () => {
   folder = await tempDir()
   killed = join(folder.path, 'killed')
   earlier = join(folder.path, 'earlier')
-  await using at = await openTestStore()
-  await using _lock = await acquireLock(at.dir)
-  const scribe = new CommitMaker()
+  await using fixture = await openTestStore()
+  await using _lock = await acquireLock(fixture.dir)
+  const commits = new CommitMaker()
   for (let number = 1; number <= 12; number++) {
-    await at.store.commit(scribe.spawn(uuidOf(number)))
+    await fixture.store.commit(commits.spawn(uuidOf(number)))
     for (let step = 1; step <= 20; step++)
-      await at.store.commit(scribe.write(uuidOf(number), ...stepOf(step, `text ${step} `.repeat(step === 9 ? 2_000 : 40))))
-    if (number % 3 === 0) await at.store.commit(scribe.write(uuidOf(number), ...endFacts()))
+      await fixture.store.commit(commits.write(uuidOf(number), ...stepOf(step, `text ${step} `.repeat(step === 9 ? 2_000 : 40))))
+    if (number % 3 === 0) await fixture.store.commit(commits.write(uuidOf(number), ...endFacts()))
     if (number === 8) {
-      await at.reopen()
-      cpSync(at.dir, earlier, { recursive: true })
+      await fixture.reopen()
+      cpSync(fixture.dir, earlier, { recursive: true })
     }
   }
-  await at.store.commit(
-    scribe.write(
+  await fixture.store.commit(
+    commits.write(
       uuidOf(99),
-      forkedOf(++scribe.pid, { uuid: uuidOf(3), step: 4, seq: 12 }),
+      forkedOf(++commits.pid, { uuid: uuidOf(3), step: 4, seq: 12 }),
       { type: 'process.started', mono: 5, attached: true, containment: null },
       ...endFacts(),
     ),
   )
-  while (await at.store.updateUsageLedger());
-  await at.store.remove(uuidOf(6), 1_700_000_000_000)
-  // The removal has no fact: the file beside the store knows of it by the log.
-  await at.waitForLog()
-  cpSync(at.dir, killed, { recursive: true })
-  truth = await contents(at.store)
+  while (await fixture.store.updateUsageLedger());
+  await fixture.store.remove(uuidOf(6), 1_700_000_000_000)
+  // A removal has no fact, so that store-identity.json learns of it from the position in the log.
+  await fixture.waitForLog()
+  cpSync(fixture.dir, killed, { recursive: true })
+  contentsWhenKilled = await contents(fixture.store)
 })
 afterAll(() => folder[Symbol.asyncDispose]())
 
@@ -87,11 +87,11 @@ async function contents(store: Store): Promise<unknown> {
 
 interface Variant {
   readonly file: string
-  readonly what: string
+  readonly description: string
 }
 
 /** Changes one file of a copy of the home. */
-function change(random: Random, dir: string): Variant {
+function changeOneFile(random: Random, dir: string): Variant {
   const file = FILES[random.below(FILES.length)] ?? 'store.db'
   const path = join(dir, file)
   const bytes = readFileSync(path)
@@ -110,23 +110,23 @@ function change(random: Random, dir: string): Variant {
       for (let i = at - (at % 512); i < Math.min(bytes.length, at - (at % 512) + 512); i++) bytes[i] = random.below(256)
       return bytes
     },
-    'two pages that are swapped': () =>
-      swapped(random, bytes, file.endsWith('-wal') ? { begin: 32, size: PAGE + 24 } : { begin: 0, size: PAGE }),
-    'a page from before': () => stale(random, bytes, file),
+    'two pages that are withSwappedPages': () =>
+      withSwappedPages(random, bytes, file.endsWith('-wal') ? { begin: 32, size: PAGE + 24 } : { begin: 0, size: PAGE }),
+    'a page from before': () => withEarlierPage(random, bytes, file),
     'an end that is cut off': () => bytes.subarray(0, at),
     'no bytes': () => Buffer.alloc(0),
     'no file': () => null,
   }
   const names = Object.keys(kinds)
   // Small changes are the most frequent.
-  const what = names[random.below(3) === 0 ? random.below(names.length) : random.below(6)] ?? 'a bit'
-  const made = kinds[what]?.() ?? null
+  const description = names[random.below(3) === 0 ? random.below(names.length) : random.below(6)] ?? 'a bit'
+  const made = kinds[description]?.() ?? null
   if (made === null) rmSync(path)
   else writeFileSync(path, made)
-  return { file, what: `${what} at ${at} of ${bytes.length}` }
+  return { file, description: `${description} at ${at} of ${bytes.length}` }
 }
 
-function swapped(random: Random, bytes: Buffer, { begin, size }: { readonly begin: number; readonly size: number }): Buffer {
+function withSwappedPages(random: Random, bytes: Buffer, { begin, size }: { readonly begin: number; readonly size: number }): Buffer {
   const pages = Math.floor((bytes.length - begin) / size)
   if (pages < 2) return bytes
   const [one, two] = [random.below(pages), random.below(pages)].map((page) => begin + page * size) as [number, number]
@@ -136,7 +136,7 @@ function swapped(random: Random, bytes: Buffer, { begin, size }: { readonly begi
   return bytes
 }
 
-function stale(random: Random, bytes: Buffer, file: string): Buffer {
+function withEarlierPage(random: Random, bytes: Buffer, file: string): Buffer {
   if (file !== 'store.db') return bytes
   const before = readFileSync(join(earlier, file))
   const page = random.below(Math.max(1, Math.floor(Math.min(before.length, bytes.length) / PAGE))) * PAGE
@@ -153,7 +153,7 @@ async function judge(dir: string): Promise<Verdict> {
     try {
       const found = await contents(store)
       if ((await store.verify()).length > 0) return 'reported'
-      expect(found).toStrictEqual(truth)
+      expect(found).toStrictEqual(contentsWhenKilled)
       return 'no effect'
     } catch (error) {
       if (error instanceof KernelError) return 'reported'
@@ -165,7 +165,7 @@ async function judge(dir: string): Promise<Verdict> {
   }
 }
 
-test(`none of ${VARIANTS} variants is silent, with the seed ${SEED}`, { timeout: 900_000 }, async () => {
+test(`none of ${VARIANTS} variants changes the store's content silently (seed ${SEED})`, { timeout: 900_000 }, async () => {
   const random = randomOf(SEED)
   const count: Record<Verdict, number> = { refused: 0, reported: 0, 'no effect': 0, silent: 0 }
   const silent: Variant[] = []
@@ -174,7 +174,7 @@ test(`none of ${VARIANTS} variants is silent, with the seed ${SEED}`, { timeout:
     mkdirSync(dir)
     cpSync(killed, dir, { recursive: true })
     rmSync(join(dir, 'reserve.bin'))
-    const variant = change(random, dir)
+    const variant = changeOneFile(random, dir)
     const verdict = await judge(dir)
     count[verdict] += 1
     if (verdict === 'silent') silent.push(variant)

@@ -1,4 +1,4 @@
-// The store against a simple model (arrays) under random commands: commits, refused commits, forks of forks, complete and
+// Compares the store with a simple model (arrays) under random commands: commits, refused commits, forks of forks, complete and
 // interrupted removals, closes and crashes.
 // A crash is a copy of the files at that moment, opened as another store.
 import { cpSync } from 'node:fs'
@@ -21,9 +21,9 @@ import type { Uuid } from '../../src/kernel/model/ids.ts'
 const PROCESSES = 9
 const REMOVED_AT = 1_700_000_000_001
 
-/** The acknowledged content. */
+/** The acknowledged content of the store. */
 class Model {
-  scribe = new CommitMaker()
+  commits = new CommitMaker()
   facts: StoredFact[] = []
   /** the readable journal of each process: a fork has a copy of its origin's part here */
   readonly journals = new Map<Uuid, StoredFact[]>()
@@ -64,9 +64,9 @@ class Model {
     return !this.processes.has(uuid) && !this.removed.has(uuid)
   }
 
-  /** A scribe that continues from the acknowledged facts. */
+  /** Makes a `CommitMaker` that continues from the acknowledged facts, after a refused commit. */
   restart(): void {
-    this.scribe = new CommitMaker({ pid: this.pid, cursor: this.cursor }, [...this.processes.values()])
+    this.commits = new CommitMaker({ pid: this.pid, cursor: this.cursor }, [...this.processes.values()])
   }
 }
 
@@ -93,31 +93,30 @@ const makeCommand = (name: string, check: Step['check'], run: Step['run']): Step
 
 const spawnCommand = fc
   .tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean())
-  .map(([number, name, longTexts]) =>
+  .map(([number, name, hasLongText]) =>
     makeCommand(
       `spawn ${number} ${name}`,
       (model) => model.isFree(uuidOf(number)),
       async (model, real) =>
-        commitToBoth(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: longTexts ? 'system '.repeat(2_000) : null }))),
+        commitToBoth(
+          model,
+          real,
+          model.commits.spawn(uuidOf(number), specOf({ name, system: hasLongText ? 'system '.repeat(2_000) : null })),
+        ),
     ),
   )
 
 /** Forks at any fact of any process, also in the middle of a step: the store must accept that. */
 const forkCommand = fc
   .tuple(fc.nat(PROCESSES - 1), fc.nat(PROCESSES - 1), fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean())
-  .map(([number, from, part, deadProcesses]) =>
+  .map(([number, from, part, ends]) =>
     makeCommand(
-      `fork ${from} at ${part} as ${number}${deadProcesses ? ', which ends' : ''}`,
+      `fork ${from} at ${part} as ${number}${ends ? ', which ends' : ''}`,
       (model) => model.isFree(uuidOf(number)) && !model.isFree(uuidOf(from)),
       async (model, real) => {
         const origin = uuidOf(from)
         const factCount = model.journals.get(origin)?.length ?? 0
-        const forkCommit = model.scribe.fork(
-          uuidOf(number),
-          origin,
-          1 + Math.floor(part * (factCount - 1)),
-          ...(deadProcesses ? endFacts() : []),
-        )
+        const forkCommit = model.commits.fork(uuidOf(number), origin, 1 + Math.floor(part * (factCount - 1)), ...(ends ? endFacts() : []))
         if (model.processes.has(origin)) return commitToBoth(model, real, forkCommit)
         await expect(real.store.commit(forkCommit)).rejects.toMatchObject({ code: 'COLLECTED' })
         model.restart()
@@ -127,16 +126,20 @@ const forkCommand = fc
 
 const stepsCommand = fc
   .tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.integer({ min: 1, max: 70 }), fc.constantFrom('text', 'long '.repeat(2_000)))
-  .map(([numbers, countRows, text]) =>
+  .map(([numbers, count, text]) =>
     makeCommand(
-      `steps ${numbers.join()} ×${countRows}`,
+      `steps ${numbers.join()} ×${count}`,
       (model) => numbers.some((number) => isRunning(model, uuidOf(number))),
       async (model, real) => {
         const uuids = [...new Set(numbers.map(uuidOf))].filter((uuid) => isRunning(model, uuid))
-        for (let index = 0; index < countRows; index++) {
+        for (let index = 0; index < count; index++) {
           const step = model.cursor
           const bodies = index % 2 === 0 ? modelFinished(step, text) : toolFinished(step, text)
-          await commitToBoth(model, real, model.scribe.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))))
+          await commitToBoth(
+            model,
+            real,
+            model.commits.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))),
+          )
         }
       },
     ),
@@ -153,9 +156,9 @@ const writeFacts = fc
   .tuple(fc.nat(PROCESSES - 1), fc.array(fc.constantFrom(...BODIES), { minLength: 1, maxLength: 4 }))
   .map(([number, bodies]) =>
     makeCommand(
-      `say ${number} ${bodies.map(({ type }) => type).join()}`,
+      `write ${number} ${bodies.map(({ type }) => type).join()}`,
       (model) => isRunning(model, uuidOf(number)),
-      async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...bodies)),
+      async (model, real) => commitToBoth(model, real, model.commits.write(uuidOf(number), ...bodies)),
     ),
   )
 
@@ -163,7 +166,7 @@ const endProcess = fc.nat(PROCESSES - 1).map((number) =>
   makeCommand(
     `end ${number}`,
     (model) => isRunning(model, uuidOf(number)),
-    async (model, real) => commitToBoth(model, real, model.scribe.write(uuidOf(number), ...endFacts())),
+    async (model, real) => commitToBoth(model, real, model.commits.write(uuidOf(number), ...endFacts())),
   ),
 )
 
@@ -187,7 +190,7 @@ const refusedCommand = fc.nat(PROCESSES - 1).map((number) =>
     `refused ${number}`,
     (model) => isRunning(model, uuidOf(number)),
     async (model, real) => {
-      const refusedCommit = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endFacts())
+      const refusedCommit = model.commits.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endFacts())
       await expect(real.store.commit({ ...refusedCommit, processes: [] })).rejects.toMatchObject({ code: 'INTERNAL' })
       model.restart()
     },
@@ -221,7 +224,7 @@ const crashCommand = fc.constant(
 
 const readPages = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([number, after, limit]) =>
   makeCommand(
-    `look ${number} after ${after} limit ${limit}`,
+    `read ${number} after ${after} limit ${limit}`,
     () => true,
     async (model, { store }) => {
       const uuid = uuidOf(number)
@@ -255,7 +258,7 @@ const readPages = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(
   ),
 )
 
-/** Newest first. */
+/** The forks of a process, the newest first. */
 function forksOf({ processes }: Readonly<Model>, uuid: Uuid): Uuid[] {
   return [...processes.values()]
     .filter(({ originUuid }) => originUuid === uuid)
@@ -272,7 +275,7 @@ function boundsOf(starts: readonly { seq: number; step: number }[], step: number
   return firstStart ? { first: firstStart.seq, next: starts.find((start) => start.step > step)?.seq ?? null } : null
 }
 
-/** Compares everything, at the end of each run. */
+/** Compares the whole content, at the end of each run. */
 async function compareStores(model: Model, store: Store): Promise<void> {
   const allProcesses = [...model.processes.values()]
   const { counters, processes } = await store.load()
@@ -340,7 +343,7 @@ function textsOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }
 
-test('the store has the acknowledged content, after any commands', async () => {
+test('after any commands, the store has the acknowledged content', async () => {
   const commands = fc.commands(
     [
       spawnCommand,
@@ -383,7 +386,7 @@ test('the store has the acknowledged content, after any commands', async () => {
   )
 })
 
-/** A row after facts that may not make a history: the fold takes no part in this test. */
+/** The row after any facts. The fold would refuse facts that make no history, so that it takes no part here. */
 function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
   const spec = facts.findLast(({ body }) => 'spec' in body && body.spec !== undefined)
   return {
@@ -394,13 +397,13 @@ function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
   }
 }
 
-test('any fact of any type is read back unchanged', async () => {
+test('the store returns any fact of any type unchanged', async () => {
   await using fixture = await openTestStore()
-  const scribe = new CommitMaker()
+  const commits = new CommitMaker()
   const A = uuidOf(1)
-  await fixture.store.commit(scribe.spawn(A))
-  let { cursor } = scribe
-  let process = scribe.get(A)
+  await fixture.store.commit(commits.spawn(A))
+  let { cursor } = commits
+  let process = commits.get(A)
   const bodies = fc.array(fc.constantFrom(...FACT_TYPES.filter((type) => type !== 'process.forked')).chain(bodyOf), {
     minLength: 1,
     maxLength: 40,

@@ -1,4 +1,4 @@
-// A signal to a subtree races with spawns: no descendant escapes, whatever happens before and after it.
+// A signal to a subtree races with spawns. No descendant escapes, whatever happens before and after the signal.
 // Each random life is repeated for every position of the signal.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const life = fc.array(event, { minLength: 3, maxLength: 20 })
 
 class Tree {
   readonly world = new World()
-  #born = 0
+  #spawnedCount = 0
   #replies = 0
 
   constructor() {
@@ -34,19 +34,19 @@ class Tree {
   }
 
   play([what, who]: Event): void {
-    const uuid = `p${who % Math.max(1, this.#born)}`
+    const uuid = `p${who % Math.max(1, this.#spawnedCount)}`
     const pid = this.world.row(uuid)?.pid ?? 0
     switch (what) {
       case 'spawn':
-        if (this.#born < MAX_PROCESSES)
+        if (this.#spawnedCount < MAX_PROCESSES)
           this.request({
             type: 'spawn',
             by: 'user',
-            uuid: `p${this.#born}`,
-            parent: this.#born === 0 ? null : uuid,
+            uuid: `p${this.#spawnedCount}`,
+            parent: this.#spawnedCount === 0 ? null : uuid,
             spec: kernelSpec({ interactive: true }),
           })
-        if (this.world.row(`p${this.#born}`)) this.#born += 1
+        if (this.world.row(`p${this.#spawnedCount}`)) this.#spawnedCount += 1
         return
       case 'start':
         this.world.step({ type: 'start', uuid, pid, missingKeys: [], containment: { kind: 'group', path: null, marker: uuid } })
@@ -71,7 +71,7 @@ class Tree {
     return this.request({ type: 'signal', by: 'user', uuid: ROOT, signal, subtree: true, graceMs: null, freeze: false })
   }
 
-  /** The living ones among the root and its present descendants. */
+  /** The root and its present descendants, as far as they live. */
   living(): Process[] {
     const subtreeOf = (uuid: Uuid): Process[] => {
       const row = this.world.row(uuid)
@@ -97,7 +97,7 @@ function repeatAtEveryPosition(events: readonly Event[], signal: Signal, masked:
 }
 
 describe.each([false, true])('the root has blocked the signal: %s', (masked) => {
-  test('a stop reaches the root, and all processes that are being spawned', () => {
+  test('a stop reaches all living processes below the root, and spawns in progress; the root only if it does not block it', () => {
     fc.assert(
       fc.property(life, (events) => {
         repeatAtEveryPosition(events, 'SIGTERM', masked, (tree) => {
@@ -109,7 +109,7 @@ describe.each([false, true])('the root has blocked the signal: %s', (masked) => 
     )
   }, 120_000)
 
-  test('a pause reaches the root, and later children start held', () => {
+  test('a pause holds all processes below the root, also later children; the root only if it does not block it', () => {
     fc.assert(
       fc.property(life, (events) => {
         repeatAtEveryPosition(events, 'SIGPAUSE', masked, (tree) => {

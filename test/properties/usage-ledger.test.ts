@@ -1,4 +1,4 @@
-// The usage ledger against the processes themselves after random lives. The lives have several models, failed calls, calls through the
+// Compares the usage ledger with the processes themselves after random lives. The lives have several models, failed calls, calls through the
 // gateway, summaries, forks, removals, and imports of removed processes. The daemon crashes between any two batches of an update.
 // A crash is a copy of the files at that moment, opened as another store.
 import { cpSync } from 'node:fs'
@@ -68,7 +68,7 @@ const stepFact: fc.Arbitrary<FactBody> = fc.oneof(
 type Operation =
   | { readonly do: 'spawn'; readonly processNumber: number; readonly parent: number; readonly agent: string }
   | { readonly do: 'fork'; readonly processNumber: number; readonly from: number }
-  | { readonly do: 'say'; readonly processNumber: number; readonly bodies: readonly FactBody[] }
+  | { readonly do: 'write'; readonly processNumber: number; readonly bodies: readonly FactBody[] }
   | { readonly do: 'end' | 'remove' | 'importRemoved'; readonly processNumber: number }
   | { readonly do: 'jump' | 'account' | 'crash' }
 
@@ -81,7 +81,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('fork' as const), processNumber, from: processNumber }) },
   {
     weight: 8,
-    arbitrary: fc.record({ do: fc.constant('say' as const), processNumber, bodies: fc.array(stepFact, { minLength: 1, maxLength: 8 }) }),
+    arbitrary: fc.record({ do: fc.constant('write' as const), processNumber, bodies: fc.array(stepFact, { minLength: 1, maxLength: 8 }) }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('end', 'remove', 'importRemoved'), processNumber }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('jump', 'account', 'crash') }) },
@@ -92,11 +92,11 @@ interface RemovedProcess {
   readonly facts: readonly StoredFact[]
 }
 
-/** The acknowledged lives, and their store. */
+/** The processes by the acknowledged commits, and their store. */
 class Lives {
   store: Store
   dir: string
-  scribe = new CommitMaker()
+  commits = new CommitMaker()
   readonly living = new Map<Uuid, Process>()
   readonly removed = new Map<Uuid, RemovedProcess>()
   readonly roots = new Map<Uuid, Uuid>()
@@ -118,16 +118,16 @@ class Lives {
         return this.roots.has(uuid) || !this.living.has(uuidOf(operation.from + 1))
           ? undefined
           : this.#fork(uuid, uuidOf(operation.from + 1))
-      case 'say':
-        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...operation.bodies)) : undefined
+      case 'write':
+        return process && !isOver ? this.#commit(this.commits.write(uuid, ...operation.bodies)) : undefined
       case 'end':
-        return process && !isOver ? this.#commit(this.scribe.write(uuid, ...endFacts())) : undefined
+        return process && !isOver ? this.#commit(this.commits.write(uuid, ...endFacts())) : undefined
       case 'remove':
         return process && isOver ? this.#remove(process) : undefined
       case 'importRemoved':
         return this.#importRemoved(uuid)
       case 'jump':
-        this.scribe.cursor += FACTS_PER_JUMP
+        this.commits.cursor += FACTS_PER_JUMP
         return
       case 'account':
         await this.store.updateUsageLedger()
@@ -144,11 +144,11 @@ class Lives {
 
   async #spawn(uuid: Uuid, parent: Uuid, agent: string): Promise<void> {
     const parentUuid = this.living.has(parent) ? parent : null
-    this.scribe.pid += 1
+    this.commits.pid += 1
     await this.#commit(
-      this.scribe.write(
+      this.commits.write(
         uuid,
-        { type: 'process.spawned', pid: this.scribe.pid, spec: specOf({ agent }), parentUuid, depth: 1, by: 'user' },
+        { type: 'process.spawned', pid: this.commits.pid, spec: specOf({ agent }), parentUuid, depth: 1, by: 'user' },
         { type: 'process.started', mono: 1, attached: true, containment: null },
       ),
     )
@@ -156,7 +156,7 @@ class Lives {
   }
 
   async #fork(uuid: Uuid, origin: Uuid): Promise<void> {
-    await this.#commit(this.scribe.fork(uuid, origin, this.living.get(origin)?.seq ?? 0))
+    await this.#commit(this.commits.fork(uuid, origin, this.living.get(origin)?.seq ?? 0))
     this.roots.set(uuid, uuid)
   }
 
@@ -172,9 +172,9 @@ class Lives {
     const removed = this.removed.get(uuid)
     if (!removed || removed.process.originUuid !== null) return
     await using staging = this.store.stage()
-    await staging.add(removed.facts.map((fact) => ({ ...fact, cursor: ++this.scribe.cursor })))
+    await staging.add(removed.facts.map((fact) => ({ ...fact, cursor: ++this.commits.cursor })))
     await this.store.updateUsageLedger()
-    await staging.publish(removed.process, { pid: this.scribe.pid, cursor: this.scribe.cursor })
+    await staging.publish(removed.process, { pid: this.commits.pid, cursor: this.commits.cursor })
     this.removed.delete(uuid)
     this.living.set(uuid, removed.process)
   }

@@ -1,5 +1,5 @@
-// A clean machine: an ordinary user installs the package, works with it and removes it. clean-machine.txt is the transcript, with the
-// commands and their output; `--update` rewrites it. At the end no process and no file is left, except what the transcript names.
+// A clean machine, where an ordinary user installs the package, works with it and removes it. clean-machine.txt is the transcript, with the
+// commands and their output; `--update` rewrites it. At the end no process and no file is left, except what the transcript names. Another test runs `reeve` with a Node that is too old.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -85,8 +85,8 @@ class Machine {
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
     }
-    const become = IS_ROOT ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
-    const [file = '', ...args] = [...become, 'sh', '-c', `cd "$HOME" && { ${command}\n} 2>&1`]
+    const asUser = IS_ROOT ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
+    const [file = '', ...args] = [...asUser, 'sh', '-c', `cd "$HOME" && { ${command}\n} 2>&1`]
     return spawnSync(file, args, { env, encoding: 'utf8' })
   }
 

@@ -21,7 +21,7 @@ afterEach(async () => {
 const DONE = [reeveToolCall('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
 const TASK = '/^Task /'
 
-test('I1: finished work without a report is asked for, and in the end its task fails with the reason; no member waits for ever', async () => {
+test('I1: reeve asks for the report of finished work; without one the task fails with the reason, and no member waits for ever', async () => {
   const model = writeModelScript(daemon.work, [
     { when: TASK, steps: [bashCall('echo done >> work.txt'), { text: 'It is all done.' }] },
     { steps: [{ text: 'As I said, it is done.' }] },
@@ -47,7 +47,7 @@ test('I1: finished work without a report is asked for, and in the end its task f
   expect(messages.filter((text) => text.includes('Your turn ended without')).length).toBeGreaterThanOrEqual(4)
 })
 
-test('I3: a report wakes the coordinator at once, and once', async () => {
+test('I3: a report wakes the coordinator at once, and only once', async () => {
   const coordinator = writeModelScript(daemon.work, [
     { when: 'You coordinate', steps: [{ text: 'I see.' }] },
     { when: 'it is done', steps: [reeveToolCall('complete_crew', { summary: 'all is done', outcome: 'completed' }), { text: 'over' }] },
@@ -73,7 +73,7 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
   expect((await crew.messagesTo('coordinator')).filter((text) => text.includes('it is done')).length).toBe(1)
 })
 
-test('I5: a dying member returns its task, and another member does it', async () => {
+test('I5: the task of a killed member goes back to the queue, and another member completes it', async () => {
   const goFile = join(daemon.work, 'go')
   const crew = await LocalCrew.up(daemon, {
     model: writeModelScript(daemon.work, [
@@ -85,7 +85,7 @@ test('I5: a dying member returns its task, and another member does it', async ()
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
   await crew.waitForMember('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
-  await waitUntil(() => existsSync(goFile), 'it is in the middle of it')
+  await waitUntil(() => existsSync(goFile), 'worker-1 is in the middle of its task')
   await daemon.signal(await crew.uuidOf('worker-1'), 'SIGKILL')
   const view = await crew.waitForEnd()
   expect(taskOf(view, 'one')).toMatchObject({ state: 'done', attempts: 0, implementers: ['worker-1', 'worker-2'] })
@@ -98,7 +98,7 @@ test('I5: a dying member returns its task, and another member does it', async ()
   )
 })
 
-test('I6: a member dismissed before its report loses nothing, and gets no more tasks', { timeout: 240_000 }, async () => {
+test('I6: a member that retires before its report loses no file, and gets no more tasks', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.hold('feedback', 'one')
   await crew.up({
@@ -124,25 +124,29 @@ test('I6: a member dismissed before its report loses nothing, and gets no more t
   expect(members.find(({ process }) => process.uuid === uuid)?.process.retiredAt).not.toBeNull()
 })
 
-test('I3: a report made while the daemon died reaches the coordinator after its restart, once', { timeout: 240_000 }, async () => {
-  await using crew = await CrewHome.make()
-  await crew.up({
-    coordinator: { model: CrewHome.model('coordinator') },
-    workers: { generic: { count: 2, model: CrewHome.model('worker') } },
-    tasks: [makeTask('one')],
-  })
-  await crew.waitForFact('task.reported')
-  await crew.restartDaemon()
-  expect((await crew.waitForEnd()).status).toBe('completed')
-  await crew.home.stop()
-  const { crew: crewJournal, members, violations } = await crew.journals()
-  expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
-  const leader = members.find(({ process }) => process.spec.member?.id === 'coordinator')
-  const messages = (leader?.facts ?? []).flatMap(({ body }) =>
-    body.type === 'process.queue' && body.text.includes('wrote one.txt') ? [body.id] : [],
-  )
-  const receivedTexts = (leader?.facts ?? []).flatMap(({ body }) =>
-    body.type === 'process.incoming' && messages.includes(body.id) ? [body.id] : [],
-  )
-  expect([messages.length, receivedTexts.length]).toEqual([1, 1])
-})
+test(
+  'I3: a report from before a crash of the daemon reaches the coordinator exactly once after the restart',
+  { timeout: 240_000 },
+  async () => {
+    await using crew = await CrewHome.make()
+    await crew.up({
+      coordinator: { model: CrewHome.model('coordinator') },
+      workers: { generic: { count: 2, model: CrewHome.model('worker') } },
+      tasks: [makeTask('one')],
+    })
+    await crew.waitForFact('task.reported')
+    await crew.restartDaemon()
+    expect((await crew.waitForEnd()).status).toBe('completed')
+    await crew.home.stop()
+    const { crew: crewJournal, members, violations } = await crew.journals()
+    expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+    const coordinator = members.find(({ process }) => process.spec.member?.id === 'coordinator')
+    const queuedIds = (coordinator?.facts ?? []).flatMap(({ body }) =>
+      body.type === 'process.queue' && body.text.includes('wrote one.txt') ? [body.id] : [],
+    )
+    const receivedIds = (coordinator?.facts ?? []).flatMap(({ body }) =>
+      body.type === 'process.incoming' && queuedIds.includes(body.id) ? [body.id] : [],
+    )
+    expect([queuedIds.length, receivedIds.length]).toEqual([1, 1])
+  },
+)

@@ -21,18 +21,18 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const QUIET = [{ steps: [{ text: 'I look on.' }] }]
+const IDLE = [{ steps: [{ text: 'I do nothing.' }] }]
 const DONE = [reeveToolCall('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
 const goFile = (): string => join(daemon.work, 'go')
 /** The coordinator does nothing, so that the user gives all commands. */
-const startLed = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> =>
-  LocalCrew.up(daemon, { model, coordinator: { model: writeModelScript(daemon.work, QUIET) }, workers, reviews: false, tasks: [...tasks] })
+const startUserLed = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> =>
+  LocalCrew.up(daemon, { model, coordinator: { model: writeModelScript(daemon.work, IDLE) }, workers, reviews: false, tasks: [...tasks] })
 
 const turnEnds = async (crew: LocalCrew, id: string): Promise<unknown[]> =>
   (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
 
 test(
-  'orchestrator defect 2: a denied change is repaired, and the member that has committed it is idle again',
+  'orchestrator defect 2: the implementer repairs a denied change, and is idle again after its commit',
   { timeout: 240_000 },
   async () => {
     const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
@@ -67,8 +67,8 @@ test(
   },
 )
 
-test('orchestrator defect 7: a turn after a reminder must end with a report, too; the first turn of a successor need not', async () => {
-  const crew = await startLed(writeModelScript(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
+test('orchestrator defect 7: a turn after a reminder must also end with a report, but the first turn of a successor need not', async () => {
+  const crew = await startUserLed(writeModelScript(daemon.work, IDLE), [{ id: 'one', text: 'Do one.' }], 1)
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await crew.waitForFact('crew.turn', ({ member, end }) => member === 'worker-1' && end === 'through')
@@ -90,9 +90,9 @@ test('orchestrator defect 7: a turn after a reminder must end with a report, too
   expect((await crew.messagesTo('worker-2'))[0]).toContain('half of it is done')
 })
 
-test('orchestrator defect 11: no departed, replaced or free member has a task, and nothing stays blocked', async () => {
-  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
-  const crew = await startLed(model, [
+test('orchestrator defect 11: no departed, viewAfterReplacement or idle member has a task, and no task stays blocked', async () => {
+  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...IDLE])
+  const crew = await startUserLed(model, [
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
@@ -103,8 +103,8 @@ test('orchestrator defect 11: no departed, replaced or free member has a task, a
   }
   await assignTask('one', 'worker-1')
   await crew.steer({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
-  const goneWorker = await crew.waitForMember('worker-1', ({ state }) => state === 'gone')
-  expect([taskOf(goneWorker, 'one'), memberOf(goneWorker, 'worker-1')]).toMatchObject([
+  const viewAfterStop = await crew.waitForMember('worker-1', ({ state }) => state === 'gone')
+  expect([taskOf(viewAfterStop, 'one'), memberOf(viewAfterStop, 'worker-1')]).toMatchObject([
     { state: 'queued', implementer: null, attempts: 0 },
     { phase: 'idle', task: null, leave: { how: 'stopped' } },
   ])
@@ -114,23 +114,23 @@ test('orchestrator defect 11: no departed, replaced or free member has a task, a
   expect(memberOf(await crew.view(), 'worker-2')).toMatchObject({ phase: 'idle', task: null })
   await crew.steer({ type: 'assign_task', task: 'two', member: 'worker-2' })
   await crew.steer({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
-  const replaced = await crew.waitForMember('worker-2', ({ state }) => state === 'gone')
-  expect([memberOf(replaced, 'worker-2'), memberOf(replaced, 'worker-3')]).toMatchObject([
-    { phase: 'idle', task: null, leave: { how: 'replaced' } },
+  const viewAfterReplacement = await crew.waitForMember('worker-2', ({ state }) => state === 'gone')
+  expect([memberOf(viewAfterReplacement, 'worker-2'), memberOf(viewAfterReplacement, 'worker-3')]).toMatchObject([
+    { phase: 'idle', task: null, leave: { how: 'viewAfterReplacement' } },
     { phase: 'implementing', task: 'two', state: 'on' },
   ])
   writeFileSync(goFile(), '')
-  const doneTask = await crew.waitForTask('two', ({ state }) => state === 'done')
-  expect([taskOf(doneTask, 'two'), memberOf(doneTask, 'worker-3')]).toMatchObject([
+  const viewAfterTask = await crew.waitForTask('two', ({ state }) => state === 'done')
+  expect([taskOf(viewAfterTask, 'two'), memberOf(viewAfterTask, 'worker-3')]).toMatchObject([
     { implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] },
     { phase: 'idle', task: null },
   ])
   await expect(crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('orchestrator defect 1: forbidden commands of a crew are refused with a reason, and change nothing', async () => {
-  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
-  const crew = await startLed(model, [
+test('orchestrator defect 1: the crew refuses forbidden commands with a reason, and they change nothing', async () => {
+  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...IDLE])
+  const crew = await startUserLed(model, [
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
@@ -192,9 +192,9 @@ test('orchestrator defect 14: a member reports only what its role may, and no ot
         ...DONE,
       ],
     },
-    ...QUIET,
+    ...IDLE,
   ])
-  const crew = await startLed(model, [{ id: 'one', text: 'Do one.' }], 1)
+  const crew = await startUserLed(model, [{ id: 'one', text: 'Do one.' }], 1)
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await crew.waitForTask('one', ({ state }) => state === 'done')
@@ -216,7 +216,7 @@ test('orchestrator defect 14: a member reports only what its role may, and no ot
   expect((await crew.view()).status).toBe('ready')
 })
 
-test('orchestrator defect 18: a member that has used 80 % of its context is reported, and hands over before it is full', async () => {
+test('orchestrator defect 18: a member that has used 80 % of its context gets a warning, and hands over before the context is full', async () => {
   const model = writeModelScript(
     daemon.work,
     [
@@ -233,7 +233,7 @@ test('orchestrator defect 18: a member that has used 80 % of its context is repo
           { text: 'I go on', usage: { input: 9_400, output: 10 } },
         ],
       },
-      ...QUIET,
+      ...IDLE,
     ],
     { context_window: 10_000 },
   )
@@ -243,32 +243,32 @@ test('orchestrator defect 18: a member that has used 80 % of its context is repo
     status: 'completed',
     tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
   })
-  expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
-  const historyBefore = await daemon.readHistory(await crew.uuidOf('worker-1'))
-  expect(historyBefore.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
+  expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'viewAfterReplacement' } })
+  const history = await daemon.readHistory(await crew.uuidOf('worker-1'))
+  expect(history.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
 
-test('orchestrator defect 17: two agents of one file are distinguished by their own tokens', async () => {
+test('orchestrator defect 17: two agents of one agent file have different tokens, and each token finds its own process', async () => {
   const log = join(daemon.work, 'agents.log')
   const command = [process.execPath, join(ROOT, 'test/support/programs/acp-agent.ts'), `sessions=${daemon.work}`, `log=${log}`, 'http']
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
   const startedProcesses = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
   await waitUntil(() => existsSync(log) && serversIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
-  const tokens = await Promise.all(
-    serversIn(readFileSync(log, 'utf8')).map(async (reach) => {
-      const client = await connectClient(reach)
+  const uuids = await Promise.all(
+    serversIn(readFileSync(log, 'utf8')).map(async (server) => {
+      const client = await connectClient(server)
       const { value } = await callTool(client, 'inspect', { process: 'self' })
       await client.close()
       return (value as { readonly id: string }).id
     }),
   )
-  expect(tokens.toSorted()).toEqual(startedProcesses.map(({ uuid }) => uuid).toSorted())
+  expect(uuids.toSorted()).toEqual(startedProcesses.map(({ uuid }) => uuid).toSorted())
   for (const { uuid } of startedProcesses) await daemon.signal(uuid, 'SIGKILL')
 })
 
-/** The servers of each session, from an agent's log. */
+/** The MCP server of each session, from the agents' log. */
 function serversIn(log: string): { readonly url: string; readonly token: string }[] {
   return log
     .split('\n')
@@ -282,36 +282,40 @@ function serversIn(log: string): { readonly url: string; readonly token: string 
     })
 }
 
-test('orchestrator defect 12: tasks, phases and queues outlive a kill of the daemon, and continue', { timeout: 240_000 }, async () => {
-  await using crew = await CrewHome.make()
-  crew.hold('task', 'one')
-  crew.hold('feedback', 'two')
-  await crew.up({
-    coordinator: 'engine',
-    workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
-    tasks: [makeTask('one'), makeTask('two', [], true), makeTask('three', ['one'])],
-  })
-  await crew.waitForHold('task', 'one')
-  await crew.waitForHold('feedback', 'two')
-  for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
-  const stateBefore = await readState(crew)
-  expect(stateBefore.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
-  await crew.home.kill()
-  await crew.home.start()
-  const stateAfter = await readState(crew)
-  expect({ ...stateAfter, members: stateAfter.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({
-    ...stateBefore,
-    members: stateBefore.members.map(({ id, phase, task }) => ({ id, phase, task })),
-  })
-  expect((await crew.waitForEnd()).status).toBe('completed')
-  const deliveries = (await crew.home.readEvents()).filter(
-    (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
-  )
-  const receipts = (await crew.home.readEvents()).filter(
-    (event) => event['fact'] === 'process.incoming' && deliveries.some(({ id }) => id === event['id']),
-  )
-  expect(receipts.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id))
-})
+test(
+  'orchestrator defect 12: tasks, phases and queues outlive a kill of the daemon, and the crew continues',
+  { timeout: 240_000 },
+  async () => {
+    await using crew = await CrewHome.make()
+    crew.hold('task', 'one')
+    crew.hold('feedback', 'two')
+    await crew.up({
+      coordinator: 'engine',
+      workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
+      tasks: [makeTask('one'), makeTask('two', [], true), makeTask('three', ['one'])],
+    })
+    await crew.waitForHold('task', 'one')
+    await crew.waitForHold('feedback', 'two')
+    for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
+    const stateBefore = await readState(crew)
+    expect(stateBefore.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
+    await crew.home.kill()
+    await crew.home.start()
+    const stateAfter = await readState(crew)
+    expect({ ...stateAfter, members: stateAfter.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({
+      ...stateBefore,
+      members: stateBefore.members.map(({ id, phase, task }) => ({ id, phase, task })),
+    })
+    expect((await crew.waitForEnd()).status).toBe('completed')
+    const queued = (await crew.home.readEvents()).filter(
+      (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
+    )
+    const received = (await crew.home.readEvents()).filter(
+      (event) => event['fact'] === 'process.incoming' && queued.some(({ id }) => id === event['id']),
+    )
+    expect(received.map(({ id }) => id)).toEqual(queued.map(({ id }) => id))
+  },
+)
 
 async function readState(
   crew: CrewHome,

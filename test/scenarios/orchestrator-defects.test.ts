@@ -1,6 +1,6 @@
 // Defects of an orchestrator of coordinators and workers, one by one: `orchestrator defect N` names a defect that must not happen here.
-// These concern processes, their turns, messages, streams and ends, and are tested on daemons. The file orchestrator-defects-crew.test.ts has those of
-// crews; some are tests of single state machines. The last test here checks that each defect has a test.
+// The defects here concern processes, their turns, messages, streams and ends, and are tested on daemons. orchestrator-defects-crew.test.ts has those of
+// crews; some defects are tested on single state machines elsewhere. The last test here checks that each defect has a test.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ interface Served {
   readonly env: Record<string, string>
 }
 
-/** A daemon whose provider is on this machine. */
+/** Starts a daemon with a model provider on this machine. */
 async function withModel(answer: () => ServedAnswer): Promise<Served> {
   const server = open.use(await startModelServer(answer))
   const daemon = await start(`providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`)
@@ -109,8 +109,8 @@ describe('turns and messages', () => {
   })
 
   test('orchestrator defect 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
-    const answers = Promise.withResolvers<void>()
-    const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, restAfter: answers.promise }))
+    const release = Promise.withResolvers<void>()
+    const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, restAfter: release.promise }))
     const [pausedProcess, stoppedProcess] = await Promise.all(
       [1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })),
     )
@@ -118,14 +118,14 @@ describe('turns and messages', () => {
     for (const { uuid } of [pausedProcess, stoppedProcess]) await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.pause(pausedProcess.uuid)
     await daemon.signal(stoppedProcess.uuid, 'SIGTERM')
-    answers.resolve()
+    release.resolve()
     await daemon.waitForEvent(pausedProcess.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
     expect(await daemon.view(pausedProcess.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
     expect((await daemon.waitForEnd(stoppedProcess.uuid)).status).toBe('stopped')
     expect(eventsOf(await daemon.readHistory(stoppedProcess.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
-  test('orchestrator defect 5: one turn at a time, whatever arrives during it', async () => {
+  test('orchestrator defect 5: a process works at one turn at a time, whatever arrives during it', async () => {
     const daemon = await start()
     const { uuid } = await daemon.spawnScripted(
       Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })),
@@ -146,33 +146,29 @@ describe('turns and messages', () => {
     expect((await messagesOf(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
   })
 
-  test(
-    'orchestrator defect 6: messages whose delivery was interrupted keep their positions: the daemon dies with a queue',
-    TIMEOUT_MS,
-    async () => {
-      const home = open.use(await DaemonHome.create())
-      await home.start()
-      const { uuid } = await home.spawn({
-        model: home.writeScript([
-          { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
-          ...Array.from({ length: 9 }, () => ({ text: 'y' })),
-        ]),
-        interactive: true,
-        intent: 'first',
-      })
-      const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
-      await home.waitForView(uuid, ({ step }) => step === 1)
-      for (const text of ['a', 'b', 'c']) await send(text)
-      await home.kill()
-      await home.start()
-      await home.resume(uuid)
-      for (const text of ['d', 'e']) await send(text)
-      await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
-      const events = await home.readEvents()
-      const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
-      expect(eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
-    },
-  )
+  test('orchestrator defect 6: queued messages keep their order when the daemon dies before their delivery', TIMEOUT_MS, async () => {
+    const home = open.use(await DaemonHome.create())
+    await home.start()
+    const { uuid } = await home.spawn({
+      model: home.writeScript([
+        { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
+        ...Array.from({ length: 9 }, () => ({ text: 'y' })),
+      ]),
+      interactive: true,
+      intent: 'first',
+    })
+    const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
+    await home.waitForView(uuid, ({ step }) => step === 1)
+    for (const text of ['a', 'b', 'c']) await send(text)
+    await home.kill()
+    await home.start()
+    await home.resume(uuid)
+    for (const text of ['d', 'e']) await send(text)
+    await home.waitForView(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
+    const events = await home.readEvents()
+    const texts = new Map(eventsOf(events, 'process.queue').map((event) => [event['id'], event['text']]))
+    expect(eventsOf(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
+  })
 
   test('orchestrator defect 8: the role prompt is in every turn, also after a resume', async () => {
     const { server, daemon, env } = await withModel(() => ({ text: 'yes' }))
@@ -213,7 +209,7 @@ describe('programs and streams', () => {
     },
   )
 
-  /** A turn of Claude Code in its own output format, after the given output. */
+  /** Runs a program that prints `firstActs` and then a turn of Claude Code in its output format; returns the UUID. */
   const runClaude = async (daemon: LocalDaemon, firstActs: readonly ScriptedAct[]): Promise<string> => {
     const program = await writeScriptedProgram(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
       ...firstActs,
@@ -228,7 +224,7 @@ describe('programs and streams', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
-  test('orchestrator defect 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
+  test('orchestrator defect 10: a result and its cost are never lost, even if the program exits right after them', TIMEOUT_MS, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => runClaude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.waitForEnd(uuid)))
@@ -237,7 +233,7 @@ describe('programs and streams', () => {
     )
   })
 
-  test('orchestrator defect 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
+  test('orchestrator defect 16: the tokens and the cost of a message in several blocks count once, also those of the cache', async () => {
     const daemon = await start()
     const { usage } = await daemon.waitForEnd(await runClaude(daemon, []))
     // The last line has the right totals: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
@@ -245,15 +241,15 @@ describe('programs and streams', () => {
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
   })
 
-  test('orchestrator defect 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
+  test('orchestrator defect 13: a slow follower loses no event, and delays no process', TIMEOUT_MS, async () => {
     const daemon = await start()
-    const slowReader = await fetchSlowly(daemon)
+    const slowFollower = await followSlowly(daemon)
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
     await daemon.waitForEnd(uuid)
     const storedSeqs = (await daemon.readHistory(uuid)).map(({ seq }) => seq)
     expect(storedSeqs.length).toBeGreaterThan(100)
     const followedSeqs: number[] = []
-    for await (const event of slowReader) {
+    for await (const event of slowFollower) {
       if (event.uuid === uuid) followedSeqs.push(event.seq)
       if (event.uuid === uuid && event['fact'] === 'process.reaped') break
     }
@@ -261,40 +257,44 @@ describe('programs and streams', () => {
   })
 })
 
-test('orchestrator defect 15: a hanging program of ours stops no other process, and does not outlive the daemon', TIMEOUT_MS, async () => {
-  const daemon = await start()
-  const token = newToken()
-  const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
-  repository.commit({ 'a.txt': 'a' })
-  const tools = join(daemon.work, 'tools')
-  mkdirSync(tools)
-  writeFileSync(join(tools, 'git'), `#!/bin/sh\nexec sleep 3600.${token}\n`, { mode: 0o755 })
-  try {
-    const env = testEnv(daemon.work)
-    const stuckCall = daemon
-      .spawn({
-        model: await daemon.writeScript([{ text: 'x' }]),
+test(
+  "orchestrator defect 15: a hanging git of the daemon's own stops no other process, and does not outlive the daemon",
+  TIMEOUT_MS,
+  async () => {
+    const daemon = await start()
+    const token = newToken()
+    const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+    repository.commit({ 'a.txt': 'a' })
+    const tools = join(daemon.work, 'tools')
+    mkdirSync(tools)
+    writeFileSync(join(tools, 'git'), `#!/bin/sh\nexec sleep 3600.${token}\n`, { mode: 0o755 })
+    try {
+      const env = testEnv(daemon.work)
+      const stuckCall = daemon
+        .spawn({
+          model: await daemon.writeScript([{ text: 'x' }]),
+          cwd: repository.dir,
+          worktree: true,
+          env: { ...env, PATH: `${tools}:${env['PATH']}` },
+        })
+        .catch((error: unknown) => error)
+      await waitUntil(() => findProcessesWith(token).length > 0, 'git hangs')
+      const other = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], {
         cwd: repository.dir,
         worktree: true,
-        env: { ...env, PATH: `${tools}:${env['PATH']}` },
       })
-      .catch((error: unknown) => error)
-    await waitUntil(() => findProcessesWith(token).length > 0, 'git hangs')
-    const other = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], {
-      cwd: repository.dir,
-      worktree: true,
-    })
-    expect(await daemon.waitForEnd(other.uuid)).toMatchObject({ status: 'completed' })
-    await daemon.stop()
-    await stuckCall
-    await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
-  } finally {
-    killRemaining(token)
-  }
-})
+      expect(await daemon.waitForEnd(other.uuid)).toMatchObject({ status: 'completed' })
+      await daemon.stop()
+      await stuckCall
+      await waitUntil(() => findProcessesWith(token).length === 0, 'nothing is left')
+    } finally {
+      killRemaining(token)
+    }
+  },
+)
 
 /** A follower of all events that has read one event, and reads the rest on demand. */
-async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
+async function followSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
   const allEvents = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })
   const events = allEvents[Symbol.asyncIterator]() as AsyncGenerator<EventView>
   const first = await daemon.spawnShell('true')

@@ -18,7 +18,7 @@ import { changeStoreFile } from '../support/store/test-store.ts'
 import { HAS_TERMINAL, Terminal } from '../support/daemon/terminal.ts'
 
 const bashCall = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
-const SIX = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
+const SIX_STEPS = [bashCall('echo 1'), bashCall('echo 2'), bashCall('echo 3'), bashCall('echo 4'), bashCall('echo 5'), { text: 'six' }]
 const DAY_MS = 86_400_000
 
 describe('checkpoint system', () => {
@@ -71,7 +71,7 @@ describe('the directory of a process', () => {
   beforeAll(async () => {
     daemon = await LocalDaemon.start()
     origin = await daemon.waitForEnd(
-      (await daemon.spawnScripted(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid,
+      (await daemon.spawnScripted(SIX_STEPS, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid,
     )
     dir = (await runCli(daemon.home, ['export', 'docs', daemon.work])).stdout.trimEnd()
   })
@@ -217,7 +217,7 @@ describe('daemon restart persistence', () => {
 describe('garbage collection', () => {
   let daemon: LocalDaemon
   let clock: ManualClock
-  const restartWithConfig = async (config: string): Promise<void> => {
+  const startWithConfig = async (config: string): Promise<void> => {
     clock = new ManualClock()
     daemon = await LocalDaemon.start({ config, clock })
   }
@@ -238,7 +238,7 @@ describe('garbage collection', () => {
     (JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView).entries.map(({ name, rule }) => `${name} ${rule}`)
 
   test('retention_days: 30 deletes entries older than 30 days; 0 = disabled', async () => {
-    await restartWithConfig('gc: { retention_days: 30, max_entries: 0 }\n')
+    await startWithConfig('gc: { retention_days: 30, max_entries: 0 }\n')
     await writeEnded(2)
     expect(await rules()).toEqual([])
     clock.jump(31 * DAY_MS)
@@ -248,7 +248,7 @@ describe('garbage collection', () => {
   })
 
   test('max_entries keeps at most so many; 0 = disabled', async () => {
-    await restartWithConfig('gc: { retention_days: 0, max_entries: 2 }\n')
+    await startWithConfig('gc: { retention_days: 0, max_entries: 2 }\n')
     await writeEnded(3)
     expect(await rules()).toEqual(['old-1 max_entries'])
     expect((await reeve('config', 'set', 'gc.max_entries', '0')).code).toBe(0)
@@ -256,7 +256,7 @@ describe('garbage collection', () => {
   })
 
   test('interval_seconds: the background scan; min 60, default 1h', async () => {
-    await restartWithConfig('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
+    await startWithConfig('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
     await writeEnded(2)
     clock.wind(CHECK_MS)
     await waitUntil(() => daemon.logMessages.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
@@ -270,7 +270,7 @@ describe('garbage collection', () => {
   })
 
   test('the rules are combined: hitting either triggers cleanup', async () => {
-    await restartWithConfig('gc: { retention_days: 30, max_entries: 1 }\n')
+    await startWithConfig('gc: { retention_days: 30, max_entries: 1 }\n')
     await writeEnded(2)
     expect(await rules()).toEqual(['old-1 max_entries'])
     clock.jump(31 * DAY_MS)
@@ -278,7 +278,7 @@ describe('garbage collection', () => {
   })
 
   test('both 0 disable the collector entirely', async () => {
-    await restartWithConfig('gc: { retention_days: 0, max_entries: 0 }\n')
+    await startWithConfig('gc: { retention_days: 0, max_entries: 0 }\n')
     await writeEnded(2)
     clock.jump(1000 * DAY_MS)
     expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'nothing is collected: all rules are 0 (`reeve config show gc`)\n' })
@@ -286,7 +286,7 @@ describe('garbage collection', () => {
   })
 
   test('running and suspended processes are permanently exempt', async () => {
-    await restartWithConfig('gc: { retention_days: 1, max_entries: 1 }\n')
+    await startWithConfig('gc: { retention_days: 1, max_entries: 1 }\n')
     for (const name of ['running', 'suspended'])
       await daemon.waitUntilReady((await daemon.spawnScripted([], { interactive: true, name })).uuid)
     await daemon.pause('suspended')
@@ -296,7 +296,7 @@ describe('garbage collection', () => {
   })
 
   test('a row that cannot be read, or has no exit time, is skipped with a warning', async () => {
-    await restartWithConfig('gc: { retention_days: 0, max_entries: 100 }\n')
+    await startWithConfig('gc: { retention_days: 0, max_entries: 100 }\n')
     const [first = '', second = ''] = await writeEnded(105)
     await daemon.stop()
     // The newest facts are checked when the store is opened; the rest, when they are read.
@@ -321,7 +321,7 @@ describe('garbage collection', () => {
 
   describe('CLI', () => {
     test('reeve gc --dry-run: preview candidates (table)', async () => {
-      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await startWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(3)
       expect(await reeve('gc', '--dry-run')).toMatchObject({
         code: 0,
@@ -331,7 +331,7 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc --dry-run --json: preview candidates (JSON, script-friendly)', async () => {
-      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await startWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(3)
       expect(JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout)).toMatchObject({
         version: 1,
@@ -343,14 +343,14 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc: execute cleanup', async () => {
-      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await startWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(3)
       expect(await reeve('gc')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 ended processes were collected; /) as string })
       expect(await readNames()).toEqual(['old-3'])
     })
 
     test.runIf(HAS_TERMINAL)('reeve gc: more than 100 entries prompt [y/N]; reeve gc --force skips the confirmation', async () => {
-      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await startWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(102)
       using terminal = new Terminal(daemon.home, ['gc'])
       await terminal.waitForText('[y/N]')
@@ -362,7 +362,7 @@ describe('garbage collection', () => {
     })
 
     test('reeve gc --json: JSON output (implies --force)', async () => {
-      await restartWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
+      await startWithConfig('gc: { retention_days: 0, max_entries: 1 }\n')
       await writeEnded(102)
       expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ version: 1, dryRun: false, count: 101 })
       expect(await readNames()).toEqual(['old-102'])

@@ -14,13 +14,14 @@ import { startModelServer, type ModelServer } from '../support/models/model-serv
 
 let daemon: LocalDaemon
 let server: ModelServer
-let commandLines: string[][] = []
+/** the messages of each model request, each with its role */
+let modelRequests: string[][] = []
 beforeAll(async () => {
   // The model calls a tool until it has done so six times, and then reports the number.
   server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: unknown }[]
     const steps = messages.filter(({ role }) => role === 'assistant').length
-    commandLines.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
+    modelRequests.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
     return steps < 6
       ? {
           text: `step ${steps + 1}`,
@@ -37,7 +38,7 @@ beforeAll(async () => {
   daemon = await LocalDaemon.start({ config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1" }]\n` })
 })
 beforeEach(() => {
-  commandLines = []
+  modelRequests = []
 })
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -65,7 +66,7 @@ describe('resume modes', () => {
     expect(code).toBe(0)
     expect(stderr.split('\n').at(-2)).toBe(`PID ${view.pid} spawned (served/m) | resumed from ${lastDigits(uuid)}`)
     expect(view).toMatchObject({ uuid, originUuid: null, turn: 2, lastText: `after ${STEPS} steps` })
-    expect(commandLines.at(-1)?.at(-1)).toBe('user: and now?')
+    expect(modelRequests.at(-1)?.at(-1)).toBe('user: and now?')
   })
 
   test('fork, `reeve resume --fork <uuid>`: a new UUID and its origin', async () => {
@@ -81,8 +82,8 @@ describe('resume modes', () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
     expect(await daemon.waitForEnd(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
-    expect(commandLines[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
-    expect(commandLines[STEPS]?.at(-1)).toBe('user: another way')
+    expect(modelRequests[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
+    expect(modelRequests[STEPS]?.at(-1)).toBe('user: another way')
   })
 
   test('compose node, `reeve compose resume --node <name>`: reuses the above, to recover a node of a DAG', async () => {
@@ -167,9 +168,9 @@ describe('continue mode', () => {
     expect((await reeve('resume', uuid)).code).toBe(0)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
     // Each request has all messages of the one before it: the context is complete, and no call is made twice.
-    expect(commandLines).toHaveLength(STEPS)
-    for (const [index, lines] of commandLines.slice(1).entries())
-      expect(lines.slice(0, commandLines[index]?.length)).toEqual(commandLines[index])
+    expect(modelRequests).toHaveLength(STEPS)
+    for (const [index, lines] of modelRequests.slice(1).entries())
+      expect(lines.slice(0, modelRequests[index]?.length)).toEqual(modelRequests[index])
   })
 
   test('dead processes replay the history, which is enough without a checkpoint', async () => {
@@ -225,8 +226,8 @@ describe('truncated fork', () => {
     const forkSteps = (await readEvents(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
     expect(forkSteps).toEqual([6, 7])
     // The request equals the origin's at that step, word for word.
-    expect(commandLines[STEPS]).toEqual(commandLines[5])
-    expect(commandLines).toHaveLength(STEPS + 2)
+    expect(modelRequests[STEPS]).toEqual(modelRequests[5])
+    expect(modelRequests).toHaveLength(STEPS + 2)
     expect((await reeve('steps', fork.uuid)).stdout).toContain('step 1')
   })
 

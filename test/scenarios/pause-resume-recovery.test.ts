@@ -32,14 +32,14 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const lastDigits = (uuid: string): string => uuid.slice(-8)
 const factsOf = (events: readonly EventView[], fact: string): EventView[] => events.filter(isFact(fact))
 
-/** A player after this script. */
+/** Makes a player that has played this script. */
 function playScript(script: string): TranscriptPlayer {
   const player = new TranscriptPlayer()
   player.play(script)
   return player
 }
 
-/** A process that waits for messages, and answers each. */
+/** Starts a process that waits for messages, and answers each. */
 async function startChat(name: string, parent?: ProcessView): Promise<ProcessView> {
   const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
     interactive: true,
@@ -49,14 +49,14 @@ async function startChat(name: string, parent?: ProcessView): Promise<ProcessVie
   return daemon.waitUntilReady(uuid)
 }
 
-/** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
+/** Starts the tree of the reference: an orchestrator with a coder, a reviewer and a researcher, which is paused. */
 async function startTree(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
   const names = ['orchestrator', 'coder', 'reviewer', 'researcher'].map((name) => `${prefix}-${name}`)
   const root = await startChat(names[0] ?? '')
-  const uuids = [root]
-  for (const name of names.slice(1)) uuids.push(await startChat(name, root))
+  const views = [root]
+  for (const name of names.slice(1)) views.push(await startChat(name, root))
   await daemon.pause(names[3] ?? '')
-  return { all: uuids, names, statuses: async () => Promise.all(uuids.map(async ({ uuid }) => (await daemon.view(uuid)).status)) }
+  return { all: views, names, statuses: async () => Promise.all(views.map(async ({ uuid }) => (await daemon.view(uuid)).status)) }
 }
 
 describe('the document', () => {

@@ -26,7 +26,7 @@ const isFact =
     event['fact'] === fact
 const stateOf = (player: TranscriptPlayer, uuid: string): string | undefined => player.world.row(uuid)?.life.state
 
-/** A player after this script. */
+/** Makes a player that has played this script. */
 function playScript(script: string): TranscriptPlayer {
   const player = new TranscriptPlayer()
   player.play(script)

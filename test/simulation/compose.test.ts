@@ -1,4 +1,4 @@
-// Runs of compose files over random graphs with random ends, users who interfere, and a daemon that dies between any two inputs.
+// Compose runs over random graphs, with random ends, users who interfere, and a daemon that dies between any two inputs.
 // The invariants of compose-world.ts hold after each input. Without further faults each run comes to its end, and
 // each node's state follows from its process's exit. REEVE_SEED repeats a run, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'

@@ -43,7 +43,7 @@ const spec = fc.record(
   { requiredKeys: ['coordinator', 'gate', 'merge', 'reviews', 'maxAttempts', 'maxWorkers', 'staff', 'git', 'stay'] },
 )
 
-/** Every message was read once or is still queued; only messages that the world removed are missing. */
+/** Expects that each sent message was read once, is still queued, or was removed by the world. */
 function checkMessages(world: World): void {
   const waitingIds = [...world.procs.values()]
     .flatMap(({ queue }) => queue.map(({ id }) => id))
@@ -53,7 +53,7 @@ function checkMessages(world: World): void {
   expect([...waitingIds, ...readIds, ...world.lostMessages].toSorted(byNumber)).toEqual(sentIds)
 }
 
-/** No message of a departed member waits for a running one. */
+/** Requires that no message of a departed member is left behind while its successor runs. */
 function checkHeirs({ crew, procs }: World): void {
   for (const { id, isAlive, queue } of procs.values()) {
     const heir = lastSuccessorOf(crew, id)
@@ -64,17 +64,17 @@ function checkHeirs({ crew, procs }: World): void {
 
 function playToEnd(life: SimulatedCrew, dice: Dice): void {
   const { world } = life
-  const isRefolded = (): void => {
+  const expectFoldEqual = (): void => {
     expect(world.foldJournal()).toEqual(world.crew)
   }
-  playSimulatedCrew(life, dice, isRefolded)
-  isRefolded()
+  playSimulatedCrew(life, dice, expectFoldEqual)
+  expectFoldEqual()
   checkMessages(world)
   checkHeirs(world)
   for (const { id, state } of world.crew.tasks) requireLaw(['done', 'failed', 'cancelled'].includes(state), `${id} ends ${state}`)
 }
 
-/** A failure prints the preceding events. */
+/** Adds the preceding events to the message of a failure. */
 function withLog(world: World, act: () => void): void {
   try {
     act()

@@ -14,14 +14,14 @@ test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SE
   let inputs = 0
   for (let life = 0; inputs < INPUTS; life += 1) {
     const pick = makeSeededPick(SEED + life)
-    const episode = new RandomRun()
+    const run = new RandomRun()
     try {
-      while (episode.inputs < INPUTS_PER_LIFE) episode.play(pick)
-      episode.end()
+      while (run.inputs < INPUTS_PER_LIFE) run.play(pick)
+      run.end()
     } catch (error) {
-      throw new Error(`REEVE_SEED=${SEED + life} fails after ${episode.inputs} inputs`, { cause: error })
+      throw new Error(`REEVE_SEED=${SEED + life} fails after ${run.inputs} inputs`, { cause: error })
     }
-    inputs += episode.inputs
+    inputs += run.inputs
   }
   expect(inputs).toBeGreaterThanOrEqual(INPUTS)
 }, 900_000)

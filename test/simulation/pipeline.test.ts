@@ -1,4 +1,5 @@
-// Kernel, pipeline and a real store on one seed, with drivers that run nothing: faults, delays, full disks and dead daemons.
+// Plays the kernel, the pipeline and a real store from one seed, with drivers that run nothing. Faults, delays, full disks and crashes of
+// the daemon never break the guarantees.
 // REEVE_SEED repeats a run, REEVE_STEPS makes it longer.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'

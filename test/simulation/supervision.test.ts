@@ -34,13 +34,13 @@ const EVENTS: readonly Event[] = [
     { description: `pause ${child}`, act: (supervisor) => supervisor.pause(child) },
     { description: `resume ${child}`, act: (supervisor) => supervisor.resume(child) },
   ]),
-  { description: 'advanceClock', act: (supervisor) => supervisor.advanceClock() },
+  { description: 'advance the clock', act: (supervisor) => supervisor.advanceClock() },
   { description: 'stop the supervisor', act: (supervisor) => supervisor.stop() },
   { description: 'pause the supervisor', act: (supervisor) => supervisor.pauseAll() },
   { description: 'resume the supervisor', act: (supervisor) => supervisor.resumeAll() },
 ]
 
-/** All requested ends happen, and every wait is over: nothing may be left unfinished. */
+/** Ends every process whose end was requested, so that no restart is left unfinished. */
 const FINAL_EVENTS: readonly Event[] = [0, 1, 2, 0, 1, 2].map((child) => ({
   description: `finish ${child}`,
   act: (supervisor: Supervisor) => supervisor.finish(child),
@@ -97,10 +97,10 @@ test.each(STRATEGIES)(
 test(`in ${LIVES} random lives, the supervisor equals its model (seed ${SEED})`, () => {
   for (let life = 0; life < LIVES; life += 1) {
     const pick = makeSeededPick(SEED + life)
-    const pickOne = <T>(choicesToPick: readonly T[]): T => choicesToPick[pick(choicesToPick.length)] as T
+    const pickOne = <T>(choices: readonly T[]): T => choices[pick(choices.length)] as T
     const played = new Life(pickOne(STRATEGIES), [pickOne(TYPES), pickOne(TYPES), pickOne(TYPES)], pick(4))
     try {
-      // Usually events of children: a stopped supervisor has little more to show.
+      // Most events are of children, because a stopped supervisor has little more to show.
       for (let i = 0; i < EVENTS_PER_LIFE; i += 1) played.play(pick(12) > 0 ? pickOne(EVENTS.slice(0, -4)) : pickOne(EVENTS))
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails`, { cause: error })
