@@ -1,4 +1,4 @@
-// The nodes of an unfinished run: `inspect` lists them, and the collector leaves them, as other nodes need their results.
+// The nodes of an unfinished run. `inspect` lists the nodes, and the collector keeps them, because other nodes need their results.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const collect = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
 
-test('an ended node stays as long as its run lasts, and does not count towards the limit of the collector', async () => {
+test('the collector keeps an ended node while its run lasts, and does not count it towards max_entries', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
   const runs = new ComposeRuns(daemon)
   const { uuid } = await runs.start({

@@ -94,7 +94,7 @@ describe('a run', () => {
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('said 2\n')
   })
 
-  test('starts no more nodes at a time than requested', async () => {
+  test('runs no more nodes at a time than requested', async () => {
     const nodes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, shellNode(`echo + >> log; sleep 0.05; echo - >> log`)]))
     const end = await runs.waitForEnd((await runs.start(nodes, { parallel: 1 })).uuid)
     expect(end.status).toBe('completed')
@@ -175,7 +175,7 @@ describe('a run', () => {
     expect(repository.git('branch', '--list', 'reeve/*')).toMatch(/reeve\/work\.build/)
   })
 
-  test('runs only some nodes, under a name, within a budget', async () => {
+  test('can run only some nodes, under a name and a budget', async () => {
     const view = await runs.start(
       { a: shellNode('true'), b: shellNode('true', { depends_on: ['a'] }), c: shellNode('true') },
       { nodes: ['b'], name: 'nightly', limits: { budgetUsd: 2 } },
@@ -186,7 +186,7 @@ describe('a run', () => {
     expect((await daemon.view('nightly')).limits).toEqual({ budgetUsd: 2 })
   })
 
-  test('of a file that already runs gets its own name', async () => {
+  test('gets a name of its own when its file already runs', async () => {
     const first = await runs.start({ a: shellNode(waitForFileCommand('go')) })
     const second = await runs.start({ a: shellNode(waitForFileCommand('go')) })
     expect([first.name, second.name]).toEqual(['work', 'work-2'])
@@ -297,7 +297,7 @@ describe('the user', () => {
     expect(end.exit).toEqual({ code: 1, reason: 'late blocked; two cancelled' })
   })
 
-  test('pauses a run: nothing new starts, and no suspended node ends; it continues after both are resumed', async () => {
+  test('pauses a run: no node starts, and a suspended node does not end; the run completes after both are resumed', async () => {
     const { uuid } = await runs.start({
       a: shellNode(waitForFileCommand('go')),
       b: shellNode('true', { depends_on: ['a'] }),
@@ -318,7 +318,7 @@ describe('the user', () => {
     expect((await runs.waitForEnd(uuid)).status).toBe('completed')
   })
 
-  test('kills a node: the node is cancelled; resumed during the run, its dependents wait for it again', async () => {
+  test('kills a node: the node is cancelled, and after its resume its dependents wait for it again', async () => {
     const { uuid } = await runs.start({
       a: shellNode(waitForFileCommand('go')),
       b: shellNode('true', { depends_on: ['a'] }),
@@ -353,7 +353,7 @@ describe('the daemon', () => {
     expect(readLog()).toEqual(['early', 'late thought'])
   })
 
-  test('does not rerun an interrupted command without permission', async () => {
+  test('does not run an interrupted command again without `retries`', async () => {
     const { uuid } = await runs.start({
       once: shellNode('echo once >> log; sleep 600'),
       again: shellNode(`echo again >> log; ${waitForFileCommand('go')}`, { retries: 1 }),

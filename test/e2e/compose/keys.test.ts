@@ -1,4 +1,4 @@
-// Keys from the environment of `compose up`: later nodes have them, and no file has them. A node without its key waits for it after
+// Keys from the environment of `compose up`. Later nodes have the keys, and no file has them. A node without its key waits for it after
 // a restart of the daemon.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ function findFilesWith(text: string): string[] {
     .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() && readFileSync(file, 'latin1').includes(text))
 }
 
-test('a later node has the key, and no file does', async () => {
+test('a later node has the key, and no file contains it', async () => {
   const { uuid } = await runs.start(NODES, { env: envWithKey() })
   createFile('go')
   expect(stateList(await runs.waitForEnd(uuid))).toBe('early completed, late completed')

@@ -1,4 +1,4 @@
-// `reeve diff`, `merge` and `pr` of a node of a compose run: it is a process with a worktree, and the run itself has no files.
+// `reeve diff`, `merge` and `pr` of a node of a compose run. A node is a process with a worktree, and the run itself has no files.
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Repository } from '../../support/crew/repository.ts'
@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('the work of a node is shown, pushed and merged by the name of the node', async () => {
+test('`diff`, `pr` and `merge` take a node by its name, and refuse the run and a node without a worktree', async () => {
   const repository = Repository.make(daemon.work, daemon.work)
   repository.commit({ 'a.txt': 'a\n' }, 'first')
   repository.git('config', 'user.name', 'Ann')

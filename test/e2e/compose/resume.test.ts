@@ -1,4 +1,4 @@
-// Resumed or forked nodes of a run: which nodes continue or run again, and which requests are refused with their reason.
+// Resumed and forked nodes of a run. The tests check which nodes continue or run again, and which requests are refused with their reason.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ async function makeThinkAndPrint(more: object = {}): Promise<{ think: object; pr
   }
 }
 
-test('a failed node continues in its process, and its dependents run: an ended run gets a new incarnation', async () => {
+test('a resumed node that failed runs again as the same process, with its dependents, in a new incarnation of the ended run', async () => {
   const { uuid, pid } = await runs.start({
     flaky: shellNode('test -e fixed', {}),
     after: shellNode('echo done > after', { depends_on: ['flaky'] }),
@@ -48,7 +48,7 @@ test('a failed node continues in its process, and its dependents run: an ended r
   expect(readWorkFile('others')).toBe('other\n')
 })
 
-test('a completed node gets another message: its dependents run again with the new result, as new processes', async () => {
+test('after another message to a completed node, its dependents run again with the new result, as new processes', async () => {
   const { uuid } = await runs.start(await makeThinkAndPrint())
   const runBefore = await runs.waitForEnd(uuid)
   expect(readWorkFile('printed')).toBe('first\n')
@@ -83,7 +83,7 @@ test('a fork replaces its origin in the run, and the origin stays untouched', as
   expect(readWorkFile('printed')).toBe('first\nsecond\nsecond\n')
 })
 
-test('a node of a stopped run, and of a running one', async () => {
+test('a cancelled node can be resumed while its run works, and after the run was stopped', async () => {
   const { uuid } = await runs.start({
     a: shellNode(`${waitForFileCommand('go')}; echo a >> log`),
     b: shellNode('true', { depends_on: ['a'] }),
@@ -104,7 +104,7 @@ test('a node of a stopped run, and of a running one', async () => {
   expect(readWorkFile('log')).toBe('a\n')
 })
 
-test('a suspended node is resumed, with a message where it takes one', async () => {
+test('a suspended node can be resumed with a message', async () => {
   const slowModel = await daemon.writeScript([
     { tools: [{ name: 'bash', input: { command: waitForFileCommand('go') } }] },
     { text: 'so' },
@@ -184,7 +184,7 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
   expect(await resumeError(uuid, { node: 'a' })).toMatchObject({ code: 'COLLECTED' })
 })
 
-test('a removed result fails the node that needs it, with the reason', async () => {
+test('a node fails with the reason when the process of a result that it needs was removed', async () => {
   const { think, print } = await makeThinkAndPrint()
   const { uuid } = await runs.start({
     think,

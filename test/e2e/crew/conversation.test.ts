@@ -43,7 +43,7 @@ async function waitForEnd(uuid: string): Promise<CrewView> {
   return (await home.client.get<{ crew: CrewView }>(`/v1/crews/${uuid}`)).crew
 }
 
-test('a crew implements, reviews and commits, also when the daemon is killed during a turn', async () => {
+test('a crew of programs implements, reviews and commits its tasks, also when the daemon is killed during a turn', async () => {
   writeFileSync(join(userHome, 'hang-two'), '')
   const {
     process: { uuid },

@@ -1,5 +1,6 @@
-// Notices to a coordinator agent under a real daemon: a worker that calls signal_ready while it holds a task, and a paused worker.
-// A worker in a loop is warned first; under the engine, its task goes to another worker.
+// Notices to a coordinator agent under a real daemon, about a worker that calls signal_ready while it holds a task, and a paused worker.
+// A worker in a loop gets a warning first, and under the engine its task goes to another worker. The report names a task that the
+// coordinator marked as done.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 import { crewReportText } from '../../../src/cli/print/crew-report.ts'
@@ -15,7 +16,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const LEAD_SCRIPT = [
+const COORDINATOR_SCRIPT = [
   { when: 'You coordinate this crew', steps: [reeveToolCall('assign_task', { task: 'a', member: 'worker-1' }), { text: 'given' }] },
   { steps: [{ text: 'I wait for the report.' }] },
 ]
@@ -29,10 +30,10 @@ async function waitForMessage(crew: LocalCrew, part: string): Promise<string> {
   )
 }
 
-test('a worker that calls signal_ready in the middle of a task is reminded, then the coordinator is notified', async () => {
+test('a worker that calls signal_ready in the middle of a task gets reminders, and then the coordinator gets a notice', async () => {
   const worker = writeModelScript(daemon.work, [{ steps: [reeveToolCall('signal_ready'), { text: 'ready' }] }])
   const crew = await LocalCrew.up(daemon, {
-    coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
+    coordinator: { model: writeModelScript(daemon.work, COORDINATOR_SCRIPT) },
     model: worker,
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
@@ -60,9 +61,9 @@ const REPEATED_CALLS = {
   steps: [...Array.from({ length: 14 }, () => bashCall('echo the same')), { text: 'enough' }],
 }
 
-test('a worker in a loop is warned, then paused; the coordinator gets the reason and the way to end the pause', async () => {
+test('a worker in a loop gets a warning, and is then paused; the coordinator gets the reason and the way to end the pause', async () => {
   const crew = await LocalCrew.up(daemon, {
-    coordinator: { model: writeModelScript(daemon.work, LEAD_SCRIPT) },
+    coordinator: { model: writeModelScript(daemon.work, COORDINATOR_SCRIPT) },
     model: writeModelScript(daemon.work, [REPEATED_CALLS, { steps: [reeveToolCall('signal_ready'), { text: '.' }] }]),
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],

@@ -1,4 +1,4 @@
-// Crews in a real daemon, led by the user. Members cannot start, are stopped and resumed, or retire; pauses over a restart;
+// Crews in a real daemon, led by the user. Members cannot start, are stopped and resumed, or retire. Pauses outlive a restart,
 // and the API refuses invalid commands.
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { CrewUpBody } from '../../../src/api/views/crew-up.ts'
 import type { CrewMemberView, CrewView } from '../../../src/api/views/crew.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 
-/** Implements, reviews and reports that it is ready; a task with the word `wait` is not reported. */
+/** The worker implements, reviews and reports that it is ready. It never reports a task with the word `wait`. */
 const WORKER = `rules:
   - when: '/^Task (?<id>[\\w.-]+)[^]*wait/'
     steps: [{ text: I think about it, delay_ms: 60000 }]
@@ -100,7 +100,7 @@ test('the user leads a crew: assigns tasks, sends messages, stops, resumes and r
   await expect(daemon.client.post(`/v1/processes/${ref}/resume`, {})).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
 })
 
-test('invalid commands are refused with a hint and change nothing', async () => {
+test('the API refuses invalid commands with a hint, and they change nothing', async () => {
   const ref = await startCrew({ workers: 1 })
   await waitForCrew(ref, isReady)
   const factCountBefore = (await daemon.readFactTypes(ref)).length
@@ -121,7 +121,7 @@ test('invalid commands are refused with a hint and change nothing', async () => 
   expect((await daemon.readFactTypes(ref)).length).toBe(factCountBefore)
 })
 
-test('workers that cannot start are lost; after some of them the crew fails with the reason', async () => {
+test('workers that cannot start are lost, and after some of them the crew fails with the reason', async () => {
   // The script exists when the crew starts, and is missing for the later members.
   const script = join(daemon.work, 'nothing.yaml')
   writeFileSync(script, '[]')
@@ -202,7 +202,7 @@ test('a paused worker gets no new work, is not resumed by a message, and reads i
   ).toEqual(['user', 'coordinator'])
 })
 
-test('live events of a member equal those read later: status, phase and task at that time', async () => {
+test('the events that a follower of a member gets equal those read later, with the status, phase and task of their time', async () => {
   const ref = await startCrew({ workers: 1 })
   const {
     members: [worker],
@@ -227,7 +227,7 @@ test('live events of a member equal those read later: status, phase and task at 
   expect(eventTexts.at(-1)).toMatch(/^stopped /)
 })
 
-test('a crew stopped in the middle of a task continues it after a resume', async () => {
+test('a crew that was stopped in the middle of a task continues the task after a resume', async () => {
   const ref = await startCrew({ workers: 1, tasks: [{ id: 'one', text: 'Please wait.' }] })
   await daemon.waitForEvent(ref, ({ fact }) => fact === 'crew.turn.begun')
   await daemon.signal(ref, 'SIGTERM')

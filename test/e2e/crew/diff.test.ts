@@ -1,4 +1,4 @@
-// The user reads and judges the change of a task, on a real daemon and a real repository, with members played from a file.
+// The user reads and judges the change of a task. The daemon and the repository are real, and a script plays the members.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ const diffOf = async (task: string, ...flags: string[]): Promise<CrewDiffView> =
   JSON.parse((await runInRepository('crew', 'diff', '--json', ...flags, 'fix', task)).stdout) as CrewDiffView
 const commentsOf = async (task: string): Promise<string | null> =>
   (await daemon.client.get<{ task: TaskDetailView }>('/v1/crews/fix/task', { id: task })).task.comments
-/** The messages to a member: the log marks each line of them. */
+/** The messages to a member, without the mark of the log before each line. */
 const readMessagesTo = async (member = ''): Promise<string> =>
   (await runInRepository('logs', `fix.${member}`)).stdout.replaceAll(/^> ?/gm, '')
 async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
@@ -55,7 +55,7 @@ async function waitUntilAsked(id: string, asks = 1): Promise<void> {
   await daemon.waitUntilReady(`fix.${author}`)
 }
 
-test('the change under review is shown, and later the landed one', { timeout: TIMEOUT_MS }, async () => {
+test('`crew diff` shows the change under review, and later the landed one', { timeout: TIMEOUT_MS }, async () => {
   repository.commit({
     'README.md': 'hello\n',
     'tasks.md':
@@ -155,17 +155,17 @@ test('the change under review is shown, and later the landed one', { timeout: TI
   expect(await diffOf('docs', '--committed')).toMatchObject({ of: 'commit', files: [{ path: 'docs.txt' }] })
 })
 
-test('comments of a reviewer and the user on lines reach the author with the lines quoted', { timeout: TIMEOUT_MS }, async () => {
+test('comments on lines, of a reviewer and of the user, reach the author with the lines quoted', { timeout: TIMEOUT_MS }, async () => {
   repository.commit({
     'README.md': 'hello\n',
     'tasks.md':
       '## lexer: The lexer\nWrite lexer.txt with tokens, carelessly.\n\n## docs: The docs\nneeds: lexer\nWrite docs.txt with words.\n',
   })
-  const onLines = readFileSync(join(ROOT, 'test/support/crew-scripts/worker.yaml'), 'utf8').replace(
+  const scriptWithLineComments = readFileSync(join(ROOT, 'test/support/crew-scripts/worker.yaml'), 'utf8').replace(
     "comments: '{{ file }}:1: it must be {{ word }} with a full stop'",
     "comments: Nearly., lines: [{ file: '{{ file }}', line: 1, text: 'it must be {{ word }} with a full stop' }]",
   )
-  writeFileSync(join(daemon.work, 'worker.yaml'), onLines)
+  writeFileSync(join(daemon.work, 'worker.yaml'), scriptWithLineComments)
   expect(
     await runInRepository(
       'crew',

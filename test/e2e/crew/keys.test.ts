@@ -1,4 +1,4 @@
-// The keys of a crew's members: each member, also a later one, has the keys that the client sent with `crew up`.
+// The keys of a crew's members. Each member, also a later one, has the keys that the client sent with `crew up`, and gets them again after a restart of the daemon.
 import { expect, test } from 'vitest'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -22,7 +22,7 @@ test("initial and later members have the keys of the crew's start", async () => 
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual(server.requests.map(() => 'key-for-tests'))
 })
 
-test('after a daemon restart, members have the keys of its shell, or name the missing ones and get those of a resume', async () => {
+test("after a restart, members have the keys of the daemon's environment; without one they name it, and get it by a resume", async () => {
   await using server = await startModelServer(() => ({ text: 'I look on.' }))
   await using daemon = await LocalDaemon.start({
     config: `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
@@ -31,21 +31,21 @@ test('after a daemon restart, members have the keys of its shell, or name the mi
   const crew = await LocalCrew.up(daemon, { env, model: 'anthropic/claude-sonnet-4-5', workers: 1, stay: true })
   await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   const worker = await crew.uuidOf('worker-1')
-  const answerTurn = async (turn: number): Promise<void> => {
+  const playTurn = async (turn: number): Promise<void> => {
     await crew.steer({ type: 'send_message', to: 'worker-1', text: 'hello' })
     await daemon.waitForView(worker, (view) => view.turn >= turn && view.status === 'ready')
   }
-  await answerTurn(1)
+  await playTurn(1)
   await daemon.restart()
   await daemon.waitForView(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
   await daemon.resume(crew.uuid, { env })
   await daemon.waitForView(worker, ({ status }) => status === 'ready')
-  await answerTurn(2)
+  await playTurn(2)
   process.env['MODEL_API_KEY'] = 'key-for-tests'
   try {
     await daemon.restart()
     await daemon.waitForView(worker, ({ status }) => status === 'ready')
-    await answerTurn(3)
+    await playTurn(3)
   } finally {
     delete process.env['MODEL_API_KEY']
   }

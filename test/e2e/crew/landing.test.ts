@@ -45,7 +45,7 @@ const readReport = (): Promise<CrewReportView> => crew.home.client.get<CrewRepor
 const readRefs = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads', 'refs/reeve')
 
 test(
-  'tasks that all add a line to one file are merged, and the author of a change resolves its conflict',
+  'tasks that add a line to the same file all land, and the author of a change resolves its conflict',
   { timeout: TIMEOUT_MS },
   async () => {
     const model = workerScript(`
@@ -69,7 +69,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
 )
 
 test(
-  'every merged change was reviewed in the same form, also after a partial, empty or different commit',
+  'a change lands only in the form that was reviewed, also after a partial, empty or different commit',
   { timeout: TIMEOUT_MS },
   async () => {
     const model = workerScript(`
@@ -125,7 +125,7 @@ commit() { git add -A; git commit -qm "$1: done"; }
     await crew.restartDaemon()
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.start()
-    await crew.waitUntil(async () => (await readMessages()).includes(notice), 'it waits on')
+    await crew.waitUntil(async () => (await readMessages()).includes(notice), 'the crew still waits')
     expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
     crew.repository.git('checkout', '-q', 'main')
     expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })

@@ -1,4 +1,4 @@
-// A crew on a real repository in which files break in the middle of the work: a worktree loses its `.git`.
+// A crew on a real repository, where a worktree loses its `.git` in the middle of the work.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -58,7 +58,7 @@ const startCrew = (body: Partial<CrewUpBody> = {}): Promise<CrewUpView> =>
   })
 
 test(
-  'a worktree that lost its .git costs no attempt: its worker leaves, and another continues from the report',
+  'a worktree that loses its .git costs no attempt: its worker is lost, and another one does the task',
   async () => {
     const { process } = await startCrew()
     await daemon.waitForEnd('fix')

@@ -1,4 +1,4 @@
-// `reeve diff`, `merge` and `pr` of a crew: what its branch changed, a merge into the user's branch, one commit of all, a push, and refusals.
+// `reeve diff`, `merge` and `pr` of a crew. They show what its branch changed, merge it into the user's branch, also as one commit, and push it.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ async function finishCrew(): Promise<void> {
   await crew.waitForEnd()
 }
 
-test('the branch of a crew is shown and merged, and then there is nothing more', { timeout: TIMEOUT_MS }, async () => {
+test('`diff` shows and `merge` merges the branch of a crew, and then there is nothing more to merge', { timeout: TIMEOUT_MS }, async () => {
   await finishCrew()
   const base = git('rev-parse', 'main')
   expect(await cli('diff', '--stat', 'team')).toMatchObject({
@@ -53,7 +53,7 @@ test('the branch of a crew is shown and merged, and then there is nothing more',
   expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to merge: main has all the work') })
 })
 
-test('with --squash all becomes one commit of the user, beside other work', { timeout: TIMEOUT_MS }, async () => {
+test('with --squash all the work becomes one commit of the user, on top of other work', { timeout: TIMEOUT_MS }, async () => {
   await finishCrew()
   crew.repository.commit({ 'mine.txt': 'mine\n' }, 'mine')
   const before = git('rev-parse', 'main')
@@ -66,7 +66,7 @@ test('with --squash all becomes one commit of the user, beside other work', { ti
 })
 
 test(
-  'the branch is pushed with the list of its commits; a later crew of the same name stands for both',
+  '`pr` pushes the branch with the list of its commits, and `merge` takes a later crew of the same name',
   { timeout: TIMEOUT_MS },
   async () => {
     await finishCrew()
@@ -85,7 +85,7 @@ test(
   },
 )
 
-test('conflicts, and changes of the user in the way, are refused without any effect', { timeout: TIMEOUT_MS }, async () => {
+test('`merge` refuses a conflict, and changes of the user in the way, without any effect', { timeout: TIMEOUT_MS }, async () => {
   await finishCrew()
   writeFileSync(join(crew.repository.dir, 'lexer.txt'), 'mine\n')
   expect(await cli('merge', 'team')).toMatchObject({
@@ -101,13 +101,17 @@ test('conflicts, and changes of the user in the way, are refused without any eff
   expect(git('for-each-ref')).toBe(before)
 })
 
-test('a member is a process with a worktree, and a crew that has not ended asks for --unfinished', { timeout: TIMEOUT_MS }, async () => {
-  await crew.up({ coordinator: 'engine', workers: 2, stay: true, model: CrewHome.model('worker'), tasks: [makeTask('lexer')] })
-  await crew.waitForFact('task.merged')
-  expect(await cli('diff', '--name-only', 'team')).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
-  const { implementer } = (await crew.home.client.get<{ task: { implementer: string } }>('/v1/crews/team/task', { id: 'lexer' })).task
-  expect(await cli('diff', '--name-only', `team.${implementer}`)).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
-  expect(await cli('merge', 'team')).toMatchObject({ code: 1, stderr: expect.stringContaining('has not ended') })
-  expect(await cli('merge', '--unfinished', 'team')).toMatchObject({ code: 0 })
-  expect(git('show', 'main:lexer.txt')).toBe('lexer.')
-})
+test(
+  '`diff` takes a member as a process with a worktree, and `merge` of a crew that has not ended needs --unfinished',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await crew.up({ coordinator: 'engine', workers: 2, stay: true, model: CrewHome.model('worker'), tasks: [makeTask('lexer')] })
+    await crew.waitForFact('task.merged')
+    expect(await cli('diff', '--name-only', 'team')).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
+    const { implementer } = (await crew.home.client.get<{ task: { implementer: string } }>('/v1/crews/team/task', { id: 'lexer' })).task
+    expect(await cli('diff', '--name-only', `team.${implementer}`)).toMatchObject({ code: 0, stdout: 'lexer.txt\n' })
+    expect(await cli('merge', 'team')).toMatchObject({ code: 1, stderr: expect.stringContaining('has not ended') })
+    expect(await cli('merge', '--unfinished', 'team')).toMatchObject({ code: 0 })
+    expect(git('show', 'main:lexer.txt')).toBe('lexer.')
+  },
+)

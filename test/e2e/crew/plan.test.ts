@@ -1,5 +1,5 @@
-// `reeve crew up --dry-run`: the worker, model, limits and verify command of each task, and the files of a new worktree.
-// Real daemon, real repository, members played from a file.
+// `reeve crew up --dry-run` shows the worker, model, limits and verify command of each task, and the files of a new worktree.
+// The daemon and the repository are real, and a script plays the members.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ function writeCrewFile(text: string): void {
   repository.commit({ 'reeve.yaml': `crews:\n  fix:\n${text.replaceAll(/^/gm, '    ')}` })
 }
 
-test('each task shows its agent, model, limits and verify command', async () => {
+test('the plan shows the agent, model, limits and verify command of each task', async () => {
   writeCrewFile(`workers:
   implementer: { count: 2, verify: [make, "all of it"], limits: { budgetUsd: 3 } }
   reviewer: { count: 1, model: '${script('read')}' }
@@ -95,7 +95,7 @@ tasks:
   ])
 })
 
-test('copied files are named, and skipped ones with the reason', async () => {
+test('the plan names the copied files, and a note names each skipped file with the reason', async () => {
   writeCrewFile(`workers: 1\nmodel: '${script('usual')}'\ncopy: '*.local'\ntasks: [{ id: a, text: Write a.txt with tokens. }]`)
   repository.commit({ '.gitignore': '.env*\n*.local\n', '.worktreeinclude': '.env\n.env.test\nnotes.txt\n' })
   for (const name of ['.env', '.env.test', '.env.other', 'notes.txt', 'a.local']) writeFileSync(join(repository.dir, name), 'x\n')
@@ -114,7 +114,7 @@ test('copied files are named, and skipped ones with the reason', async () => {
   })
 })
 
-test('common values are shown once', async () => {
+test('the plan shows values that all tasks have in common only once', async () => {
   writeCrewFile(`workers: 2\nmodel: '${script('usual')}'\ntasks: [{ id: a, text: Write a.txt with tokens. }]`)
   const { stdout } = await runInRepository('crew', 'up', '--dry-run', '--verify', 'npm test', '--setup', 'npm ci', '--copy', '.env', 'fix')
   expect(stdout).toMatch(

@@ -33,7 +33,7 @@ function makeScriptWithTokens(): string {
 const figures = (usage: ReportUsageView | UsageReportView['rows'][number] | undefined) => TOKENS.map((name) => usage?.[name])
 
 test(
-  'the figures add up and the commits are those of git, in all forms of the report, and after a restart and a move of the repository',
+  'the figures add up and the commits are those of git, in all forms of the report, also after a restart and a move of the repository',
   { timeout: TIMEOUT_MS },
   async () => {
     await crew.up({

@@ -1,4 +1,4 @@
-// A stopped crew continues after a resume: neither a starting member nor one that was killed with its crew is lost.
+// A crew that was stopped, reached its time limit or met a full disk continues after a resume. No starting or killed member is lost.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -9,14 +9,14 @@ import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-/** Its first call ignores SIGTERM, so that only SIGKILL ends it. */
+/** The first call of this worker ignores SIGTERM, so that only SIGKILL ends it. */
 const DEAF_WORKER = `rules:
   - when: '/^Task/'
     steps: [{ tools: [{ name: bash, input: { command: 'trap "" TERM INT HUP; touch ~/begun; while :; do sleep 1; done' } }] }]
 steps: [{ text: ready }]
 `
 
-/** The second call proves that the task continued: a task from the beginning would have made the first call. */
+/** The second call proves that a resumed task continued, because a task from the beginning would make the first call again. */
 const TWO_CALL_WORKER = `rules:
   - when: '/^Task/'
     steps:
@@ -40,7 +40,7 @@ const readMembers = async (): Promise<readonly ProcessView[]> =>
   (JSON.parse((await runCli(daemon.home, ['ps', '-a', '--json'])).stdout) as { processes: ProcessView[] }).processes
 const pathOf = (name: string): string => join(daemon.work, name)
 
-/** A git that waits while a file exists. */
+/** Writes a git that waits while a file exists; returns a PATH with it. */
 function writeSlowGit(): string {
   writeFileSync(
     pathOf('git'),
@@ -50,7 +50,7 @@ function writeSlowGit(): string {
   return `${daemon.work}:${process.env['PATH'] ?? ''}`
 }
 
-test('a spawn refused during the stop of the crew is requested again', async () => {
+test('a crew requests a member again after a resume, when the stop of the crew prevented its start', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
   writeFileSync(pathOf('worker.yaml'), DEAF_WORKER)
@@ -118,7 +118,7 @@ test('a member killed with the crew keeps its task when the crew resumes', async
   expect(await runCli(daemon.home, ['crew', 'stop', '--now', 'team'])).toMatchObject({ code: 0 })
 }, 60_000)
 
-test('a crew that reached its time limit shows that, closes its questions, and continues after a resume', async () => {
+test('a crew at its time limit names the limit, closes its questions, and continues after a resume', async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
   writeFileSync(pathOf('worker.yaml'), TWO_CALL_WORKER)
@@ -180,7 +180,7 @@ test('a crew that reached its time limit shows that, closes its questions, and c
   )
 }, 60_000)
 
-test("a full disk under its worktrees halts a crew with git's message until it is resumed", async () => {
+test("a full disk under the worktrees suspends a crew with git's message, until a resume", async () => {
   const repository = Repository.make(pathOf('repo'), daemon.work)
   repository.commit({ 'README.md': 'hello\n' })
   writeFileSync(pathOf('worker.yaml'), TWO_CALL_WORKER)

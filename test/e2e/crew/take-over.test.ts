@@ -1,4 +1,4 @@
-// `crew up` with the tasks of an ended crew takes over the done tasks with a note, and does the others. A dry run shows the plan. The
+// `crew up` with the tasks of an ended crew takes over the done tasks with a note, and runs the others. A dry run shows the plan. The
 // daemon and the repository are real; a script plays the members.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ const readPlan = async (...flags: string[]): Promise<CrewPlanView> =>
 const doneTasksOf = ({ tasks: all }: CrewPlanView): string =>
   all.map(({ id, takenOver, again }) => `${id} ${takenOver ? 'taken' : (again ?? '-')}`).join(', ')
 
-test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_MS }, async () => {
+test('a second `crew up` takes over the done tasks, and does the failed ones again', { timeout: TIMEOUT_MS }, async () => {
   expect(doneTasksOf(await readPlan())).toBe('a -, b -, c -')
   expect((await runInRepository('crew', 'ps', '-aq')).stdout).toBe('')
   expect(await startCrew()).toMatchObject({ code: 1 })
@@ -130,7 +130,7 @@ test('done tasks are taken over, and failed ones are done', { timeout: TIMEOUT_M
   })
 })
 
-test('an unfinished task that the new list lacks is named', { timeout: TIMEOUT_MS }, async () => {
+test('a note names an unfinished task that the new list lacks', { timeout: TIMEOUT_MS }, async () => {
   writeTasks('## a: The first\nWrite a.txt with tokens.\n')
   expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
   expect(await runInRepository('crew', 'add', 'fix', 'Write z.txt with stars.')).toMatchObject({ code: 0 })

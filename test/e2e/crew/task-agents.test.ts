@@ -1,5 +1,5 @@
-// A task that names an agent or a model gets a worker with it, also if the task is added later. Agents that cannot run are refused first.
-// Real daemon, real repository, members played from a file.
+// A task that names an agent or a model gets a worker with it, also if the task is added later. A task whose agent cannot run is refused.
+// The daemon and the repository are real, and a script plays the members.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -82,7 +82,7 @@ async function workerOf({ tasks, members }: CrewView, id: string): Promise<strin
   return `${agent} ${model?.split('/').at(-1)}`
 }
 
-test('a task is done by the model and the agent that it requires', { timeout: TIMEOUT_MS }, async () => {
+test('a worker with the model and the agent that a task names does the task', { timeout: TIMEOUT_MS }, async () => {
   const plan = (await startCrew('--dry-run')).stdout
   expect(plan).toMatch(/two +The second.* script:\S*big\.yaml/)
   expect(await startCrew('-d', '--stay')).toMatchObject({ code: 0 })
@@ -119,7 +119,7 @@ test('a task is done by the model and the agent that it requires', { timeout: TI
   expect(await runInRepository('crew', 'stop', '--now', 'fix')).toMatchObject({ code: 0 })
 })
 
-test('a crew does not start with an impossible task', async () => {
+test('a crew with a task for an unknown agent does not start', async () => {
   writeFileSync(join(daemon.work, 'tasks.md'), '## one: The first\nagent: nobody\nWrite one.txt.\n')
   expect(await startCrew('-d')).toMatchObject({ code: 125, stderr: expect.stringContaining('task one, which is for agent nobody: ') })
   expect(await daemon.client.get('/v1/crews')).toMatchObject({ crews: [] })

@@ -1,5 +1,5 @@
-// Uncommitted files of a crew that was stopped in the middle of a task: its report and its removal name each ref that has them.
-// Real daemon, real repository, members played from a file.
+// Uncommitted files of a crew. The report and the removal of the crew name each ref that has such files.
+// The daemon and the repository are real, and a script plays the members.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ afterEach(async () => {
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
 
-test('files that wait for an approval are named until a branch has them', { timeout: TIMEOUT_MS }, async () => {
+test('the report and the removal of a stopped crew name the ref of files that wait for an approval', { timeout: TIMEOUT_MS }, async () => {
   expect(
     await runInRepository(
       'crew',
@@ -76,7 +76,7 @@ const halfScript = (extraCommand: string): string => `rules:
 steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
 `
 
-test('files that a worker did not commit are named until they are merged', { timeout: TIMEOUT_MS }, async () => {
+test('the report names files that a worker did not commit, unless they landed', { timeout: TIMEOUT_MS }, async () => {
   for (const [name, more] of [
     ['landed', ''],
     ['lost', 'echo x > scratch.txt;'],

@@ -58,7 +58,7 @@ async function recordOf(name: string): Promise<{ system: string; tools: string[]
   return { system: meta.system, denied: meta.denied, tools: meta.tools.map((tool) => tool.name) }
 }
 
-/** Ends the crew when all its members exist: no start is interrupted. */
+/** Ends the crew once all its members are ready, so that no start is interrupted. */
 async function stopCrew(name: string): Promise<void> {
   await daemon.waitForView(name, ({ children }) => children.length > 0)
   const { members } = await crews.get(name)
@@ -115,7 +115,7 @@ test('a crew starts with its tasks on its own branch from the current commit, an
 })
 
 describe('members', () => {
-  test("get the prompt of their role: the project's, after that of the user's agent", async () => {
+  test("get the project's prompt of their role, after that of their agent", async () => {
     mkdirSync(join(repository.dir, '.reeve/roles'), { recursive: true })
     writeFileSync(join(repository.dir, '.reeve/roles/generic.md'), 'Be a worker.\n')
     writeAgentFile('coder', 'description: x\ntools: [read, bash]', 'You code.')
@@ -186,10 +186,6 @@ describe('members', () => {
 })
 
 describe('the branch', () => {
-  const stopEarlierCrew = async (name = 'fix'): Promise<void> => {
-    await stopCrew(name)
-  }
-
   test('with unmerged commits of an earlier crew is continued', async () => {
     const base = repository.git('rev-parse', 'HEAD')
     repository.git('checkout', '-q', '-b', 'reeve/fix')
@@ -199,13 +195,13 @@ describe('the branch', () => {
       base: tip,
       notes: ['the crew continues from reeve/fix, which has 1 commit not in your checkout'],
     })
-    await stopEarlierCrew()
+    await stopCrew('fix')
     repository.git('merge', '-q', 'reeve/fix')
     const merged = repository.commit({ 'more.txt': 'more\n' })
     expect(await startCrew()).toMatchObject({ base: merged, notes: [] })
     expect(repository.git('rev-parse', 'reeve/fix')).toBe(merged)
     expect(base).not.toBe(tip)
-    await stopEarlierCrew()
+    await stopCrew('fix')
   })
 
   test('that is checked out is refused', async () => {
@@ -234,7 +230,7 @@ describe('the branch', () => {
     expect(await crews.list()).toEqual([])
   })
 
-  async function isRefused(message: RegExp): Promise<void> {
+  async function expectRefusal(message: RegExp): Promise<void> {
     const refsBefore = repository.git('for-each-ref')
     await expect(startCrew()).rejects.toMatchObject({
       code: 'INVALID',
@@ -247,7 +243,7 @@ describe('the branch', () => {
 
   test('in a repository without room for worktrees is refused before the start', async () => {
     writeFileSync(join(repository.dir, '.git/worktrees'), '')
-    await isRefused(/^no worktree of .*\/repo\/\.git can be created: .*\/worktrees/)
+    await expectRefusal(/^no worktree of .*\/repo\/\.git can be created: .*\/worktrees/)
   })
 
   test("with files that cannot be checked out is refused before the start, with git's message", async () => {
@@ -255,7 +251,7 @@ describe('the branch', () => {
     repository.commit({ '.gitattributes': '*.bin filter=lfs\n', 'a.bin': 'x\n' })
     repository.git('config', 'filter.lfs.smudge', 'git-no-such-lfs smudge -- %f')
     repository.git('config', 'filter.lfs.required', 'true')
-    await isRefused(
+    await expectRefusal(
       /^no worktree of .*\/repo\/\.git can be checked out: .*git-no-such-lfs.*smudge filter lfs failed \(git ended with 128\)$/,
     )
     expect(repository.git('worktree', 'list').split('\n')).toHaveLength(1)
@@ -271,7 +267,7 @@ describe('the branch', () => {
     const changeMode = (change: string): unknown => execFileSync('chmod', ['-R', change, join(repository.dir, '.git')])
     changeMode('a-w')
     try {
-      await isRefused(/^no worktree of .*\/repo\/\.git can be created: .*\/repo\/\.git\/objects cannot be written \(EACCES\)$/)
+      await expectRefusal(/^no worktree of .*\/repo\/\.git can be created: .*\/repo\/\.git\/objects cannot be written \(EACCES\)$/)
     } finally {
       changeMode('u+w')
     }
@@ -279,7 +275,7 @@ describe('the branch', () => {
 
   test('does not exist without worktrees, and no repository is needed', async () => {
     expect(await startCrew({ cwd: daemon.work, worktrees: false })).toMatchObject({ branch: null, base: null })
-    await stopEarlierCrew()
+    await stopCrew('fix')
   })
 })
 

@@ -175,7 +175,7 @@ describe('the examples', () => {
 describe('a client', () => {
   const play = (body: object = {}) => reeve.spawn({ cwd: daemon.work, env: testEnv(daemon.work), intent: 'work', ...body })
 
-  test('ends its streams and waits when it is closed, and no process', async () => {
+  test('ends its streams and waits when it is closed, but ends no process', async () => {
     const { uuid } = await play({ interactive: true })
     const closing = connect({ home: daemon.home, start: false })
     const events: EventView[] = []
@@ -194,7 +194,7 @@ describe('a client', () => {
     await reeve.wait(uuid)
   })
 
-  test('takes an AbortSignal with every call, and rejects with its reason', async () => {
+  test('takes an AbortSignal with every call, and rejects with the reason of an abort', async () => {
     const { uuid } = await play()
     await reeve.wait(uuid)
     const signal = AbortSignal.abort(new Error('enough'))

@@ -1,4 +1,4 @@
-// Steps of a real daemon: as columns, one step whole, and large results in parts; by the library and by `reeve steps --step`.
+// Steps of a real daemon, as the library and `reeve steps --step` return them: as columns, one step whole, and large results in parts.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -82,7 +82,7 @@ test('columns continue while the process works; one step has its messages, calls
   ])
 })
 
-test('a large result and an image come in parts', async () => {
+test('a large input and an image are left out of the step, and can be read as parts', async () => {
   const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64')
   writeFileSync(join(daemon.work, 'a.png'), png)
   const content = 'x'.repeat(LARGE)

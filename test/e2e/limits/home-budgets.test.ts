@@ -1,4 +1,4 @@
-// Budgets of the home as a user meets them: calls stop at the budget, `usage` shows it, `config set` and the next day continue.
+// Budgets of the home as a user meets them. Calls stop at the budget, `usage` shows it, and `config set` or the next day lets them continue.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ const config = (budgets: string): string =>
 const start = async (budgets: string, clock?: ManualClock): Promise<LocalDaemon> =>
   resources.use(await LocalDaemon.start({ config: config(budgets), ...(clock ? { clock } : {}) }))
 
-test('a spent day suspends the process, `usage` shows both budgets, and more money continues it', async () => {
+test('a used-up daily budget suspends the process, `usage` shows both budgets, and a larger budget lets it continue', async () => {
   const clock = new ManualClock()
   const daemon = await start('budgets: { dailyUsd: 1.2, monthlyUsd: 50 }\n', clock)
   const { uuid, pid } = await daemon.spawn({ model: 'work/m', intent: 'work', name: 'port' })
@@ -38,7 +38,7 @@ test('a spent day suspends the process, `usage` shows both budgets, and more mon
   expect(held.holds).toMatchObject([{ reason: 'budget', by: 'system', limit: 'dailyUsd' }])
   expect(held.note).toMatch(/^paused: budget until .*00:00 \(budget of the home: \$[\d.]+ of \$1\.2 are spent today/)
   expect(held.usage.costUsd).toBeLessThanOrEqual(1.2)
-  // A line at 80 %, and one when it is spent. A single report about both causes one line.
+  // The log gets a line at 80 %, and one when the budget is used up. A single report beyond both marks causes one line.
   const isWarned = held.usage.costUsd !== null && held.usage.costUsd >= 0.96 && held.usage.costUsd < 1.2
   expect(daemon.logMessages.filter((line) => line.startsWith('budget of the home'))).toHaveLength(isWarned ? 2 : 1)
   const usage = await runCli(daemon.home, ['usage'])
@@ -65,7 +65,7 @@ test('a budget set while the daemon runs is in `usage` at once, and holds the ne
   expect(server.requests).toHaveLength(calls)
 })
 
-test('what was spent outlives a restart and a removal, and a budget holds the next process', async () => {
+test('the spent money stays counted after a restart and a removal, and a used-up budget holds the next process', async () => {
   const daemon = await start('')
   const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
   await daemon.waitForEnd(uuid)
@@ -80,7 +80,7 @@ test('what was spent outlives a restart and a removal, and a budget holds the ne
   expect(server.requests).toHaveLength(6)
 })
 
-test('the next day continues a held process by itself; a clock that jumps does not', async () => {
+test('the next day lets a held process continue by itself, but a clock that jumps does not', async () => {
   const clock = new ManualClock()
   const daemon = await start('budgets: { dailyUsd: 1.2 }\n', clock)
   const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })
@@ -98,7 +98,7 @@ test('the next day continues a held process by itself; a clock that jumps does n
   expect(server.requests.length).toBeGreaterThan(calls)
 })
 
-test('an agent outside of the gateway is frozen at the report that exceeds the budget, and more money continues it', async () => {
+test('an agent outside of the gateway is frozen at the report that exceeds the budget, and a larger budget lets it continue', async () => {
   const clock = new ManualClock()
   const daemon = await start('budgets: { dailyUsd: 1 }\n', clock)
   const lines = [

@@ -1,4 +1,4 @@
-// Limits of the home: they apply to each process at the top with all below it, unless the process has its own.
+// Limits of the home apply to each process at the top with its subtree, unless the process has its own limits.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 const CONFIG = 'limits: { budgetTokens: 250, maxSteps: 40, timeout: 1h }\n'
 const HOME_LIMITS = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
 
-test('limits of the home apply to an agent, a command, a supervisor, a crew and a run, but not to a child or over a limit of its own', async () => {
+test('limits of the home apply to an agent, a command, a supervisor, a crew and a run, but not to a child, and an own limit replaces them', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
   const agent = await daemon.spawnScripted([{ text: 'done' }])
@@ -40,7 +40,7 @@ test('limits of the home apply to an agent, a command, a supervisor, a crew and 
   expect(daemon.errors).toEqual([])
 })
 
-test('limits of the home hold a process like its own limits; a changed file applies to the next process', async () => {
+test('limits of the home hold a process like its own limits, and a changed file applies to the next process', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
   const costlyStep = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
   const { uuid } = await daemon.spawnScripted([costlyStep, costlyStep])
@@ -50,7 +50,7 @@ test('limits of the home hold a process like its own limits; a changed file appl
   expect((await daemon.spawnScripted([{ text: 'done' }])).limits).toEqual({})
 })
 
-test('`reeve config set` writes one of them, and `inspect` names its origin until a resume changes it', async () => {
+test('`reeve config set` writes a limit of the home, and `inspect` names its origin until a resume changes the limit', async () => {
   await using daemon = await LocalDaemon.start()
   expect(await runCli(daemon.home, ['config', 'set', 'limits.budgetUsd', '3'])).toMatchObject({ code: 0 })
   const { uuid } = await daemon.spawnScripted([{ text: 'done' }], { interactive: true, limits: { maxSteps: 9 } })

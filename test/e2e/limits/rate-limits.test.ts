@@ -1,5 +1,5 @@
-// A rate limit with a known end, from end to end. Real programs exit at it, agents keep their turn, daemons
-// restart meanwhile. The daemon's manual clock starts at the present, as agents report real times.
+// A rate limit whose end is known, from end to end. Real programs exit at the limit, ACP agents keep their turn, and the daemon restarts
+// meanwhile. The daemon's manual clock starts at the present, because agents report real times.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -74,7 +74,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
-  test('continues by itself where that is configured, also after a restart, and not before', async () => {
+  test('continues by itself at the end of the limit with `wake`, also after a restart, and not before', async () => {
     const { uuid } = await runClaude(limitAt(inTwoHours()), { wake: true })
     expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
     await writeScriptedProgram(daemon.work, 'claude', success)
@@ -85,7 +85,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
-  test('stays followed by `reeve run`, as it has not ended', async () => {
+  test('is still followed by `reeve run` while it is suspended, as it has not ended', async () => {
     const program = await writeScriptedProgram(daemon.work, 'claude', limitAt(inTwoHours()))
     const followedRun = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE_ARGS], { cwd: daemon.work })
     await followedRun.waitForText('spawned')
@@ -96,7 +96,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
   })
 })
 
-test('an ACP agent keeps its turn, and continues it', async () => {
+test('an ACP agent at its limit keeps its turn, and continues it after the end of the limit', async () => {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
   writeFileSync(
     join(daemon.paths.agentsDir, 'fake.md'),

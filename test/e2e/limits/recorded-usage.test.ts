@@ -1,6 +1,6 @@
-// Reported usage of Claude Code and Codex, in streams that were recorded with a model server on the same machine,
-// without the gateway. The streams are a session with tools and a subagent, its resume, a fork of it, and the fork's resume. The charge of each
-// process equals the sum by hand of the server's answers.
+// Reported usage of Claude Code and Codex, without the gateway, in streams that were recorded with a model server on the same machine.
+// The streams are a session with tools and a subagent, its resume, a fork of it, and the fork's resume. The charge of each process
+// equals a sum of the server's answers that was made by hand.
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,7 +83,7 @@ interface Recorded {
   readonly edit?: (line: Record<string, unknown>) => unknown
 }
 
-/** A program that prints the recorded output for its arguments: the beginning, a resume, a fork, the fork's resume. */
+/** Writes a program that prints the recorded stream for its arguments: the beginning, a resume, a fork or the fork's resume. */
 function writeProgram({ name, edit = (line) => line }: Recorded): string {
   const dir = mkdtempSync(join(daemon.work, `${name}-`))
   for (const part of PARTS) {
@@ -125,8 +125,8 @@ const ARGS = {
   codex: ['exec', '--json', '-m', 'gpt-5.1-codex', 'MAIN-TASK one'],
 } as const
 
-/** A line without the usage since the last result, as before that field existed: only totals of the session. */
-function asOnce({ model_usage_since_last_result: _, ...line }: Record<string, unknown>): unknown {
+/** A line as before the field existed that has the usage since the last result, so that only totals of the session are left. */
+function withoutUsageSinceLastResult({ model_usage_since_last_result: _, ...line }: Record<string, unknown>): unknown {
   return line
 }
 
@@ -136,7 +136,7 @@ describe.each<Case>([
   ['Claude Code', { name: 'claude', args: ARGS.claude }, CLAUDE, SONNET, CLAUDE_BY_HAND],
   [
     'Claude Code that reports only totals of the session',
-    { name: 'claude', args: ARGS.claude, edit: asOnce },
+    { name: 'claude', args: ARGS.claude, edit: withoutUsageSinceLastResult },
     CLAUDE,
     SONNET,
     CLAUDE_BY_HAND,

@@ -1,5 +1,5 @@
-// The resources of an agent's programs, through the daemon: reported at the end, and stopped at their limit with the right reason. The
-// other processes survive. Runs in each kind of containment that works here; the memory is real.
+// The resources of an agent's programs, through the daemon. The end of a process has its usage, and a process that exceeds a limit is
+// stopped with the right reason, while others survive. Runs in each kind of containment that works here; the memory is real.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -28,7 +28,7 @@ const ALLOCATE = 'const held = []; setInterval(() => held.push(Buffer.alloc(5e6,
 const ALLOCATE_IN_CHILD = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(ALLOCATE)}])`
 
 describe.each(kinds)('%s', (containment) => {
-  test('a process that allocates without end is stopped at its limit, and the others live', async () => {
+  test('a process that allocates without end is stopped at its memory limit, and another process survives', async () => {
     const other = await spawnNode(WAIT, { containment })
     const { uuid } = await spawnNode(ALLOCATE_IN_CHILD, { containment, limits: { memoryBytes: 150 * MB } })
     const startedContainment = (await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.started'))['containment'] as {
@@ -48,21 +48,21 @@ describe.each(kinds)('%s', (containment) => {
   })
 })
 
-test('a process that calculates without end is stopped at its limit', async () => {
+test('a process that calculates without end is stopped at its limit of CPU time', async () => {
   const { uuid } = await spawnNode('for (;;);', { limits: { cpuTimeMs: 1_500 } })
   const endedView = await daemon.waitForEnd(uuid)
   expect(endedView).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
   expect(endedView.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
 })
 
-test('a process that writes too much is stopped at its limit', async () => {
+test('a process that writes too much is stopped at its limit of output', async () => {
   const { uuid } = await spawnNode(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
   const { exit, usage } = await daemon.waitForEnd(uuid)
   expect(exit).toMatchObject({ code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) })
   expect(usage.outputBytes).toBeGreaterThanOrEqual(MB)
 })
 
-test('the programs of a native agent count as its own', async () => {
+test('the memory of programs counts towards the limit of their native agent', async () => {
   const { uuid } = await daemon.spawnScripted(
     [{ tools: [{ name: 'bash', input: { command: `exec '${process.execPath}' -e '${ALLOCATE}'` } }] }, { text: 'done' }],
     { limits: { memoryBytes: 150 * MB } },
@@ -90,7 +90,7 @@ test('a limit with the action suspend holds the process', async () => {
   await daemon.waitForEnd(uuid)
 })
 
-test('the usage is reported at the end', async () => {
+test('an ended process shows its CPU time and output', async () => {
   const { uuid, pid } = await spawnNode(
     `const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`,
     { limits: { memoryBytes: 2000 * MB } },

@@ -28,7 +28,7 @@ async function workTwice(uuid: string, clock: ManualClock, isUp: () => Promise<u
   clock.wind(HOUR_MS)
 }
 
-/** An orderly stop would wait for the manual clock. */
+/** Kills a process with its subtree, because an orderly stop would wait for the manual clock. */
 async function kill(uuid: string): Promise<void> {
   await daemon.signal(uuid, 'SIGKILL', { subtree: true })
   await daemon.waitForEnd(uuid)
@@ -55,7 +55,7 @@ test('a run and its nodes count the time of all incarnations', async () => {
   const clock = new ManualClock()
   daemon = await LocalDaemon.start({ clock })
   const runs = new ComposeRuns(daemon)
-  // Interrupted work is not run again: it waits once more.
+  // The interrupted call is not run again. The second call waits as the first one did.
   const model = await daemon.writeScript([bashCall(waitForFileCommand('go')), bashCall(waitForFileCommand('go'))])
   const { uuid } = await runs.start({ one: { model, intent: 'wait' } })
   await workTwice(uuid, clock, () => runs.waitForRun(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))

@@ -1,4 +1,4 @@
-// `reeve usage` and its API: usage stays counted when processes are removed, collected or restored, and the sums are
+// `reeve usage` and its API. Usage stays counted when processes are removed, collected or restored, and the sums are
 // those of the processes.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ async function runWithUsage(input: number, body: Partial<SpawnBody> = {}): Promi
   return daemon.waitForEnd(uuid)
 }
 
-test('there is no usage yet', async () => {
+test('a new home has no usage', async () => {
   expect(await readUsageLines()).toEqual([
     'AGENT | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
     'TOTAL | 0 | 0 | 0 | 0 | 0 | 0 | $0.00',
@@ -83,7 +83,7 @@ test('usage is reported by agent, model, day and tree, with a total', async () =
   expect(await runCli(daemon.home, ['usage', '--by', 'week'])).toMatchObject({ code: 64, stderr: expect.stringContaining('--by "week"') })
 })
 
-test('the sums are those of the processes, and the library returns them', async () => {
+test('the library returns sums that equal those of the processes', async () => {
   await runWithUsage(100)
   await runWithUsage(200)
   await using reeve = connect({ home: daemon.home, start: false })
@@ -102,7 +102,7 @@ test('the sums are those of the processes, and the library returns them', async 
   expect(await reeve.usage(processes[0]?.uuid)).toMatchObject({ processes: 1, steps: 2 })
 })
 
-test('removed, collected and restored processes are counted once', async () => {
+test('a removed and restored process is counted once', async () => {
   const [keptProcess, removedProcess] = [await runWithUsage(100), await runWithUsage(200, { name: 'gone' })]
   const dir = join(daemon.work, 'backup')
   await daemon.client.post(`/v1/processes/${removedProcess.uuid}/export`, { dir })
@@ -120,7 +120,7 @@ test('removed, collected and restored processes are counted once', async () => {
   expect((await readReport()).total).toEqual(total)
 })
 
-test('usage without a known model is in no sum, and is reported', async () => {
+test('usage that the store cannot attribute is in no sum, and is reported', async () => {
   await using local = await LocalDaemon.start()
   await local.waitForEnd((await local.spawnScripted([{ text: 'done', usage: { input: 100, output: 10 } }])).uuid)
   await local.client.get('/v1/usage', {})
@@ -133,7 +133,7 @@ test('usage without a known model is in no sum, and is reported', async () => {
   )
 })
 
-test('by two groups, in a time, of one tree, and the rates of now', async () => {
+test('usage can be grouped by two things, limited to a time or a tree, and read as a rate of the last minutes', async () => {
   const root = await daemon.spawnScripted([{ text: 'hello', usage: { input: 5, output: 5 } }], {
     interactive: true,
     intent: 'talk',
@@ -168,7 +168,7 @@ test('by two groups, in a time, of one tree, and the rates of now', async () => 
   expect((await runCli(daemon.home, ['usage', 'nobody'])).code).toBe(3)
 })
 
-test('by the directory of the start, and by a label', async () => {
+test('usage can be grouped by the directory of the start, and by a label', async () => {
   await runWithUsage(100, { labels: { team: 'web' } })
   await runWithUsage(200, { labels: { team: 'docs' } })
   const removed = await runWithUsage(400, { labels: { team: 'docs' } })

@@ -1,4 +1,4 @@
-// Valid names of crews and of runs: those of any process, and with a branch also those that git accepts for it.
+// Names of crews and of runs. They must be valid names of a process, and names of a crew with a branch also valid for git.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Labels against a real daemon: at the start, in an agent file, changed later, as a filter, and over resumes and forks.
+// Labels in a real daemon: given at the start or in an agent file, changed later, used as a filter, and kept by resumes and forks.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -46,7 +46,7 @@ test('ps finds processes by their labels, also after a change and their end', as
   expect(await found('-l', 'team=web', '-l', 'draft=2')).toEqual(['three'])
 })
 
-test('labels of an agent file and of the command, kept by a resume and a fork, but not inherited', async () => {
+test('a process has the labels of its agent file and of the command; a resume and a fork keep them, and a child does not inherit them', async () => {
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/writer.md'), '---\nlabels: { team: docs, kind: writer }\n---\nWrite.\n')
   const model = await daemon.writeScript([{ text: 'Written.' }, { text: 'Again.' }])

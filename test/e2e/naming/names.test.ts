@@ -1,4 +1,4 @@
-// A name that was used more than once: reading verbs take the newest ended process, with a note; changing verbs are refused.
+// Names that were used more than once. Reading verbs take the newest ended process, with a note, and changing verbs are refused.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ test.each([
   ['signals', 'none'],
   ['attach', ''],
   ['wait', 'failed'],
-])('%s takes the newest process, with a note', async (verb, expectedText) => {
+])('`%s` takes the newest process of a name, with a note', async (verb, expectedText) => {
   const result = await run(verb, 'build')
   expect(result.stderr).toMatch(new RegExp(`^"build" is the newest of several: PID ${pids[1]} \\(failed 20\\d\\d-`))
   expect(result.stdout).toContain(expectedText)
@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each([['resume', '--rerun'], ['rm'], ['pin'], ['rename', 'other'], ['label', 'a=1'], ['send', 'x'], ['kill']])(
-  '%s is refused, with the candidates',
+  '`%s` of a name with several processes is refused, with the candidates',
   async (verb, ...args) => {
     const { code, stderr } = await run(verb, 'build', ...args)
     expect(code).toBe(3)
@@ -77,7 +77,7 @@ test('a retired PID names its process, and the answer has the current PID', asyn
   expect((await run('rm', String(pid), String(pid))).stderr).toMatch(new RegExp(`^${note}[^]*PID ${currentPid}`))
 })
 
-test('the command that a crew prints after its second start works', async () => {
+test('the commands that a crew prints after its second start work', async () => {
   await run('crew', 'up', 'words')
   const { stderr } = await run('crew', 'up', 'words')
   expect(stderr).toContain('`reeve crew report words`')
@@ -92,7 +92,7 @@ test('the command that a crew prints after its second start works', async () => 
   expect((await run('crew', 'resume', 'words')).code).toBe(3)
 })
 
-test('a verb for living processes is refused, and lists no candidates, if all processes with the name have ended', async () => {
+test('a verb for living processes is refused without candidates when all processes of the name have ended', async () => {
   await run('crew', 'up', 'words')
   await run('crew', 'up', '--anew', 'words')
   const endedNotice = /^reeve: all processes named "words" have ended; the newest is PID \d+ \((?:failed|completed) .*\)\n/

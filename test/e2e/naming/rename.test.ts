@@ -1,4 +1,4 @@
-// `reeve rename` against a real daemon: processes that run, are suspended or have ended, and refusals.
+// `reeve rename` of processes that run, are suspended or have ended in a real daemon, and its refusals.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

@@ -1,4 +1,4 @@
-// What a question of a native agent shows: the call, the change of a file, what the agent said before, and a hash. An answer that names
+// A question of a native agent shows the call, the change of a file, what the agent said before, and a hash. An answer that names
 // the hash counts for this question alone.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

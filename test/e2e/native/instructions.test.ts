@@ -1,4 +1,4 @@
-// Instructions of the repository through the daemon: what the model gets, what stays after the file has changed, and which processes
+// Instructions of the repository through the daemon. The tests check what the model gets, what stays after a change of the file, and which processes
 // get none.
 import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -73,7 +73,7 @@ test('a process can leave the instructions out, by its request and by its agent 
   expect(lastSystemPrompt()).toContain('Use tabs.')
 })
 
-test('a process with limited places gets only the instructions that it may read', async () => {
+test('a process with limited paths gets only the instructions that it may read', async () => {
   await mkdir(join(daemon.work, 'src'))
   await writeFile(join(daemon.work, 'src', 'AGENTS.md'), 'Of the sources.')
   const { uuid } = await start({ cwd: join(daemon.work, 'src'), allow: ['read:.'] })

@@ -78,7 +78,7 @@ describe('a call that needs an answer', () => {
     expect(await readFile(join(daemon.work, 'a'), 'utf8')).toBe('two')
   })
 
-  test('lets a pause begin at once, and gets an answer that came during it after the pause', async () => {
+  test('lets a pause begin at once, and gets an answer from during the pause after it', async () => {
     const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
     await waitForQuestion(uuid)
     await daemon.pause(uuid)
@@ -129,7 +129,7 @@ describe('a call that needs an answer', () => {
 })
 
 describe('a stop while a call waits for an answer', () => {
-  test('does nothing of the calls, and a resume asks again and runs each once', async () => {
+  test('runs none of the calls, and a resume asks again and runs each once', async () => {
     const calls = ['one', 'two'].map((name) => ({ name: 'bash', input: { command: `echo ${name} >> made` } }))
     const { uuid } = await daemon.spawnScripted([{ tools: calls }, { text: 'done' }], { permissions: 'ask' })
     await waitForQuestion(uuid)
@@ -144,7 +144,7 @@ describe('a stop while a call waits for an answer', () => {
     expect(await readFile(join(daemon.work, 'made'), 'utf8')).toBe('one\ntwo\n')
   })
 
-  test('does not count as time of the call', async () => {
+  test('is no part of the duration of the call', async () => {
     const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
     await waitForQuestion(uuid)
     await answer(uuid, { option: 'deny' })
@@ -255,7 +255,7 @@ describe('rules', () => {
     expect((await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: 1 })).processes).toEqual([])
   })
 
-  test('can be added by a resume, and then hold', async () => {
+  test('can be added by a resume, and then apply', async () => {
     const first = await startCalls([], { permissions: 'ask' })
     await daemon.waitForEnd(first.uuid)
     await expect(daemon.resume(first.uuid, { message: 'again', deny: ['bash(x'] })).rejects.toMatchObject({ code: 'INVALID' })

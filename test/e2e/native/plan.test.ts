@@ -110,7 +110,7 @@ test('`allow` is not offered where a shell could bypass a rule', async () => {
   expect((await daemon.waitForEnd(uuid)).capabilities.calls).toMatchObject({ default: 'ask', deny: ['bash(rm:*)'] })
 })
 
-test('an answer that came during a pause counts after it', async () => {
+test('an answer that comes during a pause takes effect after it', async () => {
   const { uuid } = await startCalls([PLAN, touch('made')])
   await waitForQuestion(uuid)
   await daemon.pause(uuid)
@@ -159,7 +159,7 @@ test('an approval during a pause survives a restart of the daemon, and a resume 
   expect((await resultsOf(uuid))[0]).toMatchObject({ outcome: 'ok' })
 })
 
-test('a child of a process that plans plans, too, until its parent is approved', async () => {
+test('a child of a planning process plans as well, and its plan cannot be approved before that of its parent', async () => {
   const parent = await startCalls([PLAN], { interactive: true })
   await daemon.send(parent.uuid, 'go')
   await waitForQuestion(parent.uuid)

@@ -1,4 +1,4 @@
-// Skills through the daemon: what the model gets, how it loads one, what a resume keeps, and which processes get none.
+// Skills through the daemon. The tests check what the model gets, how it loads a skill, what a resume keeps, and which processes get none.
 import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
