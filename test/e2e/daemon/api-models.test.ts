@@ -1,4 +1,4 @@
-// Whole runs through the daemon with a model behind HTTP, in both formats: text, tools, usage, cost, cut streams, rate limits.
+// Native agents in a daemon with a model behind HTTP, in two wire formats: text, tools, usage, cost, cut streams, rate limits.
 // The provider is a server on this machine, configured as a user would; the tests also check its requests.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     })
   }
 
-  test('text, tools, usage and cost', async () => {
+  test('a completed process has the text, the tool calls, the usage and the cost of its model calls', async () => {
     await serve([
       {
         text: 'I write',

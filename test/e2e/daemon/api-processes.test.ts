@@ -1,4 +1,4 @@
-// Processes from spawn to end, as the API shows them: native agents, interactive ones, commands. Covers signals and
+// Processes from spawn to end, as the API shows them: native agents, interactive agents and commands. Covers signals and
 // their grace, pausing, limits, waiting. One daemon for all tests, real programs, scripts as models.
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -148,7 +148,7 @@ describe('an interactive process', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
-  test('reads an urgent message before its next model call, with all earlier messages; the turn stays', async () => {
+  test('reads an urgent message before its next model call in the same turn, with all earlier messages', async () => {
     const { uuid } = await daemon.spawnScripted(
       [bashCall(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
       { interactive: true, intent: 'begin' },
@@ -174,7 +174,7 @@ describe('an interactive process', () => {
     ])
   })
 
-  test('reads an urgent message in the same turn after a restart of the daemon, too', async () => {
+  test('reads an urgent message in the same turn also after a restart of the daemon', async () => {
     const { uuid } = await daemon.spawnScripted(
       [bashCall(`until test -e ${daemon.work}/read-after-restart; do sleep 0.02; done`), { text: 'steered' }],
       { interactive: true, intent: 'begin' },
@@ -298,7 +298,7 @@ describe('a command', () => {
     expect(views.map((view) => view.status)).toEqual(views.map(() => 'stopped'))
   })
 
-  test('is reaped before a resume at the same time starts it again', async () => {
+  test('is reaped before a concurrent resume starts it again', async () => {
     const { uuid, pid: first } = await daemon.spawnShell('sleep 1000 & sleep 1000')
     let pid = first
     for (let run = 0; run < 10; run++) {
@@ -423,7 +423,7 @@ describe('pause and resume', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 143 } })
   })
 
-  test('a pause of a subtree: children born meanwhile start held, and one resume continues all', async () => {
+  test('children that are born during a pause of a subtree start held, and one resume lets all continue', async () => {
     const parent = await daemon.spawnScripted([], { interactive: true })
     await daemon.waitUntilReady(parent.uuid)
     const child = await daemon.spawnScripted([], { interactive: true, parent: parent.uuid })
@@ -486,7 +486,7 @@ describe('resume of an ended native process', () => {
 })
 
 describe('a resume that raises a limit', () => {
-  test('of tokens: a suspended process continues at once, and no work is lost', async () => {
+  test('of tokens lets a suspended process continue at once, and no work is lost', async () => {
     const spend = { ...bashCall('echo spent >> spent'), usage: { input: 90, output: 10 } }
     const { uuid } = await daemon.spawnScripted([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
@@ -507,7 +507,7 @@ describe('a resume that raises a limit', () => {
     expect(await readFile(join(daemon.work, 'spent'), 'utf8')).toBe('spent\n')
   })
 
-  test('of steps: a process that had too few continues from where it was', async () => {
+  test('of steps lets a process that had too few continue from where it was', async () => {
     const { uuid } = await daemon.spawnScripted([bashCall('true'), bashCall('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
     expect((await daemon.waitForEnd(uuid)).exit?.reason).toBe('max steps exceeded')
     await daemon.resume(uuid, { limits: { maxSteps: 3 } })
@@ -519,7 +519,7 @@ describe('wait', () => {
   const wait = (ref: string, what: string, timeoutMs: number): Promise<{ timedOut: boolean; process: { status: string } }> =>
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })
 
-  test('many clients wait for one end; a suspension ends only the waits for it', SHORT_LIMIT, async () => {
+  test('many clients can wait for one end, and a suspension ends only the waits for it', SHORT_LIMIT, async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const exits = Array.from({ length: 20 }, () => wait(uuid, 'exited', 20_000))

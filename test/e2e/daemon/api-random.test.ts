@@ -1,4 +1,4 @@
-// Random requests over every route of the API's document: the document names each answer, none is an INTERNAL error, and the daemon
+// Random requests over every route of the API's document. The document describes each answer, none is an INTERNAL error, and the daemon
 // survives. Requests have values that a schema allows, values that it forbids, and bodies that are not JSON.
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'

@@ -202,7 +202,7 @@ describe('spawn', () => {
 })
 
 describe('references', () => {
-  test('by PID, name, UUID, its first and its last digits', async () => {
+  test('find a process by its PID, its name, its UUID, and the first or last digits of its UUID', async () => {
     const { uuid, pid } = await daemon.spawnShell('sleep 600', { name: 'findme' })
     for (const ref of [pid, 'findme', uuid, `id:${uuid.slice(-8)}`, uuid.slice(0, 34)]) expect((await daemon.view(ref)).uuid).toBe(uuid)
     await daemon.signal('findme', 'SIGKILL')
@@ -263,7 +263,7 @@ describe('impossible commands', () => {
     expect((await daemon.view(uuid)).exit?.code).toBe(3)
   })
 
-  test('an unknown signal, a message to a command, and a resume of a running process with a message are refused', async () => {
+  test('an unknown signal, a message to a command, and a message with the resume of a running command are refused', async () => {
     const { uuid } = await daemon.spawnShell('sleep 600')
     expect((await errorOf(daemon.signal(uuid, 'SIGHUP'))).message).toMatch(/SIGHUP.*SIGTERM/)
     expect((await errorOf(daemon.signal(uuid, 9))).code).toBe('INVALID')
@@ -325,7 +325,7 @@ describe('the other reading routes', () => {
     expect((await steps({}))[2]).toMatchObject({ text: 'done', tools: [] })
   })
 
-  test('agents, doctor and the daemon itself', async () => {
+  test('agents, doctor and daemon return their views', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/helper.md'), '---\nname: helper\ndescription: helps\n---\nYou help.\n')
     await writeFile(join(daemon.work, '.reeve/agents/broken.md'), '---\nname: [\n---\n')

@@ -1,4 +1,4 @@
-// Damaged exports: some are imported with a warning; the others are refused with the place of the damage, and nothing of them stays.
+// Damaged exports. Some are imported with a warning. The others are refused with the place of the damage, and nothing of them stays.
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ afterAll(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-/** A copy of the export, for damage. */
+/** Copies the export, so that a test can damage the copy. */
 function copy(): string {
   const dir = join(daemon.work, `copy-${++copies}`, uuid)
   mkdirSync(dir, { recursive: true })
@@ -57,7 +57,7 @@ async function importError(dir: string): Promise<ApiError> {
   throw error
 }
 
-async function isGone(): Promise<void> {
+async function expectGone(): Promise<void> {
   await expect(daemon.view(uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
   const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
   expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
@@ -96,23 +96,23 @@ describe('is imported with a warning', () => {
       (warning) => expect(warning).toContain('checkpoint.json is missing'),
       0,
     ],
-  ])('%s', async (_what, harm, checkWarning, lostFile) => {
+  ])('%s', async (_description, damage, checkWarning, lostFacts) => {
     const dir = copy()
-    harm(dir)
+    damage(dir)
     const {
       processes: [done],
     } = await importArchive(dir)
     checkWarning(done?.warnings[0] ?? '')
     // An unfinished process becomes interrupted, by one fact or two.
     const view = await daemon.view(uuid)
-    expect([view.state, done?.facts]).toEqual(['dead', lostFile === 0 ? facts : expect.any(Number)])
-    if (lostFile > 0) expect(done?.warnings[1]).toContain('had not ended')
-    if (lostFile > 1) expect(view.status).toBe('interrupted')
+    expect([view.state, done?.facts]).toEqual(['dead', lostFacts === 0 ? facts : expect.any(Number)])
+    if (lostFacts > 0) expect(done?.warnings[1]).toContain('had not ended')
+    if (lostFacts > 1) expect(view.status).toBe('interrupted')
     await daemon.client.delete(`/v1/processes/${uuid}`)
-    await isGone()
+    await expectGone()
   })
 
-  test('independent files may be missing', async () => {
+  test('an export without steps.jsonl, ctx-profile.json and process-meta.json is imported without a warning', async () => {
     const dir = copy()
     for (const file of ['steps.jsonl', 'ctx-profile.json', 'process-meta.json']) rmSync(join(dir, file))
     expect((await importArchive(dir)).processes[0]?.warnings).toEqual([])
@@ -216,9 +216,9 @@ describe('is refused, with the place', () => {
       1,
       /not valid JSON/,
     ],
-  ])('%s', async (_what, file, harm, line, message) => {
+  ])('%s', async (_description, file, damage, line, message) => {
     const dir = copy()
-    harm(dir)
+    damage(dir)
     const error = await importError(dir)
     expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
     const expectedLine = line === null ? null : line < 0 ? facts + line : line
@@ -227,7 +227,7 @@ describe('is refused, with the place', () => {
     else if (expectedLine !== null) expect(error.details).toMatchObject({ line: expectedLine, byte: expect.any(Number) })
     else expect(error.message).toContain(file)
     if (line === 12) expect(error.message).toContain(`events.jsonl, line 12 (byte ${offsetOf(12)})`)
-    await isGone()
+    await expectGone()
   })
 
   const changeFacts = (change: (fact: Fact, body: Record<string, unknown>) => void): ((dir: string) => void) =>
@@ -325,7 +325,7 @@ describe('is refused, with the place', () => {
       },
       /line (9|10) /,
     ],
-  ])('with matching checksums: %s', async (_what, change, message) => {
+  ])('with matching checksums: %s', async (_description, change, message) => {
     const dir = copy()
     changeFacts((fact, body) => {
       change(fact, body)
@@ -333,7 +333,7 @@ describe('is refused, with the place', () => {
     })(dir)
     const error = await importError(dir)
     expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
-    await isGone()
+    await expectGone()
   })
 
   test('afterwards the intact export is imported', async () => {
@@ -342,11 +342,11 @@ describe('is refused, with the place', () => {
     await daemon.client.delete(`/v1/processes/${uuid}`)
   })
 
-  test('of two imports of one process one is refused', async () => {
+  test('one of two concurrent imports of a process is refused', async () => {
     const importResults = await Promise.allSettled([importArchive(intactDir), importArchive(intactDir)])
     const codes = importResults.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
     expect(codes.toSorted()).toEqual(['CONFLICT', 'ok'])
     await daemon.client.delete(`/v1/processes/${uuid}`)
-    await isGone()
+    await expectGone()
   })
 })

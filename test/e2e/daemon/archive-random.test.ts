@@ -1,4 +1,4 @@
-// Random hostile imports: one value of one fact is changed, and its checksum matches. The import is refused, or it is accepted and
+// Random hostile imports, in which one value of one fact is changed and its checksum matches. The import is refused, or it is accepted and
 // every verb that reads, continues or exports it has an answer. No answer is an internal error.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -121,8 +121,8 @@ function lineOrNull(fact: Fact): string | null {
   }
 }
 
-/** Whether the import was accepted; a refusal must not be an internal error. */
-async function isAccepted(attempt: Promise<unknown>): Promise<boolean> {
+/** Whether the request succeeds. Expects that a refusal is no internal error. */
+async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   const error: unknown = await attempt.then(
     () => null,
     (reason: unknown) => reason,
@@ -137,16 +137,16 @@ test('an import with one changed value is refused, or all verbs have an answer f
   await fc.assert(
     fc.asyncProperty(arbitraryChange(), async (change) => {
       const dir = writeChangedExport(change)
-      if (dir === null || !(await isAccepted(daemon.client.post('/v1/import', { dir })))) return
+      if (dir === null || !(await succeeds(daemon.client.post('/v1/import', { dir })))) return
       acceptedCount += 1
       for (const verb of VERBS)
-        await isAccepted(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
+        await succeeds(verb === '/events' ? daemon.readHistory(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
       const forked = await daemon
         .resume(uuid, { fork: true })
         .catch((error: unknown) => (error instanceof ApiError ? null : Promise.reject(error)))
       if (forked) await daemon.signal(forked.process.uuid, 'SIGKILL').catch(() => undefined)
       if (forked) await daemon.waitForEnd(forked.process.uuid)
-      await isAccepted(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
+      await succeeds(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
       await daemon.client.delete(`/v1/processes/${uuid}`)
       expect(daemon.errors).toEqual([])
     }),

@@ -1,4 +1,4 @@
-// Export and import through the API: an export's content, and its return unchanged, here and in another home, with byte-identical
+// Export and import through the API. The tests check an export's content, and its return unchanged, here and in another home, with byte-identical
 // further exports. The tests include forks, living processes, and obstacles.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -214,7 +214,7 @@ describe('an exported process', () => {
     await checkStore(otherHome)
   })
 
-  test('that already exists here is refused; a removed one may return', async () => {
+  test('that already exists here is refused, and one that was removed may return', async () => {
     const { uuid } = await runWorker(home, 'docs')
     const exportDir = join(requireDaemon(home).work, 'out')
     await exportProcess(home, uuid, exportDir)
@@ -248,7 +248,7 @@ describe('an exported process', () => {
     await checkStore(otherHome)
   })
 
-  test('is one of several: the parent directory imports all', async () => {
+  test('is imported with all others in its parent directory', async () => {
     const views = [await runWorker(home, 'a'), await runWorker(home, 'b')]
     const exportDir = join(requireDaemon(home).work, 'out')
     for (const { uuid } of views) await exportProcess(home, uuid, exportDir)

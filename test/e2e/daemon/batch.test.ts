@@ -1,4 +1,4 @@
-// The same for many processes, with a result for each, and the directories in use.
+// Two requests of the page: `batch` does the same to many processes, and `places` lists the directories in which processes were started.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('each process has a result of its own, and an error concerns one process only', async () => {
+test('`batch` has a result for each process, and an error concerns only its own process', async () => {
   await using reeve = connect({ home: daemon.home, start: false })
   const wait = `until test -e ${daemon.work}/end; do sleep 0.02; done`
   for (const name of ['a', 'b']) await daemon.spawnShell(wait, { name })
@@ -35,7 +35,7 @@ test('each process has a result of its own, and an error concerns one process on
   await expect(reeve.batch({ verb: 'send', refs: ['a'] })).rejects.toThrow('needs a `text`')
 })
 
-test('the directories in which processes were started, the last used one first', async () => {
+test('`places` lists the directories in which processes were started, the last used one first', async () => {
   const [one, two] = ['one', 'two'].map((name) => join(daemon.work, name)) as [string, string]
   for (const dir of [one, two]) mkdirSync(dir)
   for (const cwd of [one, two, one]) await daemon.waitForEnd((await daemon.spawnShell('true', { cwd })).uuid)

@@ -1,4 +1,4 @@
-// The whole store is read while processes write, end and are removed. The readers report no damage, and exports are complete.
+// The whole store is read while processes write, end and are removed. The readers report no damage, and the sums are right.
 import { expect, test } from 'vitest'
 import type { GcView } from '../../../src/api/views/archive.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
@@ -19,12 +19,12 @@ test(`verify, export and usage are right during ${ROUNDS} rounds of agents, remo
   await using daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 6 }\n' })
   const model = await daemon.writeScript([...SCRIPT, { text: 'done' }])
   let isOver = false
-  let lives = 0
+  let endedCount = 0
   const runAgents = async (): Promise<void> => {
-    for (; !isOver; lives++) await daemon.waitForEnd((await daemon.spawn({ model })).uuid)
+    for (; !isOver; endedCount++) await daemon.waitForEnd((await daemon.spawn({ model })).uuid)
   }
   const agents = Array.from({ length: AGENTS }, runAgents)
-  const complaints: string[] = []
+  const damages: string[] = []
   let steps = 0
   try {
     for (let round = 0; round < ROUNDS; round++) {
@@ -36,7 +36,7 @@ test(`verify, export and usage are right during ${ROUNDS} rounds of agents, remo
         newest && daemon.client.post(`/v1/processes/${newest.uuid}/export`, { dir: `${daemon.work}/export-${round}` }),
         daemon.client.get<UsageReportView>('/v1/usage', { by: 'agent' }),
       ])
-      complaints.push(...checks.flatMap(({ name, ok, detail }) => (name === 'store' && !ok ? [detail] : [])))
+      damages.push(...checks.flatMap(({ name, ok, detail }) => (name === 'store' && !ok ? [detail] : [])))
       // Removed processes stay counted: the sum only grows.
       expect(usage.total.steps).toBeGreaterThanOrEqual(steps)
       steps = usage.total.steps
@@ -45,8 +45,8 @@ test(`verify, export and usage are right during ${ROUNDS} rounds of agents, remo
     isOver = true
     await Promise.all(agents)
   }
-  expect(complaints).toEqual([])
+  expect(damages).toEqual([])
   const { total } = await daemon.client.get<UsageReportView>('/v1/usage', { by: 'agent' })
-  expect(total.steps).toBe(lives * (STEPS + 1))
+  expect(total.steps).toBe(endedCount * (STEPS + 1))
   expect(daemon.errors).toEqual([])
 })

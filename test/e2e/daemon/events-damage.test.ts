@@ -1,4 +1,4 @@
-// A damaged fact in the middle of a history: `reeve events` names the place of the damage, as every other reader does.
+// A damaged fact in the middle of a history. `reeve events` names the place of the damage, as every other reader does.
 import { expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

@@ -1,5 +1,5 @@
-// The event streams: every fact once and in order, despite any break. Slow readers cost little and lose no stored
-// fact. A stream ends with its process. Read from the socket, without the client's own reconnecting.
+// The event streams. A reader gets every fact once and in order, despite any break. Slow readers cost little and lose no stored
+// fact. A stream ends with its process. The tests read from the socket, without the client's own reconnecting.
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
@@ -96,7 +96,7 @@ describe('order', () => {
     expect(journal.length).toBeGreaterThan(STEPS * 4)
   })
 
-  test('fifty followers see the same, from the first fact to the last', LONG_TEST, async () => {
+  test('fifty followers get the same facts, from the first to the last', LONG_TEST, async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => Stream.open('/v1/events?follow=1')))
     const { uuid } = await daemon.spawnScripted(BUSY)
     const views = await Promise.all(
@@ -123,7 +123,7 @@ describe('a slow reader', () => {
     return heapUsed + external
   }
 
-  test('costs a bounded part of the memory, and gets every fact when it reads again', LONG_TEST, async () => {
+  test('costs less memory than what it has not read, and gets every fact when it reads again', LONG_TEST, async () => {
     const slowStreams = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
     const settledBefore = measureMemory()
     // About 60 MB of facts: ten readers that buffered them would hold ten times that.
@@ -173,7 +173,7 @@ describe('a slow reader', () => {
 })
 
 describe('the start of a stream', () => {
-  test('of all with follow: at the present; with tail: the given number earlier', async () => {
+  test('of all processes is the present with `follow`, and the given number of events earlier with `tail`', async () => {
     const cursor = await readCursor()
     await using stream = await Stream.open('/v1/events?follow=1')
     const { uuid } = await daemon.spawnShell('true')
@@ -184,7 +184,7 @@ describe('the start of a stream', () => {
     expect(seqsOf(await readAll('/v1/events?tail=3'))).toEqual([lastCursor - 2, lastCursor - 1, lastCursor])
   })
 
-  test('of one process: at its beginning, with tail at its last event, with after behind that cursor', async () => {
+  test('of one process is its beginning, with `tail` its last events, and with `after` the event after that cursor', async () => {
     const { uuid } = await daemon.spawnShell('echo 1; exit 2')
     await daemon.waitForEnd(uuid)
     const events = await readAll(`/v1/processes/${uuid}/events`)
@@ -245,7 +245,7 @@ describe('the end of a stream', () => {
 })
 
 describe('the content of an event', () => {
-  test('live text only on request, without an id', async () => {
+  test('has live text only on request, and live text has no id', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'spoken' }], { interactive: true })
     await daemon.waitUntilReady(uuid)
     await using live = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1`)
@@ -258,7 +258,7 @@ describe('the content of an event', () => {
     expect(seqsOf(liveEvents.filter((event) => event.seq > 0))).toEqual(seqsOf(storedEvents))
   })
 
-  test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {
+  test('has a spec without environment and role prompt, and a coarse type beside the fact', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
     await daemon.waitForEnd(uuid)
     const events = await daemon.readHistory(uuid)
@@ -280,7 +280,7 @@ describe('the content of an event', () => {
   })
 })
 
-test('a stream of some types, with cut texts', async () => {
+test('a stream can be limited to some types, and shortens texts with `brief`', async () => {
   const { uuid } = await daemon.spawnShell('head -c 9000 /dev/zero | tr "\\0" x', { name: 'loud' })
   await daemon.waitForEnd(uuid)
   const read = async (query: Record<string, string | number>): Promise<EventView[]> => {

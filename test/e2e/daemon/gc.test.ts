@@ -1,5 +1,5 @@
 // Garbage collection in a daemon, by its own clock. A resume, a fork, a pin or an export never runs at the same time as the collection
-// of its process: the second one waits, and sees the result of the first.
+// of its process. The second request waits, and sees the result of the first.
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ApiError } from '../../../src/api/client/client.ts'
@@ -74,7 +74,7 @@ test('a fork continues after the collection of its origin, and can itself be for
 })
 
 describe('a collection and', () => {
-  /** Returns how often the process existed afterwards, and how often not. */
+  /** Sends a collection and another request at the same time, in rounds. Returns how often the process existed afterwards, and how often not. */
   async function race(
     rounds: number,
     other: (uuid: string, round: number) => Promise<unknown>,
@@ -111,7 +111,7 @@ describe('a collection and', () => {
     return outcomes
   }
 
-  test('a resume: the process lives, or the resume reports that it is gone', async () => {
+  test('a resume: the process is resumed, or the resume reports that it is gone', async () => {
     const outcomes = await race(
       10,
       (uuid) => daemon.resume(uuid, { message: 'again' }),
@@ -130,7 +130,7 @@ describe('a collection and', () => {
     )
   })
 
-  test('a fork: it is whole, or the fork reports that its origin is gone', async () => {
+  test('a fork: the fork is whole, or reports that its origin is gone', async () => {
     const forks: string[] = []
     await race(
       10,
@@ -146,7 +146,7 @@ describe('a collection and', () => {
     }
   })
 
-  test('an export: it is whole, or does not exist', async () => {
+  test('an export: the export is whole, or does not exist', async () => {
     await race(
       10,
       (uuid, round) => daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, String(round)) }),

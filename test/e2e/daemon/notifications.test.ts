@@ -1,4 +1,4 @@
-// Notifications of a real daemon to a real web server, which fails, is down, and returns; and the report of `doctor`.
+// Notifications of a real daemon to a real web server, which fails, is down, and returns. `doctor` reports their state.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ interface ReceivedNotice {
   }
 }
 
-/** Answers with each status in turn, then with 204. */
+/** A web server that answers with each of `statuses` in turn, and then with 204. */
 class WebhookServer implements AsyncDisposable {
   readonly got: ReceivedNotice[] = []
   statuses: number[] = []
@@ -175,7 +175,7 @@ describe('a webhook', () => {
     await waitUntil(() => home.readLog().includes('notices are sent again'), 'the log reports it')
   })
 
-  test('that is down delays nothing, and gets its notices later', async () => {
+  test('that is down delays no process, and gets its notices later', async () => {
     const port = await hook.listen()
     writeConfig(port)
     await hook[Symbol.asyncDispose]()
@@ -211,7 +211,7 @@ describe('notices that the last daemon did not send', () => {
     return port
   }
 
-  test('are sent after the next start, whether the daemon was killed or stopped; once', async () => {
+  test('are sent once after the next start, whether the daemon was killed or stopped', async () => {
     const port = await findFreePort()
     await home.start()
     await home.waitForEnd((await home.spawn({ argv: ['false'], name: 'one' })).uuid)
@@ -232,7 +232,7 @@ describe('notices that the last daemon did not send', () => {
     expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
   })
 
-  test('about processes that a crash interrupted are sent after the start; not about those that continue or still wait', async () => {
+  test('are sent for processes that a crash interrupted, but not for those that continue', async () => {
     writeConfig(await hook.listen())
     await home.start()
     const { uuid } = await home.spawn({ argv: ['sleep', '600'], name: 'cut' })
@@ -252,7 +252,7 @@ describe('notices that the last daemon did not send', () => {
     expect(hook.got[0]?.body.text).toMatch(/^cut \(PID \d+\) has failed: interrupted/)
   })
 
-  test('about an answered question, or older than a day, are dropped', async () => {
+  test('are dropped when their question was answered, or when they are older than a day', async () => {
     const body = (fields: object): FactBody => fields as FactBody
     const row = (life: object): Process => ({ life }) as unknown as Process
     const fact = (cursor: number, at: number, fields: object): StoredFact => ({

@@ -1,4 +1,4 @@
-// A home whose store is missing or older: no command treats it as a new home. When the user accepts it, no files and no PIDs are lost.
+// A home whose store is missing or older. No command treats it as a new home. When the user accepts it, no files and no PIDs are lost.
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -60,6 +60,6 @@ test('a missing or older store is refused with the next step; when the user acce
   expect(readFileSync(join(state, 'aside/worktrees', lateProcess, 'b.txt'), 'utf8')).toBe('late')
   expect(readdirSync(join(state, 'worktrees'))).toEqual([earlyProcess])
   expect(readFileSync(daemon.paths.logFile, 'utf8')).toContain(`the store knows no process ${lateProcess}`)
-  // From now on this is the store of the home.
+  // From now on this is the store of the home, so that a start accepts it.
   await daemon.start()
 })

@@ -36,7 +36,7 @@ interface Document {
 
 let daemon: LocalDaemon
 let document: Document
-/** Has compiled each part of the document once. */
+/** compiles the parts of the document, each once */
 let ajv: Ajv2020
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
 const operations = (): { path: string; method: string; operation: Operation }[] =>
   Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
 
-/** A validator for a part of the document, as its readers would make it. */
+/** Makes a validator for a part of the document, as a reader of the document would. */
 function makeChecker(schema: object): (value: unknown) => string | null {
   const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object)
   return (value) => (validate(value) ? null : ajv.errorsText(validate.errors))
@@ -133,8 +133,8 @@ describe("the daemon's answers", () => {
     expect(makeChecker(media?.schema ?? { not: {} })(answer), id).toBeNull()
   }
 
-  const walked = new Set<string>()
-  async function walk(
+  const calledIds = new Set<string>()
+  async function callRoute(
     id: string,
     ref: string,
     request: { query?: Record<string, string | number>; body?: object; path?: string } = {},
@@ -150,7 +150,7 @@ describe("the daemon's answers", () => {
     }
     const answer: unknown = await requestOptions[route.method]()
     expectMatch(id, answer, responseSchemas[route.answer])
-    walked.add(id)
+    calledIds.add(id)
     return answer
   }
 
@@ -159,10 +159,10 @@ describe("the daemon's answers", () => {
     for await (const event of daemon.client.events(path, { query: { after: 0 } })) events.push(event)
     expect(events.length).toBeGreaterThan(5)
     for (const event of events) expectMatch(id, event, eventAnswer)
-    walked.add(id)
+    calledIds.add(id)
   }
 
-  test('match the document, over every route', async () => {
+  test('match the document on every route', async () => {
     const script = await daemon.writeScript([
       { text: 'I look.', tools: [{ name: 'bash', input: { command: 'echo found' } }] },
       { text: 'Done.' },
@@ -178,47 +178,47 @@ describe("the daemon's answers", () => {
     }
     const {
       process: { uuid },
-    } = (await walk('spawnProcess', '', { body })) as { process: ProcessView }
-    await walk('waitForProcess', uuid, { query: { for: 'ready' } })
-    await walk('pauseProcess', 'walker', { body: { subtree: true } })
-    await walk('listProcesses', '')
-    await walk('resumeProcess', uuid)
-    await walk('sendMessage', uuid, { body: { text: 'and?' } })
-    await walk('getProcess', uuid)
-    await walk('setSignals', uuid, { body: { handlers: { SIGINT: 'ignore' }, block: ['SIGPAUSE', 5], unblock: ['SIGRESUME'] } })
-    await walk('signalProcess', uuid, { body: { signal: 'SIGPAUSE' } })
-    await walk('getSignals', uuid)
-    await walk('getStakes', uuid, { query: { action: 'kill', subtree: 1 } })
-    await walk('signalProcess', uuid, { body: { signal: 'SIGKILL' } })
-    await walk('waitForProcess', uuid)
-    await walk('listProcesses', '', { query: { all: 1 } })
-    await walk('listProcesses', '', { query: { all: 1, fields: 'pid,name,usage.costUsd' } })
-    await walk('listResumable', '', { query: { limit: 10 } })
-    await walk('getLineage', uuid)
-    await walk('getSteps', uuid)
-    await walk('getSteps', uuid, { query: { brief: 1 } })
-    const { step } = (await walk('getSteps', uuid, { query: { at: 1 } })) as { step: StepDetailView }
-    await walk('getStepPart', uuid, { path: `/v1/processes/${uuid}/steps/1/tools/${step.tools[0]?.callId}` })
-    await walk('getLogs', uuid)
-    await walk('getUsage', '', { query: { by: 'tree' } })
-    await walk('getUsageRate', '')
-    await walk('getContext', uuid, { query: { text: 1 } })
-    await walk('compareProcesses', '', { query: { a: uuid, b: uuid } })
-    await walk('getSpans', uuid, { query: { subtree: 1 } })
-    await walk('listPlaces', '')
-    await walk('batch', '', { body: { verb: 'pin', refs: [uuid, 'nobody'] } })
-    await walk('batch', '', { body: { verb: 'unpin', refs: [uuid] } })
-    await walk('searchTranscripts', '', { query: { text: 'and', ignoreCase: 1 } })
+    } = (await callRoute('spawnProcess', '', { body })) as { process: ProcessView }
+    await callRoute('waitForProcess', uuid, { query: { for: 'ready' } })
+    await callRoute('pauseProcess', 'walker', { body: { subtree: true } })
+    await callRoute('listProcesses', '')
+    await callRoute('resumeProcess', uuid)
+    await callRoute('sendMessage', uuid, { body: { text: 'and?' } })
+    await callRoute('getProcess', uuid)
+    await callRoute('setSignals', uuid, { body: { handlers: { SIGINT: 'ignore' }, block: ['SIGPAUSE', 5], unblock: ['SIGRESUME'] } })
+    await callRoute('signalProcess', uuid, { body: { signal: 'SIGPAUSE' } })
+    await callRoute('getSignals', uuid)
+    await callRoute('getStakes', uuid, { query: { action: 'kill', subtree: 1 } })
+    await callRoute('signalProcess', uuid, { body: { signal: 'SIGKILL' } })
+    await callRoute('waitForProcess', uuid)
+    await callRoute('listProcesses', '', { query: { all: 1 } })
+    await callRoute('listProcesses', '', { query: { all: 1, fields: 'pid,name,usage.costUsd' } })
+    await callRoute('listResumable', '', { query: { limit: 10 } })
+    await callRoute('getLineage', uuid)
+    await callRoute('getSteps', uuid)
+    await callRoute('getSteps', uuid, { query: { brief: 1 } })
+    const { step } = (await callRoute('getSteps', uuid, { query: { at: 1 } })) as { step: StepDetailView }
+    await callRoute('getStepPart', uuid, { path: `/v1/processes/${uuid}/steps/1/tools/${step.tools[0]?.callId}` })
+    await callRoute('getLogs', uuid)
+    await callRoute('getUsage', '', { query: { by: 'tree' } })
+    await callRoute('getUsageRate', '')
+    await callRoute('getContext', uuid, { query: { text: 1 } })
+    await callRoute('compareProcesses', '', { query: { a: uuid, b: uuid } })
+    await callRoute('getSpans', uuid, { query: { subtree: 1 } })
+    await callRoute('listPlaces', '')
+    await callRoute('batch', '', { body: { verb: 'pin', refs: [uuid, 'nobody'] } })
+    await callRoute('batch', '', { body: { verb: 'unpin', refs: [uuid] } })
+    await callRoute('searchTranscripts', '', { query: { text: 'and', ignoreCase: 1 } })
     await follow('followProcess', `/v1/processes/${uuid}/events`)
     await follow('followEvents', '/v1/events')
-    await walk('snoozeProcess', uuid, { body: { until: null } })
-    await walk('markSeen', uuid)
-    await walk('pinProcess', uuid, { body: { pinned: true } })
-    await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
-    await walk('pinProcess', uuid, { body: { pinned: false } })
-    await walk('renameProcess', uuid, { body: { name: 'other' } })
-    await walk('labelProcess', uuid, { body: { labels: { team: 'web', draft: null } } })
-    await walk('removeProcess', uuid)
+    await callRoute('snoozeProcess', uuid, { body: { until: null } })
+    await callRoute('markSeen', uuid)
+    await callRoute('pinProcess', uuid, { body: { pinned: true } })
+    await callRoute('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
+    await callRoute('pinProcess', uuid, { body: { pinned: false } })
+    await callRoute('renameProcess', uuid, { body: { name: 'other' } })
+    await callRoute('labelProcess', uuid, { body: { labels: { team: 'web', draft: null } } })
+    await callRoute('removeProcess', uuid)
     const family = {
       cwd: daemon.work,
       name: 'family',
@@ -228,22 +228,22 @@ describe("the daemon's answers", () => {
         children: [{ childId: 'a', argv: ['sleep', '600'], restart: { type: 'always', maxRestarts: 1 } }],
       },
     }
-    await walk('spawnProcess', '', { body: family })
-    await walk('removeChild', 'family', { query: { id: 'a' } })
-    await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
+    await callRoute('spawnProcess', '', { body: family })
+    await callRoute('removeChild', 'family', { query: { id: 'a' } })
+    await callRoute('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
     const idleModel = await daemon.writeScript([{ text: 'I wait.' }])
     const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
     repository.commit({ 'a.txt': 'a' })
     await daemon.waitForEnd((await daemon.spawnShell('echo b > b.txt', { cwd: repository.dir, worktree: true, name: 'treed' })).uuid)
-    const { needs } = (await walk('listNeeds', '', { query: { all: 1, under: 'treed' } })) as NeedsView
-    await walk('getNeed', needs[0]?.id ?? '')
-    await walk('getDiff', 'treed')
-    await walk('getFiles', 'treed')
+    const { needs } = (await callRoute('listNeeds', '', { query: { all: 1, under: 'treed' } })) as NeedsView
+    await callRoute('getNeed', needs[0]?.id ?? '')
+    await callRoute('getDiff', 'treed')
+    await callRoute('getFiles', 'treed')
     const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }
-    await walk('planMerge', 'treed', { query: onto })
-    await walk('commitWork', 'treed', { body: { author: { name: 'Ann', email: 'ann@example.org' } } })
-    await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
-    await walk('planCrew', '', {
+    await callRoute('planMerge', 'treed', { query: onto })
+    await callRoute('commitWork', 'treed', { body: { author: { name: 'Ann', email: 'ann@example.org' } } })
+    await callRoute('openMcpSeat', '', { body: { cwd: daemon.work } })
+    await callRoute('planCrew', '', {
       body: {
         cwd: daemon.work,
         env: testEnv(daemon.work),
@@ -256,7 +256,7 @@ describe("the daemon's answers", () => {
         tasks: [{ id: 'one', text: 'Look.', acceptance: 'It was seen.' }],
       },
     })
-    await walk('startCrew', '', {
+    await callRoute('startCrew', '', {
       body: {
         cwd: daemon.work,
         env: testEnv(daemon.work),
@@ -269,48 +269,48 @@ describe("the daemon's answers", () => {
         tasks: [{ id: 'one', text: 'Look.', acceptance: 'It was seen.' }],
       },
     })
-    await walk('listCrews', '')
-    await walk('getCrew', 'crew')
-    await walk('getCrewTask', 'crew', { query: { id: 'one' } })
-    await walk('getCrewDiff', 'crew', { query: { task: 'one' } })
-    await walk('getCrewReport', 'crew')
-    await walk('tellCrew', 'crew', { body: { type: 'complete_crew', outcome: 'cancelled', summary: 'enough' } })
-    await walk('waitForProcess', 'crew')
-    await walk('getCrewReport', 'crew')
+    await callRoute('listCrews', '')
+    await callRoute('getCrew', 'crew')
+    await callRoute('getCrewTask', 'crew', { query: { id: 'one' } })
+    await callRoute('getCrewDiff', 'crew', { query: { task: 'one' } })
+    await callRoute('getCrewReport', 'crew')
+    await callRoute('tellCrew', 'crew', { body: { type: 'complete_crew', outcome: 'cancelled', summary: 'enough' } })
+    await callRoute('waitForProcess', 'crew')
+    await callRoute('getCrewReport', 'crew')
     writeFileSync(
       join(daemon.work, 'reeve.yaml'),
       'agents: { one: { command: [echo, hello] }, two: { command: [sh, -c, exit 3], depends_on: [one] } }',
     )
-    await walk('composePlan', '', { body: { cwd: daemon.work } })
-    await walk('composeUp', '', { body: { cwd: daemon.work, env: testEnv(daemon.work), name: 'dag' } })
-    await walk('listRuns', '')
-    await walk('waitForProcess', 'dag')
-    await walk('getRun', 'dag')
-    await walk('resumeNode', 'dag', { body: { node: 'two', env: testEnv(daemon.work) } })
-    await walk('waitForProcess', 'dag')
-    await walk('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
-    await walk('previewCollection', '')
-    await walk('collect', '')
-    await walk('listAgents', '', { query: { cwd: daemon.work } })
-    await walk('listRoles', '', { query: { cwd: daemon.work } })
-    await walk('getDaemon', '')
-    await walk('getRows', '')
-    await walk('getHeartbeat', '')
-    await walk('examine', '', { query: { verify: 1 } })
-    await walk('listModels', '', { body: { provider: 'vllm' } })
-    await walk('checkModels', '', { body: {} })
-    const { link } = (await walk('openWeb', '', { body: { right: 'read', label: 'test' } })) as { link: string }
-    await walk('waitForWebLink', link, { query: { timeoutMs: 0 } })
-    await walk('getWeb', '')
-    await walk('revokeWebSessions', '')
-    await walk('stopWeb', '')
+    await callRoute('composePlan', '', { body: { cwd: daemon.work } })
+    await callRoute('composeUp', '', { body: { cwd: daemon.work, env: testEnv(daemon.work), name: 'dag' } })
+    await callRoute('listRuns', '')
+    await callRoute('waitForProcess', 'dag')
+    await callRoute('getRun', 'dag')
+    await callRoute('resumeNode', 'dag', { body: { node: 'two', env: testEnv(daemon.work) } })
+    await callRoute('waitForProcess', 'dag')
+    await callRoute('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
+    await callRoute('previewCollection', '')
+    await callRoute('collect', '')
+    await callRoute('listAgents', '', { query: { cwd: daemon.work } })
+    await callRoute('listRoles', '', { query: { cwd: daemon.work } })
+    await callRoute('getDaemon', '')
+    await callRoute('getRows', '')
+    await callRoute('getHeartbeat', '')
+    await callRoute('examine', '', { query: { verify: 1 } })
+    await callRoute('listModels', '', { body: { provider: 'vllm' } })
+    await callRoute('checkModels', '', { body: {} })
+    const { link } = (await callRoute('openWeb', '', { body: { right: 'read', label: 'test' } })) as { link: string }
+    await callRoute('waitForWebLink', link, { query: { timeoutMs: 0 } })
+    await callRoute('getWeb', '')
+    await callRoute('revokeWebSessions', '')
+    await callRoute('stopWeb', '')
     // These need a browser's session: test/e2e/web/access/listener.test.ts.
-    walked.add('startWebSession').add('proveToWebSession').add('revokeWebSession')
-    await walk('getDocument', '')
-    await walk('stopDaemon', '')
+    calledIds.add('startWebSession').add('proveToWebSession').add('revokeWebSession')
+    await callRoute('getDocument', '')
+    await callRoute('stopDaemon', '')
     // An answer needs an agent with a question: test/e2e/external/questions.test.ts.
-    walked.add('answerProcess')
-    expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
+    calledIds.add('answerProcess')
+    expect([...calledIds].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
     await daemon.stop()
     await daemon.start()
   }, 120_000)

@@ -1,4 +1,4 @@
-// Removing a process through the API: its conditions and its result; it never meets a resume of the same process.
+// The removal of a process through the API. It never runs at the same time as a resume of the process, and a crash does not interrupt it.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -103,7 +103,7 @@ describe('a process that has not ended', () => {
 })
 
 describe('streams', () => {
-  test('skip removed processes: nothing breaks, nothing comes twice', async () => {
+  test('skip removed processes, do not break, and repeat no event', async () => {
     const first = await runToEnd('first')
     await runToEnd('second')
     const third = await runToEnd('third')
@@ -136,7 +136,7 @@ describe('streams', () => {
 })
 
 describe('a removal and a resume of one process', () => {
-  test('never meet: one wins, and the other one reports that', async () => {
+  test('never run at the same time: one wins, and the other one reports that', async () => {
     const outcomes = { resumed: 0, removed: 0 }
     for (let round = 0; round < 12; round++) {
       const { uuid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })

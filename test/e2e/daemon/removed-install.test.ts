@@ -1,4 +1,4 @@
-// A daemon whose installation was removed ends by itself, once nothing runs. Suspended processes wait for the next installation.
+// A daemon whose installation was removed ends by itself, once nothing runs. Suspended processes wait for the next daemon.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function windToCheck(): Promise<void> {
   expect(await daemon.client.get('/v1/daemon')).not.toHaveProperty('stopping')
 }
 
-test('the daemon waits for running processes; suspended ones are there at the next start', async () => {
+test('the daemon waits for running processes, and suspended ones are suspended again after the next start', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
   await daemon.waitUntilReady(uuid)
   rmSync(program)
@@ -45,7 +45,7 @@ test('the daemon waits for running processes; suspended ones are there at the ne
   expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended' })
 })
 
-test('the daemon continues when another version takes the place of the file', async () => {
+test('the daemon continues when another version replaces its file', async () => {
   rmSync(program)
   await windToCheck()
   writeFileSync(program, 'another version')

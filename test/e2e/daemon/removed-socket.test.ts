@@ -1,4 +1,4 @@
-// A daemon that cannot be reached any more, because its socket or its whole home was removed, as cleaners of /tmp do.
+// A daemon that cannot be reached any more because its socket was removed, as cleaners of /tmp do.
 import { existsSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'

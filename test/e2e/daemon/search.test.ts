@@ -1,4 +1,4 @@
-// The search in transcripts, over the API, the library and the command line: order, limits, forks, times, and safe output.
+// The search in transcripts, by the API, the library and the command line: order, limits, forks, times, and safe output.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SearchView } from '../../../src/api/views/search.ts'
 import { connect } from '../../../src/index.ts'

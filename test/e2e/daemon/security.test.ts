@@ -1,5 +1,5 @@
-// Access to the daemon: hostile neighbours in a shared directory can do nothing to it. Modes of created files,
-// stale or planted sockets, a second daemon. Requests of a web page are in api.test.ts.
+// Access to the daemon. Hostile neighbours in a shared directory can do nothing to it. Covers modes of created files,
+// stale or planted sockets, a second daemon, and hostile files of a project. Requests of a web page are in api.test.ts.
 import { chmod, chown, link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
@@ -32,7 +32,7 @@ async function listenAt(path: string): Promise<Server> {
 }
 
 describe('modes', () => {
-  test.each([0o000, 0o022, 0o077])('under the umask %o all of the home is for its owner alone', async (mask) => {
+  test.each([0o000, 0o022, 0o077])('under the umask %o only the owner can reach the files of the home', async (mask) => {
     const maskBefore = process.umask(mask)
     try {
       await using daemon = await LocalDaemon.start()
@@ -53,7 +53,7 @@ describe('modes', () => {
     }
   })
 
-  test('a new home in an open directory is closed; an open one with other content is refused', async () => {
+  test('an open directory becomes a closed home if it is empty, and is refused if it has other content', async () => {
     const paths = pathsFrom({ REEVE_HOME: join(dir.path, 'open') })
     await mkdir(paths.home, { mode: 0o755 })
     await chmod(paths.home, 0o755)

@@ -1,4 +1,4 @@
-// When the processes of a tree had which status.
+// The status spans of the processes of a tree: which status each process had, from when to when, and why.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/index.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('the status changes of a tree, with their causes, in a time', async () => {
+test('spans show the status changes of a tree with their causes, and can be limited to a time', async () => {
   await using reeve = connect({ home: daemon.home, start: false })
   const root = await daemon.spawnShell(`until test -e ${daemon.work}/end; do sleep 0.02; done`, { name: 'root' })
   await daemon.waitForEnd((await daemon.spawnShell('exit 3', { name: 'child', parent: root.uuid })).uuid)

@@ -29,7 +29,7 @@ function stopDaemon(): number {
 }
 
 describe.runIf(process.platform === 'linux')('a daemon that was stopped by a signal', () => {
-  test('is reported by each verb that needs it, soon, with the command that helps; an orderly stop leaves it', async () => {
+  test('is reported within seconds by each verb that needs it, with the command that helps; an orderly stop does not end it', async () => {
     const pid = stopDaemon()
     const beganMs = performance.now()
     const verbs = [
@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
     expect((await run('daemon', 'status')).code).toBe(0)
   })
 
-  test('is ended by `stop --now`, with all its programs; the next one reports the interrupted processes', async () => {
+  test('is ended by `stop --now` with all its programs, and the next daemon reports the interrupted processes', async () => {
     const process = await home.spawn({ argv: ['sh', '-c', 'setsid sleep 1000 & echo up; wait'] })
     await home.waitForView(process.uuid, ({ status }) => status === 'working')
     const guardians = home.findGuardians().map(({ pid }) => pid)
@@ -103,7 +103,7 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
       // The process looks like a daemon that hangs.
       await waitUntil(() => readProcess(pid)?.state === 'S', 'it sleeps')
       child.kill('SIGSTOP')
-      await waitUntil(() => readProcess(pid)?.state === 'T', 'it stands still')
+      await waitUntil(() => readProcess(pid)?.state === 'T', 'it is stopped')
       const record = readHolderRecord(pid)
       writeFileSync(home.paths.holderFile, JSON.stringify({ ...record, boot: '00000000-0000-4000-8000-000000000000' }))
       expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })

@@ -1,4 +1,4 @@
-// Upgrades of a daemon with ten running agents, again and again between two builds: no agent fails, none loses a step, and none makes a
+// Upgrades of a daemon with ten running agents, again and again between two builds. No agent fails, none loses a step, and none makes a
 // step twice. Eight native agents call a local model server in the four wire formats; two external agents take messages.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -96,7 +96,7 @@ async function startAgents(installed: Installation): Promise<RunningCli> {
 const listAll = (reeve: Reeve): Promise<readonly ProcessView[]> => reeve.list({ all: true })
 
 test.runIf(FORM === 'bundle')(
-  `ten agents continue over ${ROUNDS} upgrades`,
+  `ten agents continue over ${ROUNDS} upgrades, and lose or repeat no step`,
   async () => {
     const installs = BUILDS.map((build) => Installation.copy(join(dir.path, build)).rename(build))
     const [first] = installs as [Installation]

@@ -1,4 +1,4 @@
-// An upgrade under a running daemon: all its files are gone or of another build, and it continues as before. The command line reports
+// An upgrade of the files under a running daemon. All its files are gone or of another build, and it continues as before. The command line reports
 // once that the builds differ, with the command that helps: `reeve daemon upgrade`. Only for the build: the sources are never upgraded.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await dir[Symbol.asyncDispose]()
 })
 
-/** The command line under test. */
+/** Runs the command line under test. */
 const run = (...args: string[]): Promise<CliResult> => runCli(home, args)
 
 /** Starts a daemon of the copy by the copy's command line. */
@@ -39,7 +39,7 @@ async function startCopy(): Promise<void> {
 const readDaemon = async (): Promise<DaemonView> => JSON.parse((await run('daemon', 'status', '--json')).stdout) as DaemonView
 
 describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
-  test('does everything for the first time: agents, tools, models, runs, exports, notices of its API', async () => {
+  test('can still do everything for the first time: agents, tools, models, runs, exports, API errors', async () => {
     writeFileSync(
       join(home, 'agent.yaml'),
       JSON.stringify([
@@ -120,7 +120,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   const oldName = `reeve 0.1.0 \\(build ${OTHER_BUILD}\\)`
   const newName = `reeve 0.1.0 \\(build ${BUNDLE_ID}\\)`
 
-  test('`upgrade` replaces it, and agents continue; a second one and one without a daemon do nothing', async () => {
+  test('`upgrade` replaces it, and agents continue; a second `upgrade`, and one without a daemon, do nothing', async () => {
     installed.rename(OTHER_BUILD)
     await startCopy()
     writeFileSync(join(home, 'wait.yaml'), '- text: said\n')
@@ -168,7 +168,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
     expect((await run('ps', '-q')).stdout).toBe('')
   }, 120_000)
 
-  test('a store of a newer schema, and a new version that cannot start, leave it as it is', async () => {
+  test('`upgrade` leaves it running when its store has a newer schema, or when the new version cannot start', async () => {
     installed.rename(OTHER_BUILD)
     const { schema } = JSON.parse((await installed.run(home, ['daemon', 'start', '--json'])).stdout) as DaemonView
     await installed.run(home, ['daemon', 'stop'])

@@ -1,5 +1,5 @@
-// The input of a command: `echo x | reeve run -- CMD`. The text reaches the command's stdin once, and is recorded nowhere. Real command
-// line, real daemon, real programs.
+// The input of a command, as in `echo x | reeve run -- CMD`. The text reaches the command's stdin once, and is recorded nowhere. The command
+// line, the daemon and the programs are real.
 import { spawn } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -102,7 +102,7 @@ describe('a command reads what stdin of `run` has', () => {
   })
 })
 
-describe('refused, with a hint, and nothing is started', () => {
+describe('`run` refuses with a hint, and starts nothing, for', () => {
   async function expectRefusal(line: string, args: readonly string[], words: RegExp, where = home): Promise<void> {
     const before = (await where.listProcesses()).length
     const { code, stdout, stderr } = await runInShell(line, args, where)
@@ -111,13 +111,13 @@ describe('refused, with a hint, and nothing is started', () => {
     expect(await where.listProcesses()).toHaveLength(before)
   }
 
-  test('more than the limit, even from a pipe that never ends', async () => {
+  test('input over the limit, even from a pipe that never ends', async () => {
     writeWorkFile('more', 'x'.repeat(MAX_BYTES + 1))
     await expectRefusal('"$@" < more', ['--', 'cat'], /has more than 1,000,000 bytes/)
     await expectRefusal('yes | "$@"', ['--', 'cat'], /has more than 1,000,000 bytes/)
   })
 
-  test('what is no text in UTF-8', async () => {
+  test('input that is no text in UTF-8', async () => {
     writeWorkFile('image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]))
     await expectRefusal('"$@" < image', ['--', 'cat'], /is not text in UTF-8/)
   })
@@ -125,17 +125,17 @@ describe('refused, with a hint, and nothing is started', () => {
   test.each([
     ['on-failure', ['--restart', 'on-failure']],
     ['always', ['--restart', 'always']],
-  ])('--restart %s: a restart would have no input', async (_, flags) => {
+  ])('input with --restart %s, because a restart would have no input', async (_, flags) => {
     await expectRefusal('echo x | "$@"', [...flags, '--', 'cat'], /input .* not recorded/)
   })
 
-  test('a child of a supervisor, which may restart it', async () => {
+  test('input of a child of a supervisor, which may restart the child', async () => {
     const { uuid } = await home.spawn({ supervisor: { children: [] }, name: 'parent' })
     await expectRefusal('echo x | "$@"', ['--parent', uuid, '--child-id', 'one', '--', 'cat'], /input .* not recorded/)
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
-  test('not `--restart no`, and not a restart without input', async () => {
+  test('neither input with `--restart no` nor a restart policy without input', async () => {
     expect(await runInShell('echo x | "$@"', ['-q', '--restart', 'no', '--', 'cat'])).toMatchObject({ code: 0, stdout: 'x\n' })
     expect(await runInShell('"$@" < /dev/null', ['-q', '--restart', 'on-failure', '--', 'cat'])).toMatchObject({ code: 0, stdout: '' })
   })
@@ -145,12 +145,12 @@ describe('refused, with a hint, and nothing is started', () => {
     ['of a supervisor', { supervisor: { children: [] } }],
     ['too long', { argv: ['cat'], input: 'é'.repeat(MAX_BYTES / 2 + 1) }],
     ['half of a character', { argv: ['cat'], input: '\uD83D' }],
-  ])('by the API: input %s', async (_, body) => {
+  ])('input %s, by the API', async (_, body) => {
     await expect(home.spawn({ input: 'x', ...body })).rejects.toMatchObject({ code: 'INVALID' })
   })
 })
 
-test('stdin that stays open and empty is not waited for: a line says so, and the command has no input', async () => {
+test('`run` does not wait for a stdin that stays open and empty: a line says so, and the command has no input', async () => {
   const pipe = await runInShell('mkfifo idle; exec 3<> idle; "$@" <&3', ['--', 'wc', '-c'])
   const socket = await runCli(home.path, ['run', '--', 'wc', '-c'], { stdin: 'open' })
   for (const { code, stdout, stderr } of [pipe, socket]) {

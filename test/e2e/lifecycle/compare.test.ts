@@ -1,4 +1,4 @@
-// The tree of forks with what each process was given, and the comparison of two of its processes.
+// `lineage` lists the tree of forks with what each fork changed, and `compare` shows what two processes have in common.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/index.ts'
 import { runCli } from '../../support/daemon/cli.ts'
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const ls = { text: 'I look.', tools: [{ name: 'ls', input: {} }] }
 
-test('a fork with another limit, and a fork of its own', async () => {
+test('`lineage` and `compare` show the common step and the changes of a fork, and of a fork of that fork', async () => {
   await using reeve = connect({ home: daemon.home, start: false })
   const { uuid } = await daemon.spawnScripted([ls, ls, ls, { text: 'The end.' }], { name: 'first' })
   await daemon.waitForEnd(uuid)

@@ -1,4 +1,4 @@
-// The kinds of containment, as the user sees them: a process requests a kind, its view names it, an unusable kind is refused with the
+// The kinds of containment, as the user sees them. A process requests a kind, its view names the kind, an unusable kind is refused with the
 // reason, and doctor explains all kinds.
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ async function checksOf(daemon: LocalDaemon): Promise<Check[]> {
   return (await daemon.client.get<{ checks: Check[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('containment '))
 }
 
-/** A folder with an `unshare` that runs this script, first in PATH. */
+/** Puts a folder first in PATH whose `unshare` runs this script. */
 async function withUnshare(script: string): Promise<AsyncDisposable> {
   const dir = await tempDir()
   await writeFile(join(dir.path, 'unshare'), `#!/bin/sh\n${script}\n`)
@@ -78,7 +78,7 @@ test('a kind that does not work here is refused with the reason, leaves no row, 
   })
 })
 
-test('a kind whose probe hangs delays the start only for a while', async () => {
+test('a kind whose probe hangs delays the start for 5 s at most, and does not work here', async () => {
   await using _ = await withUnshare('exec sleep 3600')
   await using daemon = await LocalDaemon.start()
   const [, pidns] = await checksOf(daemon)

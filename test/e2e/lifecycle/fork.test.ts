@@ -1,4 +1,4 @@
-// Forks through a daemon: a fork's model requests are those of its origin at that step, whatever became of the origin.
+// Forks through a daemon. A fork's model requests are those of its origin at that step, whatever became of the origin.
 // A message of the user in a resume is read before the next model call.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
@@ -104,15 +104,15 @@ describe('at any step', () => {
     })
   })
 
-  test("from the newest checkpoint: at the checkpoint's step", async () => {
+  test("a fork from the newest checkpoint begins at the checkpoint's step", async () => {
     const origin = await runToEnd()
     const [written] = (await daemon.readHistory(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
     expect(await fork(origin.uuid, { fromCheckpoint: true })).toMatchObject({ originStep: written?.['step'] })
   })
 })
 
-describe('of forks', () => {
-  test('a chain: each sends the request of the first', async () => {
+describe('a fork of a fork', () => {
+  test('sends the request of the first origin at that step, at any depth', async () => {
     const origin = await runToEnd()
     const requests = server.requests.map(({ body }) => body)
     let ref = origin.uuid
@@ -125,7 +125,7 @@ describe('of forks', () => {
     expect(await daemon.view(ref)).toMatchObject({ originStep: 2, step: STEPS })
   })
 
-  test('forks outlive their origins', async () => {
+  test('outlives its origins', async () => {
     const origin = await runToEnd()
     const requests = server.requests.map(({ body }) => body)
     const first = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 5 })).uuid)
@@ -145,7 +145,7 @@ describe('of forks', () => {
   })
 })
 
-test('a running origin is not touched: the fork begins where its last complete step ended', async () => {
+test('a fork of a running process begins after its last complete step, and does not disturb the process', async () => {
   const gate = Promise.withResolvers<void>()
   answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, restAfter: gate.promise }
   const origin = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
@@ -176,7 +176,7 @@ test('a suspended process reads the message of its resume in the open turn', asy
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
 })
 
-describe('refused', () => {
+describe('a resume refuses', () => {
   test.each([
     [
       { fromStep: 1 },
@@ -198,7 +198,7 @@ describe('refused', () => {
     await expect(daemon.resume(uuid, body)).rejects.toMatchObject({ code, message })
   })
 
-  test('a plain command has nothing to fork, and no checkpoint', async () => {
+  test('a fork of a plain command, and a plain command without a checkpoint', async () => {
     const { uuid } = await daemon.spawnShell('exit 0')
     await daemon.waitForEnd(uuid)
     await expect(fork(uuid)).rejects.toMatchObject({
@@ -228,7 +228,7 @@ test('a process continues from its checkpoint and the later facts', async () => 
   expect(await daemon.waitForEnd(origin.uuid)).toMatchObject({ status: 'completed', lastText: 'and on' })
 })
 
-test('the files of a fork are its own', async () => {
+test('a fork without a worktree works in the directory of its origin, and its journal begins with the fork', async () => {
   const origin = await runToEnd()
   const forkView = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 9 })).uuid)
   const facts = (await daemon.readHistory(forkView.uuid)).map((event) => event['fact'])

@@ -1,5 +1,5 @@
 // The grace after SIGTERM is set by the user, by an agent file, or by the known needs of an agent.
-// The programs end at once, so no test waits for a grace: the tests read its length from the recorded fact.
+// The programs end at once, so that no test waits for a grace. The tests read its length from the recorded fact.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

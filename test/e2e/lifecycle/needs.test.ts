@@ -1,5 +1,5 @@
-// What waits for the user, through the API and the command line: questions with their evidence, the gate of a crew, ends and silences, in the
-// order of urgency; and what is seen or put off, also after a restart of the daemon.
+// The needs: what waits for the user, through the API and the command line. Covers questions with their evidence, the gate of a crew and ends, in the
+// order of urgency, and what the user has seen or snoozed, also after a restart of the daemon.
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -67,7 +67,7 @@ test('questions come first, then failures, then ends; the command line shows a c
   )
 })
 
-test('a need of a grandchild belongs to its root, and is listed below it alone', async () => {
+test('a need of a grandchild names its root, and a list below that root has no other needs', async () => {
   const [root, other] = [await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, name: 'root' }), await startAsking([RUN])]
   const child = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, parent: root.uuid })
   const { uuid } = await startAsking([RUN], { parent: child.uuid })
@@ -103,7 +103,7 @@ describe('the user', () => {
     expect(await kinds()).toEqual(['finished'])
   })
 
-  test('puts a question off; a restart keeps that, and an answer ends it', async () => {
+  test('snoozes the question of a process, and the next question ends the snooze', async () => {
     const { uuid, pid } = await startAsking([RUN, WRITE])
     expect(await cli('needs', '--snooze', '2h', String(pid))).toMatchObject({ code: 0, stderr: '1 process put off\n' })
     expect(await needs()).toMatchObject({ needs: [], total: 0, snoozed: 1 })
@@ -117,7 +117,7 @@ describe('the user', () => {
     expect(await kinds()).toEqual(['edit'])
   })
 
-  test('gets an error for a time that is over, and for a text that is none', async () => {
+  test('gets an error for a snooze until a past time, and for a text that is no duration', async () => {
     const { uuid } = await startAsking([RUN])
     await expect(daemon.client.post(`/v1/processes/${uuid}/snooze`, { until: '2020-01-01T00:00:00Z' })).rejects.toMatchObject({
       code: 'INVALID',
@@ -128,13 +128,13 @@ describe('the user', () => {
   })
 })
 
-test('a plain command never appears to ask: its needs are a silence and its end', async () => {
+test('a plain command that prints a question has no ask, and only its end is a need', async () => {
   const { uuid } = await daemon.spawnShell('echo "May I continue? (y/n)"; read answer < /dev/null; exit 1')
   await daemon.waitForEnd(uuid)
   expect((await needs()).needs).toMatchObject([{ kind: 'failed', ask: null }])
 })
 
-test('the gate of a crew has the change of its task', { timeout: CREW_TIMEOUT_MS }, async () => {
+test("the need of a crew's gate has the change of the task", { timeout: CREW_TIMEOUT_MS }, async () => {
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.git('config', 'user.name', 'T')
   repository.git('config', 'user.email', 't@example.org')

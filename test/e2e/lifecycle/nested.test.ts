@@ -1,4 +1,4 @@
-// `reeve` called by a program of a process: new processes are its children, within its limits and its kill.
+// `reeve` as a program of a process runs it. New processes are children of that process, within its permissions and its kill.
 // For a limited process, the command line may do no more than its own tools.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ async function tryCommands(commands: readonly string[], body: Partial<SpawnBody>
 }
 
 describe('a nested run', () => {
-  test('is a child: a kill of the subtree reaches it, and it has no more than its parent', async () => {
+  test('is a child, which a kill of the subtree ends and which has no more permissions than its parent', async () => {
     const argv = ['sh', '-c', `${reeve} run -d --name inner -- sleep 1000 && exec sleep 1000`]
     const outerProcess = await home.spawn({ argv, env: env(), deny: ['signal'] })
     const innerProcess = await home.waitForView(outerProcess.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
@@ -81,7 +81,7 @@ describe('command line requests of a limited process', () => {
     ['the network', { deny: ['network'] }, ['rm --force other', 'resume --allow network other', 'daemon stop --now', 'pin other']],
     ['money', { limits: { budgetUsd: 1 } }, ['resume --budget-usd +100 other', 'daemon stop --now']],
   ]
-  test.each(DENIED)('%s: the request is refused', async (_, body, commands) => {
+  test.each(DENIED)('a process that may not use %s is refused', async (_, body, commands) => {
     const outputs = await tryCommands(commands, body)
     for (const [at, text] of outputs.entries()) expect([commands[at], text]).toEqual([commands[at], expect.not.stringMatching(/exit 0\n$/)])
     expect(await home.view('other')).toMatchObject({ uuid: other.uuid, status: 'working', holds: [], limits: {}, pinned: false })
@@ -98,13 +98,13 @@ describe('command line requests of a limited process', () => {
   ]
 
   test.each(['cgroup', 'pidns', 'group'] as const)(
-    '%s: a program that has emptied its environment and tries to restore the socket is refused, too',
+    '%s: a program that empties its environment and tries to restore the socket is refused as well',
     async (containment) => {
       const probe = (await home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor')).checks
       const isWorking = (name: string): boolean => probe.some((check) => check.name === name && check.ok)
       if (!isWorking(`containment ${containment}`) || !isWorking('network off')) return
       const socket = home.paths.socket
-      const outputFile = join(home.work, `lies-${containment}`)
+      const outputFile = join(home.work, `output-${containment}`)
       // Root may unmount the cover of the socket; an ordinary user may not, nor in his own namespaces.
       const back =
         process.geteuid?.() === 0 ? 'true' : `umount "${socket}"; unshare -Urm umount "${socket}"; ls "${join(home.path, 'doors')}"`
@@ -130,7 +130,7 @@ describe('command line requests of a limited process', () => {
     },
   )
 
-  test('reading is allowed', async () => {
+  test('reading verbs are allowed', async () => {
     expect((await tryCommands(['ps', 'inspect other'], { deny: ['signal', 'spawn'] })).map((text) => text.split('\n').at(-2))).toEqual([
       'exit 0',
       'exit 0',

@@ -33,7 +33,7 @@ afterEach(async () => {
 })
 
 const call = (name: string, input: object): object => ({ text: '', tools: [{ name, input }] })
-/** Reads inside, reads and writes outside, and runs a program. */
+/** Calls that read inside, read and write outside, and run a program. */
 const ATTEMPTS = [
   call('read', { path: 'src/in.txt' }),
   call('read', { path: 'src/up/top.txt' }),
@@ -90,7 +90,7 @@ describe('an agent with allowed folders', () => {
     expect(stdout).toMatch(/^not held +paths: not enforced for bash$/m)
   })
 
-  test('has them from its agent file; a flag replaces them', async () => {
+  test('has its folders from its agent file, and a flag replaces them', async () => {
     mkdirSync(join(work, '.reeve/agents'), { recursive: true })
     writeFileSync(
       join(work, '.reeve/agents/held.md'),
@@ -112,7 +112,7 @@ describe('an agent with allowed folders', () => {
     expect(byFlag.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'top.txt')] }, spawns: null })
   })
 
-  test('in its own worktree has them there, and its fork in its own worktree', async () => {
+  test("has the folders of its own worktree, and its fork has those of the fork's worktree", async () => {
     const repository = Repository.make(join(work, 'repo'), work)
     repository.commit({ 'src/a.txt': 'a\n', 'b.txt': 'b\n' })
     const { uuid } = await daemon.spawnScripted(
@@ -136,8 +136,8 @@ describe('an agent with allowed folders', () => {
   })
 })
 
-describe('denied stays denied', () => {
-  test('at a resume, in a fork, and after an export and an import', async () => {
+describe('the permissions of an agent', () => {
+  test('stay the same at a resume, in a fork, and after an export and an import', async () => {
     const capabilities = (await tryTools(ALLOWED_SRC)).capabilities
     const items = [...ATTEMPTS, ...ATTEMPTS, ...ATTEMPTS]
     const { uuid } = await daemon.spawnScripted(items, ALLOWED_SRC)
@@ -159,7 +159,7 @@ describe('denied stays denied', () => {
     expect(other.errors).toEqual([])
   })
 
-  test('but the user may give it more at a resume', async () => {
+  test('can be extended by the user at a resume', async () => {
     const { uuid } = await tryTools(ALLOWED_SRC)
     await daemon.resume(uuid, { message: 'try again', allow: ['write:top.txt', 'network'], deny: ['grep'] })
     const { capabilities } = await daemon.waitForEnd(uuid)
@@ -192,7 +192,7 @@ describe('denied stays denied', () => {
 })
 
 describe('a child', () => {
-  test("has its parent's permissions, and learns what it was not given", async () => {
+  test("has its parent's permissions, and gets a note about what it was not given", async () => {
     const parent = await daemon.spawnScripted([{ text: 'x' }], { ...ALLOWED_SRC, interactive: true })
     await daemon.waitUntilReady(parent.uuid)
     const { uuid } = await daemon.spawnScripted(ATTEMPTS, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })

@@ -1,4 +1,4 @@
-// A restart of the daemon: running processes continue where they were, paused processes stay paused, and killed processes stay dead.
+// A restart of the daemon. Running processes continue where they were, paused processes stay paused, and killed processes stay dead.
 // The daemon runs in the test's own process. test/processes/crash/random-kills.test.ts tests crashes.
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -158,7 +158,7 @@ test('a command that was held before its first run still exists, and runs after 
   expect(await readFile(file, 'utf8')).toBe('ran\n')
 })
 
-test('a process spawned during the stop exists afterwards', async () => {
+test('processes that were spawned just before a stop complete after it', async () => {
   const spawned = await Promise.all(Array.from({ length: 10 }, () => daemon.spawnScripted([{ text: 'late but done' }])))
   await daemon.restart()
   for (const { uuid } of spawned)
@@ -207,7 +207,7 @@ test('a wait and a stream of events end with the daemon, and the stream continue
   expect(events.map((event) => event.seq)).toEqual((await daemon.readHistory(uuid)).map((event) => event.seq))
 })
 
-test('a stop by the API answers first; nothing of the daemon is left except its store', async () => {
+test('a stop by the API answers first, and leaves only the store of the daemon', async () => {
   const { uuid } = await daemon.spawnShell('sleep 600')
   expect(await daemon.client.post('/v1/daemon/stop', {})).toEqual({ version: 1, stopping: true })
   await daemon.stopped
@@ -248,7 +248,7 @@ test('a daemon that cannot start leaves the home free for the next', async () =>
   expect((await daemon.spawnShell('true')).pid).toBe(1)
 })
 
-test('a newly added provider is available for the next run', async () => {
+test('a provider that was added to the configuration is used without a restart', async () => {
   await writeFile(daemon.paths.configFile, 'providers: [{ name: mine, kind: openai-compatible, baseURL: "http://127.0.0.1:1/v1" }]\n')
   const { uuid } = await daemon.spawn({ model: 'mine/small', limits: { timeoutMs: 15_000 } })
   const failed = await daemon.waitForEvent(uuid, isFact('model.failed'))

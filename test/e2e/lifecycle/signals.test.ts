@@ -27,7 +27,7 @@ const WAITING_COMMAND = 'echo up; exec sleep 600'
 const SIGNAL_IGNORING_COMMAND = "trap '' TERM INT; echo up; while :; do sleep 1; done"
 
 describe('masks and handlers', () => {
-  test("by the library: the user's signal is masked, and arrives with the unblock", async () => {
+  test('by the library: a masked signal of the user waits, and arrives with the unblock', async () => {
     const uuid = await startProgram(WAITING_COMMAND)
     const reeve = connect({ home: daemon.home, start: false, client: 'a program' })
     expect(await reeve.sigmask(uuid, { set: ['SIGTERM'], block: ['SIGPAUSE'] })).toMatchObject({
@@ -51,7 +51,7 @@ describe('masks and handlers', () => {
     expect(await reeve.sighandle(uuid, 'SIGINT', 'ignore')).toMatchObject({ handlers: { SIGINT: 'ignore' } })
   })
 
-  test('impossible ones are an error, and change nothing', async () => {
+  test('an impossible mask or handler is an error, and changes nothing', async () => {
     const uuid = await startProgram(WAITING_COMMAND)
     const tryHandler = (body: object): Promise<unknown> =>
       daemon.post(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
@@ -66,7 +66,7 @@ describe('masks and handlers', () => {
     expect(await tryHandler({ block: [1] })).toEqual([404, 'NOT_FOUND'])
   })
 
-  test('by the command line: it shows them, and changes them', async () => {
+  test('by the command line: `reeve signals` shows them, and changes them', async () => {
     const uuid = await startProgram(WAITING_COMMAND)
     const runSignals = (...flags: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['signals', uuid, ...flags])
     expect(await runSignals()).toMatchObject({ code: 0, stdout: 'blocked   none\nhandlers  none\npending   none\n' })
@@ -183,7 +183,7 @@ describe('a forced end', () => {
 })
 
 describe('a subtree', () => {
-  test('is reached as a whole, while children are born; each journal has the end and its origin', async () => {
+  test('is reached as a whole by a signal, also children born at that moment; each journal names the origin', async () => {
     const root = await startProgram(WAITING_COMMAND)
     const spawnBelow = async (parent: string): Promise<string> =>
       (await daemon.spawnShell(WAITING_COMMAND, { env: testEnv(daemon.work), parent })).uuid

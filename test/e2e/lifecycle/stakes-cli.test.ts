@@ -1,4 +1,4 @@
-// `kill` and `stop` as a user runs them: a dry run changes nothing, and the line after an end says what was interrupted and kept.
+// `kill` and `stop` as a user runs them. A dry run changes nothing, and the line after an end says what was interrupted and kept.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { bashCall } from '../../support/daemon/compose.ts'
@@ -16,14 +16,14 @@ afterEach(async () => {
 
 const cli = (...args: readonly string[]): Promise<CliResult> => runCli(daemon.home, args)
 
-async function startBusy(name: string): Promise<string> {
+async function startInTool(name: string): Promise<string> {
   const { uuid } = await daemon.spawnScripted([bashCall('true'), bashCall('sleep 600'), { text: 'end' }], { name })
   await daemon.waitForEvent(uuid, ({ fact, step }) => fact === 'tool.started' && step === 2)
   return uuid
 }
 
-test('a dry run shows all and does nothing; the kill says what it cost', async () => {
-  const uuid = await startBusy('fix')
+test('a dry run shows what a kill would interrupt and keep, and ends nothing; the kill says the same', async () => {
+  const uuid = await startInTool('fix')
   const dry = await cli('kill', '--dry-run', 'fix')
   expect(dry.code).toBe(0)
   expect(dry.stdout).toMatch(
@@ -40,8 +40,8 @@ test('a dry run shows all and does nothing; the kill says what it cost', async (
   expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/\(fix\): refused, because process \d+ has ended\n$/)])
 })
 
-test('the JSON of a stop has the stakes; a plain command has no such line, and SIGINT no dry run', async () => {
-  await startBusy('one')
+test('the JSON of a stop has the stakes, a stop of a plain command prints none, and SIGINT has no dry run', async () => {
+  await startInTool('one')
   const { stdout, stderr } = await cli('stop', '--json', 'one')
   expect(JSON.parse(stdout)).toMatchObject({ results: [{ affected: 1, stakes: { kept: { step: 1, resumable: true } } }] })
   expect(stderr).toBe('')

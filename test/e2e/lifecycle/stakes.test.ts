@@ -1,5 +1,5 @@
-// What an action would cost, on a real daemon. What is said before is compared with what the real action does: the step, the messages,
-// the children, the task, the nodes, the files, and what a resume does with open calls.
+// The stakes of an action: what it would cost. On a real daemon, the stakes are compared with what the action then does: to the step, the
+// messages, the children, the task, the nodes and the files, and what a resume does with open calls.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -26,17 +26,17 @@ const askStakes = (ref: string, query: Readonly<Record<string, string | number>>
   daemon.client.get<StakesView>(`/v1/processes/${ref}/stakes`, query)
 const isLiving = ({ state }: ProcessView): boolean => state === 'created' || state === 'running'
 
-/** Sends the signal of an action, and compares the outcome with what was said. Returns the process after its end. */
-async function endAndCompare(said: StakesView): Promise<ProcessView> {
-  const before = await daemon.view(said.uuid)
-  await daemon.signal(said.uuid, said.action === 'kill' ? 'SIGKILL' : 'SIGTERM', { subtree: said.subtree })
-  await daemon.waitForEnd(said.uuid)
-  for (const { uuid } of said.children.end) await daemon.waitForEnd(uuid)
-  const after = await daemon.view(said.uuid)
-  expect([said.queue, said.messagesLost]).toEqual([before.queueCount, 0])
-  expect(after.queueCount).toBe(said.queue)
-  expect(isLiving(after)).toBe(said.restart === 'comes back')
-  for (const { uuid } of said.children.goOn) expect(isLiving(await daemon.view(uuid))).toBe(true)
+/** Sends the signal of an action, and compares the outcome with the stakes. Returns the process after its end. */
+async function endAndCompare(stakes: StakesView): Promise<ProcessView> {
+  const before = await daemon.view(stakes.uuid)
+  await daemon.signal(stakes.uuid, stakes.action === 'kill' ? 'SIGKILL' : 'SIGTERM', { subtree: stakes.subtree })
+  await daemon.waitForEnd(stakes.uuid)
+  for (const { uuid } of stakes.children.end) await daemon.waitForEnd(uuid)
+  const after = await daemon.view(stakes.uuid)
+  expect([stakes.queue, stakes.messagesLost]).toEqual([before.queueCount, 0])
+  expect(after.queueCount).toBe(stakes.queue)
+  expect(isLiving(after)).toBe(stakes.restart === 'comes back')
+  for (const { uuid } of stakes.children.goOn) expect(isLiving(await daemon.view(uuid))).toBe(true)
   return after
 }
 
@@ -53,9 +53,9 @@ test('the stakes of a native agent come true: its step, its messages, its childr
   await daemon.waitForStatus(child.uuid, 'working')
   await daemon.send(uuid, 'And then?')
   const cursor = await daemon.readCursor()
-  const said = await askStakes(uuid, { action: 'kill' })
+  const stakes = await askStakes(uuid, { action: 'kill' })
   expect(await daemon.readCursor(), 'it writes nothing').toBe(cursor)
-  expect(said).toMatchObject({
+  expect(stakes).toMatchObject({
     pid,
     action: 'kill',
     refused: null,
@@ -65,10 +65,10 @@ test('the stakes of a native agent come true: its step, its messages, its childr
     kept: { step: 1, resumable: true, worktree: null, salvage: null },
     notes: [],
   })
-  expect(Date.parse(said.inFlight[0]?.since ?? '')).toBeGreaterThan(0)
-  await endAndCompare(said)
+  expect(Date.parse(stakes.inFlight[0]?.since ?? '')).toBeGreaterThan(0)
+  await endAndCompare(stakes)
   const resumed = await daemon.resume(uuid)
-  expect(resumed.process.resumedFromStep).toBe(said.kept.step)
+  expect(resumed.process.resumedFromStep).toBe(stakes.kept.step)
   const end = await daemon.waitForEnd(uuid)
   expect(end.status).toBe('completed')
   const results = (await daemon.readHistory(uuid)).filter(({ fact, step }) => fact === 'tool.finished' && step === 2)
@@ -78,23 +78,23 @@ test('the stakes of a native agent come true: its step, its messages, its childr
   await daemon.signal(child.uuid, 'SIGKILL')
 })
 
-test('a model call is made again after a resume; with the subtree the children end; a supervisor ends its own', async () => {
+test('the stakes name a model call that a resume repeats, the children that end with the subtree, and those of a supervisor', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'slow', delay_ms: 600_000 }])
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'model.started')
   const child = await daemon.spawnShell('sleep 600', { parent: uuid })
   const grandchild = await daemon.spawnShell('sleep 600', { parent: child.uuid })
   await daemon.waitForStatus(grandchild.uuid, 'working')
   expect((await askStakes(uuid)).children.goOn.map((one) => one.uuid)).toEqual([child.uuid, grandchild.uuid])
-  const said = await askStakes(uuid, { subtree: 1 })
-  expect(said.inFlight.map(({ what, becomes }) => `${what} ${becomes}`)).toEqual([
+  const stakes = await askStakes(uuid, { subtree: 1 })
+  expect(stakes.inFlight.map(({ what, becomes }) => `${what} ${becomes}`)).toEqual([
     'the model call of step 1 repeated',
     'the command sh -c sleep 600 interrupted',
     'the command sh -c sleep 600 interrupted',
   ])
-  expect(said.children.end).toHaveLength(2)
-  await endAndCompare(said)
+  expect(stakes.children.end).toHaveLength(2)
+  await endAndCompare(stakes)
   await daemon.resume(uuid)
-  await daemon.waitForEvent(uuid, ({ fact, pid }) => fact === 'model.started' && pid !== said.pid)
+  await daemon.waitForEvent(uuid, ({ fact, pid }) => fact === 'model.started' && pid !== stakes.pid)
   await daemon.signal(uuid, 'SIGKILL')
 
   const { process: supervisor } = await daemon.client.post<{ process: ProcessView }>('/v1/processes', {
@@ -109,7 +109,7 @@ test('a model call is made again after a resume; with the subtree the children e
   await endAndCompare(stop)
 })
 
-test('a worktree: files that no record has stay in it, and a removal saves them', async () => {
+test('the stakes count the files of a worktree that no record has; a kill keeps them, and a removal saves them', async () => {
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'one\ntwo\n' })
   const go = join(daemon.work, 'go')
@@ -118,23 +118,23 @@ test('a worktree: files that no record has stay in it, and a removal saves them'
     { cwd: repository.dir, worktree: true, name: 'docs' },
   )
   await waitUntil(() => existsSync(go), 'the files have changed')
-  // The limit of git may be too short on a busy machine; then it is said.
-  let said = await askStakes(uuid, { action: 'kill' })
-  await expect.poll(async () => (said = await askStakes(uuid, { action: 'kill' })).unrecorded, { timeout: 30_000 }).not.toBeNull()
+  // On a busy machine, git may not answer within its limit, and the stakes have no files then.
+  let stakes = await askStakes(uuid, { action: 'kill' })
+  await expect.poll(async () => (stakes = await askStakes(uuid, { action: 'kill' })).unrecorded, { timeout: 30_000 }).not.toBeNull()
   const { worktree } = await daemon.view(uuid)
-  expect(said).toMatchObject({ unrecorded: { files: 2, added: 3, removed: 0 }, unmerged: [], kept: { step: 1, worktree: worktree?.dir } })
-  await endAndCompare(said)
-  expect(existsSync(join(said.kept.worktree ?? '', 'new'))).toBe(true)
-  const refused = await askStakes(uuid, { action: 'remove' })
-  expect(refused).toMatchObject({ refused: null, kept: { step: null, resumable: false, worktree: null } })
-  let removal = refused
+  expect(stakes).toMatchObject({ unrecorded: { files: 2, added: 3, removed: 0 }, unmerged: [], kept: { step: 1, worktree: worktree?.dir } })
+  await endAndCompare(stakes)
+  expect(existsSync(join(stakes.kept.worktree ?? '', 'new'))).toBe(true)
+  let removal = await askStakes(uuid, { action: 'remove' })
+  expect(removal).toMatchObject({ refused: null, kept: { step: null, resumable: false, worktree: null } })
+
   await expect.poll(async () => (removal = await askStakes(uuid, { action: 'remove' })).unrecorded, { timeout: 30_000 }).not.toBeNull()
   expect(removal.unrecorded?.files).toBe(3)
   const removed = await daemon.client.delete<{ worktree?: { salvaged?: string } }>(`/v1/processes/${uuid}`)
   expect(removed.worktree?.salvaged).toBe(removal.kept.salvage)
 })
 
-test('a plain command: its files are not examined where the request says so, and a note states that it cannot continue', async () => {
+test('the stakes of a plain command note that it cannot continue, and leave out its files on request', async () => {
   const { uuid } = await daemon.spawnShell('sleep 600')
   await daemon.waitForStatus(uuid, 'working')
   expect(await askStakes(uuid, { files: 0, action: 'remove' })).toMatchObject({
@@ -142,9 +142,9 @@ test('a plain command: its files are not examined where the request says so, and
     refused: expect.stringContaining('has not ended') as string,
   })
   expect(await askStakes(uuid, { action: 'pause' })).toMatchObject({ inFlight: [{ becomes: 'stands still' }], restart: 'stays' })
-  const said = await askStakes(uuid)
-  expect(said.notes).toEqual(['It cannot continue: `--rerun` runs it again from its beginning.'])
-  await endAndCompare(said)
+  const stakes = await askStakes(uuid)
+  expect(stakes.notes).toEqual(['It cannot continue: `--rerun` runs it again from its beginning.'])
+  await endAndCompare(stakes)
 })
 
 const WORKER = `rules:
@@ -178,23 +178,24 @@ test('the stakes of a killed worker come true: its task has the state that was n
   for (const isLast of [false, true]) {
     const { members } = await findCrew(({ members: all }) => all.some(({ task, status }) => task === 'one' && status === 'working'))
     const uuid = members.find(({ task }) => task === 'one')?.uuid ?? ''
-    const said = await askStakes(uuid, { action: 'kill' })
-    expect(said.task).toEqual(
+    const stakes = await askStakes(uuid, { action: 'kill' })
+    expect(stakes.task).toEqual(
       isLast ? { id: 'one', becomes: 'queued', worker: null } : { id: 'one', becomes: 'implementing', worker: 'worker-2' },
     )
-    await endAndCompare(said)
+    await endAndCompare(stakes)
     const { tasks, members: left } = await findCrew(({ members: all }) => all.some((one) => one.uuid === uuid && one.state === 'gone'))
-    if (!isLast) expect(tasks.find(({ id }) => id === 'one')).toMatchObject({ state: said.task?.becomes, implementer: said.task?.worker })
+    if (!isLast)
+      expect(tasks.find(({ id }) => id === 'one')).toMatchObject({ state: stakes.task?.becomes, implementer: stakes.task?.worker })
     else {
       // The new worker may have the task already.
-      expect(said.notes).toEqual(['The crew starts worker-3.'])
+      expect(stakes.notes).toEqual(['The crew starts worker-3.'])
       expect(left.map(({ id }) => id)).toContain('worker-3')
       expect((await daemon.readFactTypes(process.uuid)).filter((fact) => fact === 'task.requeued')).toHaveLength(2)
     }
   }
-  const said = await askStakes(process.uuid, { action: 'kill' })
-  expect(said.notes).toContain('1 task is not done; a resume of the crew continues.')
-  await endAndCompare(said)
+  const stakes = await askStakes(process.uuid, { action: 'kill' })
+  expect(stakes.notes).toContain('1 task is not done; a resume of the crew continues.')
+  await endAndCompare(stakes)
 })
 
 test('the stakes of a killed node come true: the nodes that need it are blocked, and the run ends', async () => {
@@ -208,9 +209,9 @@ test('the stakes of a killed node come true: the nodes that need it are blocked,
   expect((await askStakes(run)).run).toEqual({ blocks: ['second', 'third'] })
   const first = await runs.processOf(run, 'first')
   await daemon.waitForStatus(first, 'working')
-  const said = await askStakes(first, { action: 'kill' })
-  expect(said.run).toEqual({ blocks: ['second', 'third'] })
-  expect(said.notes).toContain(`The compose work (PID ${pid}) ends, too.`)
-  await endAndCompare(said)
+  const stakes = await askStakes(first, { action: 'kill' })
+  expect(stakes.run).toEqual({ blocks: ['second', 'third'] })
+  expect(stakes.notes).toContain(`The compose work (PID ${pid}) ends, too.`)
+  await endAndCompare(stakes)
   expect(stateList(await runs.waitForEnd(run))).toBe('first cancelled, second blocked, third blocked')
 })

@@ -1,4 +1,4 @@
-// Processes that are removed at their end (`run --rm`): by the command that follows them, or by the daemon. Work in a worktree, a crash
+// Processes that are removed at their end (`run --rm`), by the command that follows them or by the daemon. Work in a worktree, a restart
 // and a pause keep them.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ test('a suspended process stays, and so does a resumed one until its own end', a
   await waitUntil(async () => (await allUuids()).length === 0, 'it is removed')
 })
 
-test('what may restart is refused', async () => {
+test('`run --rm` refuses a process that may restart', async () => {
   daemon = await LocalDaemon.start()
   for (const flags of [
     ['--restart', 'always'],

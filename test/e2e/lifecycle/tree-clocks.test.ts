@@ -51,7 +51,7 @@ test('elapsed time and time limits stand still for native agents and commands, a
 })
 
 test("a process that waits for a model's retry is drained at once, and makes no request during the pause", async () => {
-  // The provider names the delay: a random one may be over before the pause.
+  // The provider names the delay, because a random one might be over before the pause.
   await using server = await startModelServer([
     { status: 529, headers: { 'retry-after-ms': '3000' }, error: { type: 'overloaded_error', message: 'too busy' } },
     { text: 'answered' },

@@ -1,5 +1,5 @@
-// Pausing whole trees of real processes: native agents, external agents and commands together. Covers soft and immediate pauses,
-// a restart of the daemon, overlapping pauses, children that are born meanwhile, and stopped clocks.
+// Pauses of whole trees of real processes: native agents, external agents and commands together. Covers soft and immediate pauses
+// and a restart of the daemon. tree-holds.test.ts has overlapping pauses, and tree-clocks.test.ts has stopped clocks.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { deep } from '../../support/deep.ts'
@@ -28,7 +28,7 @@ const NATIVE = deep(25, 90)
 const EXTERNAL = deep(3, 5)
 const ALL_COUNT = NATIVE + 2 * EXTERNAL
 
-/** Native and external agents: a hundred in the large size, all with work in flight. */
+/** Starts native agents, external agents and commands: a hundred in the large size, all with work in flight. */
 async function growTree(native = NATIVE, external = EXTERNAL): Promise<void> {
   // External agents have no children: they end while the rest of the tree is paused.
   await tree.grow('native', native)
@@ -39,7 +39,7 @@ async function growTree(native = NATIVE, external = EXTERNAL): Promise<void> {
     await waitUntil(() => tree.countNotes('begun', member) === 1, `${member.name} is at the gate`)
 }
 
-/** The last output and the number of steps of each, as without a pause. */
+/** Expects of each process the last output and the number of tool calls that it would have without a pause. */
 async function expectAllCompleted(): Promise<void> {
   for (const member of tree.members) {
     const { status, exit, lastText, usage } = await daemon.waitForEnd(member.uuid)

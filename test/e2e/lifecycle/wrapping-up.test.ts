@@ -1,4 +1,4 @@
-// Agents that wrap up: they are notified of SIGTERM while they work, and end with their turn or after their grace. Their output
+// Agents that wrap up. They get a notice of SIGTERM while they work, and end with their turn or after their grace. Their output
 // until then is kept. The graces are far longer than the tests, or end before anything could happen.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -93,7 +93,7 @@ test('an agent between turns begins a turn for the notice', async () => {
   expect(JSON.stringify(server.requests[1]?.body)).toMatch(MESSAGE)
 })
 
-test('after the grace the agent is ended, with its programs', async () => {
+test('an agent that works beyond its grace is ended with its programs', async () => {
   const { server, uuid } = await startServed([{ tools: [{ name: 'bash', input: { command: `exec sleep 600 ${token}` } }] }])
   await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })
@@ -138,7 +138,7 @@ async function startScripted(intent: string): Promise<ProcessView> {
   return daemon.spawn({ agent: 'fake', intent })
 }
 
-test('an ACP agent is asked to end its turn, and reads the notice in the next one', async () => {
+test('an ACP agent gets a request to end its turn, and reads the notice in the next one', async () => {
   const { uuid } = await startScripted('say let me work\nslow')
   await daemon.waitForEvent(uuid, ({ type, text }) => type === 'live.text' && String(text).includes('let me work'), { live: true })
   await handle(uuid, { SIGTERM: 'message' })
@@ -149,7 +149,7 @@ test('an ACP agent is asked to end its turn, and reads the notice in the next on
   )
 })
 
-test('a daemon that stops meanwhile ends the agent; the user counts as the cause', async () => {
+test('a stop of the daemon ends an agent that wraps up, and its exit still names the signal of the user', async () => {
   const { uuid } = await startServed([waitForFileCall('never')])
   await waitUntilInTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })

@@ -1,4 +1,4 @@
-// An account that a provider refuses, in each of the four wire formats: the process and its crew are held, no try counts as failed, and
+// Accounts that a provider refuses, in each of the four wire formats. The process and its crew are held, no attempt counts as failed, and
 // another key lets them continue. The server answers as the documentation of each provider states.
 import { describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
@@ -46,7 +46,7 @@ const REFUSALS: Readonly<Record<WireFormat['kind'], Readonly<Record<string, Refu
 const keyOf = ({ headers }: ServedRequest): string =>
   String(headers['x-api-key'] ?? headers['x-goog-api-key'] ?? String(headers['authorization']).replace('Bearer ', ''))
 
-/** Accepts each key without a refusal. */
+/** Answers with the refusal of the key, or accepts a key that has none. */
 const answerOf =
   ({ kind }: WireFormat) =>
   (request: ServedRequest): ServedAnswer => {
@@ -84,7 +84,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
     }
   })
 
-  test('a crew without credit is held, and none of its tasks has a failed try', async () => {
+  test('a crew without credit is held, and no task has a failed attempt', async () => {
     await using server = await startModelServer(answerOf(format))
     await using daemon = await LocalDaemon.start({ config: configOf(format, server.url) })
     const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })

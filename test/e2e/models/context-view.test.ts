@@ -1,4 +1,4 @@
-// What the model of a process sees now: its blocks, with their sizes.
+// The context view: the blocks that the model of a process gets now, with their sizes.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/index.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('the blocks of a native agent, by step, with and without texts', async () => {
+test('the context of a native agent has its blocks by step, with texts only on request', async () => {
   await using reeve = connect({ home: daemon.home, start: false })
   const { uuid } = await daemon.spawnScripted(
     [
@@ -40,7 +40,7 @@ test('the blocks of a native agent, by step, with and without texts', async () =
   expect((await reeve.context('native')).blocks.every(({ text }) => text === null)).toBe(true)
 })
 
-test('of a program only the size is known', async () => {
+test('the context of a program has no blocks', async () => {
   await using reeve = connect({ home: daemon.home, start: false })
   await daemon.waitForEnd((await daemon.spawnShell('true', { name: 'plain' })).uuid)
   expect(await reeve.context('plain')).toMatchObject({ known: 'tokens', blocks: [], window: null })

@@ -1,4 +1,4 @@
-// Long sessions in a daemon: the model request of each step matches the journal. The journal is read whole or in the parts
+// Long sessions in a daemon. The model request of each step matches the journal, whether the journal is read whole or in the parts
 // that compactions left, also after a kill -9. Users see a context that cannot be made smaller.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -80,7 +80,7 @@ async function factsOf(dir: string, uuid: string): Promise<readonly StoredFact[]
   }
 }
 
-/** However long the process takes. */
+/** Waits for the end of a process, however long it takes. */
 async function waitForEnd({ client }: Pick<LocalDaemon, 'client'>, uuid: string): Promise<ProcessView> {
   for (;;) {
     const { process, timedOut } = await client.get<{ process: ProcessView; timedOut: boolean }>(
@@ -92,7 +92,7 @@ async function waitForEnd({ client }: Pick<LocalDaemon, 'client'>, uuid: string)
   }
 }
 
-/** A context in the format of chat completions, written without the sources. */
+/** Converts a context to the format of chat completions, without the code of the drivers. */
 function toChat(messages: readonly ContextMessage[]): readonly Json[] {
   return messages.flatMap((message): Json[] => {
     if (message.role === 'user') return [{ role: 'user', content: message.text }]
@@ -106,7 +106,7 @@ function toChat(messages: readonly ContextMessage[]): readonly Json[] {
   })
 }
 
-/** At each model request: the contexts of the whole journal so far, of the row's parts and of the newest checkpoint's parts. */
+/** Calls `each` at each model request with the contexts of the whole journal so far, of the row's parts and of the newest checkpoint's parts. */
 async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonly Context[], fact: StoredFact) => void): Promise<void> {
   let process: Process | undefined
   let checkpoint: readonly Range[] | null = null
@@ -131,7 +131,7 @@ async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonl
 const STEP_COUNT = deep(120, 400)
 
 test(
-  `${STEP_COUNT} steps with compactions: the request of each step is the one that any resume would send`,
+  `in ${STEP_COUNT} steps with compactions, the request of each step is the one that any resume would send`,
   { timeout: 240_000 },
   async () => {
     const LAST_STEP = STEP_COUNT
@@ -222,7 +222,7 @@ describe('for the user', () => {
   let daemon: LocalDaemon
 
   async function writeScript(changes: object = {}, window = 3_000): Promise<string> {
-    // Equal calls again and again would be a loop.
+    // Each call has another limit, because equal calls would count as a loop.
     const readFile = (limit: number): object => ({ tools: [{ name: 'read', input: { path: 'big.txt', limit } }], ...changes })
     const file = join(daemon.work, 'long.yaml')
     writeFileSync(

@@ -1,4 +1,4 @@
-// Credentials: values are in memory and in the environment of the program that needs them, and nowhere else; a process without
+// Credentials. Their values are in memory and in the environment of the program that needs them, and nowhere else. A process without
 // its key waits. Each test makes up its values, so that a search of every byte of the home and of /proc is meaningful.
 import { randomBytes } from 'node:crypto'
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -41,7 +41,7 @@ const isFact =
     event['fact'] === fact
 const env = (extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> => testEnv(daemon.work, extraEnv)
 
-/** Every file below the home that has the text. The daemon may remove files meanwhile: then all are read again. */
+/** Every file below the home that has the text. When the daemon removes a file meanwhile, all are read again. */
 async function findFilesWith(text: string): Promise<string[]> {
   for (;;) {
     try {
@@ -133,7 +133,7 @@ describe('the key of a model', () => {
     await expectUnseen(uuid)
   })
 
-  test('is a secret under any name: also of a fallback, and of a process that does not use it', async () => {
+  test('is a secret under any name, also for a fallback and for a process that does not use it', async () => {
     const plain = secret.replace('value-', '')
     await writeFile(
       daemon.paths.configFile,
@@ -160,7 +160,7 @@ describe('the key of a model', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('from credentials.yaml, if no other user can read that file', async () => {
+  test('comes from credentials.yaml, if no other user can read that file', async () => {
     await writeFile(daemon.paths.credentialsFile, `SERVED_API_KEY: ${secret}\n`, { mode: 0o644 })
     await chmod(daemon.paths.credentialsFile, 0o644)
     await expect(run()).rejects.toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('chmod 600') })
@@ -171,7 +171,7 @@ describe('the key of a model', () => {
     expect(await findFilesWith(secret)).toEqual([daemon.paths.credentialsFile])
   })
 
-  test("from the user's command, which gets the key's name", async () => {
+  test("comes from the user's command, which gets the key's name", async () => {
     await writeFile(
       daemon.paths.configFile,
       `${await readFile(daemon.paths.configFile, 'utf8')}keyCommand: [sh, -c, 'test "$0" = SERVED_API_KEY && cat', '{name}']\n`,
@@ -207,7 +207,7 @@ describe('the key of a model', () => {
     await expectUnseen(uuid)
   })
 
-  test('that is missing at the resume of an ended process holds it too', async () => {
+  test('that is missing at the resume of an ended process holds the process as well', async () => {
     const { uuid } = await run({ env: env({ SERVED_API_KEY: secret }) })
     await daemon.waitForEnd(uuid)
     expect(await daemon.resume(uuid, { message: 'once more' })).toMatchObject({ missing: ['SERVED_API_KEY'], note: 'needs SERVED_API_KEY' })

@@ -1,4 +1,4 @@
-// `doctor --models`: the usable providers. Keys from each of their sources, endpoints of every kind and in
+// `doctor --models` checks the providers. Covers keys from each of their sources, and endpoints of every kind and in
 // every state. An unchecked endpoint gets no request. The endpoints are on this machine.
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -68,7 +68,7 @@ describe('through a daemon', () => {
     secret = `value-${randomBytes(12).toString('hex')}`
   })
 
-  test("a key from the environment, in the provider's header", async () => {
+  test("a key from the environment is sent in the provider's header", async () => {
     const checks = await check(
       providerConfig('anthropic', 'anthropic', ', apiKeyEnv: ONE_API_KEY') +
         providerConfig('responses', 'openai', ', apiKeyEnv: ONE_API_KEY') +
@@ -102,7 +102,7 @@ describe('through a daemon', () => {
     )
   })
 
-  test("a key from the user's file, one from the user's command, and a missing one, for which no request is made", async () => {
+  test("keys come from the user's file and the user's command, and a provider with a missing key gets no request", async () => {
     const providers =
       providerConfig('anthropic', 'anthropic', ', apiKeyEnv: KEPT_KEY') +
       providerConfig('responses', 'openai', ', apiKeyEnv: TOLD_KEY') +
@@ -125,7 +125,7 @@ describe('through a daemon', () => {
     expect(JSON.stringify(answer)).not.toContain(secret)
   })
 
-  test('a local server that is down is no problem; one with a key is; an address from the environment is used', async () => {
+  test('a server that is down is a problem only if it has a key, and an address from the environment is used', async () => {
     const checks = await check(
       `  - { name: remote, kind: openai, baseURL: "${closed}/v1", apiKeyEnv: ONE_API_KEY }\n  - { name: secretive, kind: openai, baseURL: "http://me:${secret}@127.0.0.1:1/v1" }\n`,
       { ONE_API_KEY: secret, ANTHROPIC_API_KEY: secret, ANTHROPIC_BASE_URL: `${server.url}/moved` },

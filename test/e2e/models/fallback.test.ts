@@ -1,5 +1,5 @@
-// Fallback models through the daemon: the keys that a start needs, the usage in a budget, and the recorded model of a step. After
-// a crash in between, the turn keeps its model.
+// Fallback models through the daemon: the keys that a start needs, the usage in a budget, and the recorded model of a step. After a
+// crash in the middle of a turn, the turn keeps its model.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SpawnBody, StepView } from '../../../src/api/views/process.ts'

@@ -1,4 +1,4 @@
-// An image that a tool read: the journal and the model have it, also after a resume, and users see a description. Through a daemon.
+// An image that a tool read. The journal and the model get the image, also after a resume, and users see a description. Through a daemon.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// `reeve models`: the models of each provider by name, with their windows and prices. The lists have the shapes of the real providers, and
+// `reeve models` lists the models of each provider by name, with their windows and prices. The lists have the shapes of the real providers, and
 // come from servers on this machine.
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ beforeEach(async () => {
 })
 afterEach(() => resources.disposeAsync())
 
-/** A daemon with these providers alone: all built-in ones are elsewhere, or have no key. */
+/** Starts a daemon that can use only these providers, because the built-in ones do not listen or have no key. */
 async function startDaemonWith(providers: readonly string[], config = ''): Promise<LocalDaemon> {
   const localServers = ['ollama', 'lmstudio', 'vllm'].map(
     (name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closedUrl}/v1" }`,
@@ -135,7 +135,7 @@ test('the verb prints a table, and names the providers that were not asked', asy
   expect(await runCli(daemon.home, ['models', '-q', 'own'])).toMatchObject({ code: 0, stdout: 'own/gpt-oss\nown/qwen3\n' })
 })
 
-test('a provider that refuses the key, or is not there, ends the verb with 1; one without a list does not', async () => {
+test('the verb ends with 1 if a provider refuses the key or is not there, but not if it has no list', async () => {
   const daemon = await startDaemonWith([
     providerConfig('refused', 'openai-compatible', ', apiKeyEnv: ONE_API_KEY'),
     providerConfig('unlisted', 'openai-compatible'),

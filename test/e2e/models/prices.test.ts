@@ -1,4 +1,4 @@
-// The user's prices, from config.yaml to the cost of a process. Prices of an unknown model, of a known one, and of an external agent that
+// The user's prices, from config.yaml to the cost of a process: of a native agent with an unknown model, and of an external agent that
 // reports only tokens. A change applies from the next start on.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// A provider that refuses the key or the account: the process is held, no attempt counts as failed, and another key lets it continue.
+// A provider that refuses the key or the account. The process is held, no attempt counts as failed, and another key lets it continue.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { startModelServer, type ServedAnswer } from '../../support/models/model-
 const MODEL = 'anthropic/claude-sonnet-4-5'
 const RIGHT_KEY = 'right-key'
 
-/** Accepts one key; other keys get this status. */
+/** Answers the right key with a text, and other keys with this status. */
 function answerByKey(status: number): (request: { readonly headers: Readonly<Record<string, unknown>> }) => ServedAnswer {
   return ({ headers }) =>
     headers['x-api-key'] === RIGHT_KEY ? { text: 'Done.' } : { status, error: { type: 'authentication_error', message: 'no such account' } }
@@ -20,7 +20,7 @@ function answerByKey(status: number): (request: { readonly headers: Readonly<Rec
 const config = (url: string): string =>
   `providers: [{ name: anthropic, kind: anthropic, baseURL: "${url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`
 
-test.each([401, 402, 403])('a process with an answer %d is held, names the key, and continues with another', async (status) => {
+test.each([401, 402, 403])('a process whose provider answers %d is held, names the key, and continues with another key', async (status) => {
   await using server = await startModelServer(answerByKey(status))
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
@@ -80,7 +80,7 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
   expect((await crew.view()).members.filter(({ status }) => status === 'suspended')).toEqual([])
 })
 
-test('a worker whose old key is refused after crew resume asks again with the new key, and holds no other', async () => {
+test('a worker whose old key is refused after crew resume asks again with the new key, and suspends neither itself nor the crew', async () => {
   const [bothAsked, resumedGate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let refusedCount = 0
   const refuse = answerByKey(401)

@@ -1,5 +1,5 @@
-// A recorded process as a model: the same answers, really executed tools, and notes of differences from the recording.
-// Through a daemon; the crash with a real kill -9.
+// A recorded process as a model gives the same answers. Tools are really executed, and notes name the differences from the recording.
+// The tests use a daemon, and a real kill -9 for the crash.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -48,7 +48,7 @@ async function record(items: readonly object[], body: Partial<SpawnBody> = {}): 
 describe('a replay', () => {
   beforeEach(() => writeFile(join(daemon.work, 'in.txt'), 'one\ntwo\nthree\n'))
 
-  test('of the same work has the same messages, costs nothing and has a mark', async () => {
+  test('of the same work has the same messages, costs nothing and notes that there are no differences', async () => {
     const first = await record(
       [
         { ...bashStep('cat in.txt'), usage: { input: 500, output: 20 } },
@@ -148,7 +148,7 @@ describe('a replay', () => {
     })
   })
 
-  test('of an interrupted run completes when the recording is used up; that of a failed run fails likewise', async () => {
+  test('of an interrupted process completes with the end of the recording, and one of a failed process fails in the same way', async () => {
     const runningProcess = await daemon.spawnScripted([bashStep('echo hi'), { text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(runningProcess.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(runningProcess.uuid, 'SIGKILL')
@@ -178,7 +178,7 @@ describe('the recording', () => {
     })
   })
 
-  test('is not followed by a paid model, unless requested', async () => {
+  test('has no paid model as its fallback, unless one is requested', async () => {
     await writeFile(daemon.paths.configFile, 'fallback: [ollama/paid]\n')
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/own.md'), '---\nfallback: [ollama/own]\nmodel: "script:none.yaml"\n---\n')
