@@ -33,7 +33,7 @@ function openTerminal(...args: string[]): Terminal {
   return terminal
 }
 
-/** Writes a model's script; its tool command `wait FILE` waits for a file. */
+/** Writes a model's script, and returns its model name. */
 function writeScript(name: string, yaml: string): string {
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(file, yaml)
@@ -59,7 +59,7 @@ async function startReadyAgent(name: string, yaml = CHAT): Promise<void> {
 }
 
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {
-  test('the user talks to a process, detaches, returns and stops it', async () => {
+  test('the user sends messages to a process, detaches, returns and stops it', async () => {
     const model = writeScript('talk', CHAT.replaceAll('chat-go', 'talk-go'))
     const first = openTerminal('run', '--interactive', '--name', 'talk', '--model', model, 'begin')
     await first.waitForText(/Hello\.\n● ready .*\n>$/)
@@ -86,7 +86,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect(second.text).not.toMatch(/● /)
   })
 
-  test('Ctrl+C ends the turn, and asks when there is none', async () => {
+  test('Ctrl+C interrupts a turn, and asks what to do when no turn runs', async () => {
     await startReadyAgent('turn')
     const terminal = openTerminal('attach', 'turn')
     await terminal.waitForText('● ready')
@@ -105,7 +105,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('kill', 'turn')
   })
 
-  test('Ctrl+C first clears the typed line, then asks', async () => {
+  test('Ctrl+C clears the typed line first', async () => {
     await startReadyAgent('typed')
     const terminal = openTerminal('attach', 'typed')
     await terminal.waitForText('● ready')
@@ -151,7 +151,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('kill', 'garble')
   })
 
-  test('several terminals see all inputs', async () => {
+  test('each of several terminals shows the input of all', async () => {
     await startReadyAgent('shared')
     const [one, second] = [openTerminal('attach', 'shared'), openTerminal('attach', 'shared')]
     await Promise.all([one.waitForText('● ready'), second.waitForText('● ready')])
@@ -242,7 +242,7 @@ describe('without a terminal', () => {
     await run('kill', 'lines')
   })
 
-  test('--json prints the events from the attach on', async () => {
+  test('--json prints the events that come after the attach', async () => {
     await startReadyAgent('json', '- text: one\n- text: two\n')
     const { code, stdout } = await runPiped(['--json', 'json'], 'hello\n', 'process.ready')
     const facts = stdout

@@ -1,5 +1,5 @@
-// `bin/reeve` finds a Node that is new enough: with an old Node, without any Node, through links, and without a build. The tests
-// simulate an old Node: the present Node reports version 12. All other files are the real ones.
+// `bin/reeve` finds a Node that is new enough. Covers an old Node, no Node, links, V8's compiled code, and a missing build. The tests
+// simulate an old Node by the present one, which reports version 12. All other files are the real ones.
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -69,7 +69,7 @@ describe('bin/reeve', () => {
     ['as an argument of sh', (install: FakeInstall) => ['sh', join(install.path, 'bin/reeve')]],
     ['as an argument of node', (install: FakeInstall) => ['node', join(install.path, 'bin/reeve')]],
     ['by a relative path', () => ['bin/reeve']],
-  ])('%s', async (_, command) => {
+  ])('starts %s', async (_, command) => {
     await using here = await makeFakeInstall()
     symlinkSync('bin/reeve', join(here.path, 'link'))
     mkdirSync(join(here.path, 'deep/er'), { recursive: true })

@@ -41,10 +41,10 @@ test.each([
   ['wait', (name: string) => ['wait', name]],
   ['logs -f', (name: string) => ['logs', '-f', name]],
   ['attach', (name: string) => ['attach', name]],
-])('%s reports a hold at once, its end, and the next hold', async (verb, args) => {
+])('`%s` reports a hold at once, its end, and the next hold', async (verb, args) => {
   const name = `of-${verb.replace(/\W+/g, '-')}`
   const pid = await spawnPaused(name)
-  // Standard input is open and not a terminal: without input it must not end the follower.
+  // Stdin is open and no terminal. Without input, it must not end the follower.
   const follower = startCli(dir.path, args(name), { stdin: 'open' })
   await follower.waitForText(holdNote(name, pid))
   await run('resume', name)

@@ -1,4 +1,4 @@
-// The command line as a program, against a daemon with scripted answers: text, JSON, exit codes, hostile text.
+// The command line as a program, against a fake daemon with scripted answers: text, JSON, exit codes, hostile text.
 import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SteerView } from '../../../src/api/views/process.ts'
@@ -117,19 +117,19 @@ describe('help', () => {
     expect([flag, verb]).toEqual([withoutArgs, withoutArgs])
   })
 
-  test('of a verb only prints the help', async () => {
+  test('of a verb prints the help, and sends no request', async () => {
     const result = await reeve({}, 'kill', '5', '--help')
     expect([result.code, result.requests]).toEqual([0, []])
     expect(result.stdout).toContain('reeve kill -s 9 5 7')
   })
 
   test('and the version need no daemon', async () => {
-    const [text, uuidsOnly, json] = await Promise.all([
+    const [text, shortFlag, json] = await Promise.all([
       runCli(dir.path, ['--version']),
       runCli(dir.path, ['-v']),
       runCli(dir.path, ['version', '--json']),
     ])
-    expect(uuidsOnly).toEqual(text)
+    expect(shortFlag).toEqual(text)
     expect(text.stdout).toMatch(/^reeve \d+\.\d+\.\d+ \(Node\.js 2\d/)
     expect(JSON.parse(json.stdout)).toMatchObject({ version: 1, reeve: expect.any(String) as string })
   })
@@ -155,14 +155,14 @@ describe('ps', () => {
     ]).toEqual([null, '1', '1', null])
   })
 
-  test('combines filters: values of one key by or, different keys by and', async () => {
-    const filterParameters = async (...filters: string[]) =>
+  test('combines values of one filter key by or, and different keys by and', async () => {
+    const countRows = async (...filters: string[]) =>
       (await reeve(list, 'ps', '-q', ...filters.flatMap((filter) => ['--filter', filter]))).stdout.trim().split('\n').length
     expect([
-      await filterParameters('status=working'),
-      await filterParameters('status=working,status=failed'),
-      await filterParameters('parent=5'),
-      await filterParameters('status=working', 'agent=default'),
+      await countRows('status=working'),
+      await countRows('status=working,status=failed'),
+      await countRows('parent=5'),
+      await countRows('status=working', 'agent=default'),
     ]).toEqual([1, 2, 1, 1])
     expect((await reeve(list, 'ps', '-q', '--filter', 'status=working', '--filter', 'name=other')).stdout).toBe('')
   })
@@ -189,7 +189,7 @@ describe('ps', () => {
     expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=deadbeef')).stdout).toBe(`${family[1]?.uuid}\n`)
   })
 
-  test('ends quietly when its reader has gone', async () => {
+  test('ends without an error when its reader has gone', async () => {
     const largeViews = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
     await using _daemon = await startFakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: largeViews } }) })
     const child = spawn('sh', ['-c', '"$0" "$1" ps | head -1', process.execPath, CLI], {
@@ -246,7 +246,7 @@ describe('kill and stop', () => {
     [['stop', '5'], { signal: 'SIGTERM', leastGraceMs: 10_000 }],
   ])('%j sends %j and waits for the end', async (args, body) => {
     const result = await reeve(routes(stoppedProcess, { childrenGoOn: 2 }), ...args)
-    // This daemon has no stakes, as an older one has none.
+    // This fake daemon has no route for stakes, as an older daemon has none.
     expect(result.requests.map(({ route }) => route)).toEqual([
       'GET /v1/processes/5/stakes',
       'POST /v1/processes/5/signal',
@@ -400,12 +400,12 @@ describe('wait', () => {
   })
 
   test('outlasts a restart of the daemon and a new PID', async () => {
-    let allParameter = 0
+    let waitCount = 0
     const result = await reeve(
       {
         'GET /v1/processes/5': () => showAnswer(processView()),
         [`GET /v1/processes/${uuid}/wait`]: () =>
-          ++allParameter === 1 ? { events: [], then: 'break' } : waitAnswer(endedView(7, { pid: 9 })),
+          ++waitCount === 1 ? { events: [], then: 'break' } : waitAnswer(endedView(7, { pid: 9 })),
       },
       'wait',
       '5',
@@ -418,7 +418,7 @@ describe('wait', () => {
     expect([result.code, result.stdout]).toEqual([124, 'PID 5 (docs) working: timed out waiting for exited\n'])
   })
 
-  test('--for exited distinguishes its result from other waits by the exit code', async () => {
+  test('--for exited,suspended exits 123 for a suspended process, and with the code of an ended one', async () => {
     const heldResult = await reeve(routesFor(['5', processView({ status: 'suspended' })]), 'wait', '--for', 'exited,suspended,waiting', '5')
     expect([
       heldResult.code,
@@ -589,7 +589,7 @@ describe('reading verbs', () => {
     expect((JSON.parse((await reeve(routes, 'steps', '--json', '5')).stdout) as { steps: object[] }).steps).toEqual(steps)
   })
 
-  test('inspect shows the known fields, and all of them as JSON', async () => {
+  test('inspect shows the fields that have a value, and all fields as JSON', async () => {
     const view = processView({
       status: 'suspended',
       holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }],
@@ -665,7 +665,7 @@ describe('reading verbs', () => {
     })
   })
 
-  test('agents names files that cannot be used on stderr', async () => {
+  test('agents names unusable files and unsupported fields on stderr', async () => {
     const agents = [
       {
         name: 'reviewer',

@@ -44,16 +44,16 @@ function run(program: string, args: readonly string[]): Promise<Output> {
   })
 }
 
-const isThere = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
+const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
-/** Splits words as bash does: at blanks, and at `=` and `:` too. */
-function asBash(line: string): string[] {
+/** Splits words as bash does: at blanks, at `=` and at `:`. */
+function splitAsBash(line: string): string[] {
   return line.split(' ').flatMap((word) => (word === '' ? [''] : word.split(/([=:]+)/).filter((part) => part !== '')))
 }
 
 /** Returns the completions that bash offers for this line. */
 async function completeInBash(line: string): Promise<string[]> {
-  const words = asBash(line)
+  const words = splitAsBash(line)
   const quoted = words.map((word) => `'${word}'`).join(' ')
   const script = `source <(reeve completion bash); COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _reeve reeve; printf '%s\\n' "\${COMPREPLY[@]}"`
   const { stdout, stderr } = await run('bash', ['--norc', '-c', script])
@@ -100,7 +100,7 @@ describe('bash', () => {
   })
 })
 
-describe.runIf(isThere('fish'))('fish', () => {
+describe.runIf(isInstalled('fish'))('fish', () => {
   test.each<[string, string[]]>([
     ['reeve lo', ['logs\tShow the text and output of a process']],
     ['reeve kill ', ['docs\tPID 1, suspended', '1\tdocs, suspended']],
@@ -117,7 +117,7 @@ describe.runIf(isThere('fish'))('fish', () => {
 /** the time in ms that a shell may take to show something */
 const SHOW_MS = 25_000
 
-describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
+describe.runIf(isInstalled('zsh') && HAS_TERMINAL)('zsh', () => {
   /** Types into a zsh on a terminal until all texts were seen in order. Ctrl+L makes it print the whole line. */
   async function completeInZsh(steps: readonly (readonly [keys: string, seen: string])[]): Promise<void> {
     const child = spawn('script', ['-qfec', 'stty rows 24 cols 100; exec zsh -f -i', '/dev/null'], {

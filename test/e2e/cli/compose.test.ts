@@ -1,4 +1,4 @@
-// `reeve compose` as the user types it: up with its lines and its exit code, down, ps, resume, and reeve's example.
+// `reeve compose` as the user types it: `up` with its lines and its exit code, `down`, `ps`, `resume`, and the example of the repository.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ afterEach(async () => {
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
 
-test('up follows the run: a line for each node, a line at the end, and the exit code', async () => {
+test('`up` follows the run: it prints a line for each node and one at the end, and has the exit code of the run', async () => {
   runs.write({ a: shellNode('true'), bad: shellNode('exit 3', { depends_on: ['a'] }), after: shellNode('true', { depends_on: ['bad'] }) })
   const { code, stdout, stderr } = await reeve('compose', 'up')
   expect([code, stdout]).toEqual([1, ''])
@@ -35,7 +35,7 @@ test('up follows the run: a line for each node, a line at the end, and the exit 
   expect(await reeve('compose', 'up', '-q')).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('an agent file that replaces a built-in agent is reported once', async () => {
+test('`up` reports an agent file that replaces a built-in agent once', async () => {
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/default.md'), '---\ndescription: x\n---\nBe kind.')
   const think = { model: await daemon.writeScript([{ text: 'one' }]), intent: 'think' }
@@ -48,7 +48,7 @@ test('an agent file that replaces a built-in agent is reported once', async () =
   expect((await reeve('compose', 'up', '-d', '--json')).stderr).toContain('using .reeve/agents/default.md')
 })
 
-test('up -d starts a run, ps lists it, resume continues a node, and down stops the run', async () => {
+test('`up -d` starts a run, `ps` lists it, `resume` continues a node, and `down` stops the run', async () => {
   runs.write({
     a: shellNode(`test -e fixed && echo "$1"`),
     b: shellNode(waitForFileCommand('go')),
@@ -99,7 +99,7 @@ test('up -d starts a run, ps lists it, resume continues a node, and down stops t
   })
 })
 
-test('an error in the file is reported with its line before anything starts; --dry-run shows the order', async () => {
+test('`up` reports an error in the file with its line before anything starts, and --dry-run shows the order', async () => {
   writeFileSync(join(daemon.work, 'other.yaml'), 'agents:\n  a: { command: [echo] }\n  b:\n    command: [echo]\n    depends_on: [aa]\n')
   expect(await reeve('compose', 'up', '-f', 'other.yaml')).toMatchObject({
     code: 125,
@@ -119,7 +119,7 @@ test('an error in the file is reported with its line before anything starts; --d
   expect((await reeve('ps', '-aq')).stdout).toBe('')
 })
 
-test('a signal stops the followed run, and a follower continues after a restart of the daemon', async () => {
+test('a signal to `up` stops its run, and `up` follows its run over a restart of the daemon', async () => {
   runs.write({ slow: shellNode('sleep 600') })
   const followed = startCli(daemon.home, ['compose', 'up'], { cwd: daemon.work })
   await followed.waitForText('slow  running')

@@ -1,4 +1,4 @@
-// `reeve crew spawn`, `replace` and `retire` on a real daemon: the user adds, replaces and retires members.
+// `reeve crew spawn`, `replace` and `retire` on a real daemon, by which the user adds, replaces and retires members.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
 const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew
 
-/** Checks the crew at each of its events. */
+/** Waits until the crew matches. Checks it at each of its events. */
 async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
   if (isMatch(await crewOf())) return
@@ -40,7 +40,7 @@ async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> 
   }
 }
 
-const isThere =
+const isOn =
   (member: string) =>
   ({ members }: CrewView): boolean =>
     members.some(({ id, state }) => id === member && state === 'on')
@@ -49,18 +49,18 @@ const isGone =
   ({ members }: CrewView): boolean =>
     members.some(({ id, state }) => id === member && state === 'gone')
 
-test('members are added, replaced and retired', { timeout: TIMEOUT_MS }, async () => {
+test('`spawn` adds, `replace` replaces and `retire` retires a member', { timeout: TIMEOUT_MS }, async () => {
   expect(
     await reeve('crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--max-workers', '3', '--tasks', 'tasks.md', '--model', WORKER),
   ).toMatchObject({ code: 0 })
-  await waitForCrew(isThere('worker-1'))
+  await waitForCrew(isOn('worker-1'))
 
   expect(await reeve('crew', 'spawn', 'fix', 'reviewer')).toEqual({
     code: 0,
     stdout: '',
     stderr: 'worker-2 is being started; a task can be assigned to it already\n',
   })
-  await waitForCrew(isThere('worker-2'))
+  await waitForCrew(isOn('worker-2'))
   expect(await reeve('crew', 'spawn', 'fix', 'boss')).toMatchObject({
     code: 64,
     stderr: 'reeve: no role "boss"\n       The roles are generic, implementer, reviewer, researcher.\n',
@@ -104,7 +104,7 @@ test('the history of a task names the successor and its summary', { timeout: TIM
   expect(
     await reeve('crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--no-reviews', '--tasks', 'tasks.md', '--model', WORKER),
   ).toMatchObject({ code: 0 })
-  await waitUntil(() => existsSync(join(daemon.work, 'held-task-lexer')), 'it stands still')
+  await waitUntil(() => existsSync(join(daemon.work, 'held-task-lexer')), 'the worker waits in its task')
   expect(await reeve('crew', 'replace', 'fix', 'worker-1', 'nothing is there yet')).toMatchObject({ code: 0 })
   await daemon.waitForEnd('fix')
   expect((await reeve('crew', 'show', 'fix', 'lexer')).stdout).toMatch(/worker-2 takes over from worker-1\n +nothing is there yet\n/)

@@ -1,4 +1,4 @@
-// `reeve crew edit`, `retry`, `priority` and `reopen`: a failed task is edited and retried with its dependents, tasks are reordered, and
+// `reeve crew edit`, `retry`, `priority` and `reopen`. A failed task is edited and retried with its dependents, tasks are reordered, and
 // a done task is reopened. The daemon and the repository are real; a script plays the members.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ async function waitForStates(matchesStates: (states: string) => boolean): Promis
   }
 }
 
-test('a failed task is edited and retried; a done one is reopened', { timeout: TIMEOUT_MS }, async () => {
+test('a failed task can be edited and retried, and a done task can be reopened and reordered', { timeout: TIMEOUT_MS }, async () => {
   writeProject(
     '## LIN-1: The lexer\nWrite lexer.txt with tokens, carelessly.\n\n## parser: The parser\nneeds: LIN-1\nWrite parser.txt with trees.\n',
   )

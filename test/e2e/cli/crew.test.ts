@@ -1,5 +1,5 @@
-// `reeve crew` on a real daemon and a real repository, its members played from a file. A crew is followed to its end, led by the
-// user, or followed on a terminal; unknown names are refused.
+// `reeve crew` on a real daemon and a real repository; a script plays the members. A crew is followed to its end, led by the
+// user, or followed on a terminal. Unknown names are refused.
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,7 @@ describe('roles', () => {
   })
 })
 
-test('the group lists its verbs, and an unknown one gets the nearest as a hint', async () => {
+test('`reeve crew` lists its verbs, and an unknown verb gets the nearest one as a hint', async () => {
   expect((await reeve('crew')).stdout).toMatch(/^reeve crew roles +show the prompts/m)
   expect(await reeve('crew', 'rolse')).toMatchObject({
     code: 64,
@@ -93,7 +93,7 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
   runInRepository('crew', 'up', '--name', 'fix', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
 const crewOf = async (): Promise<CrewView> =>
   (JSON.parse((await runInRepository('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
-/** Checks the crew at each of its events. */
+/** Waits until the crew matches. Checks it at each of its events. */
 async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
   const cursorBefore = await daemon.readCursor()
   const checkCrew = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
@@ -106,7 +106,7 @@ async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> 
   }
 }
 
-test('a crew is followed to its end: events on stderr, the tasks on stdout', { timeout: TIMEOUT_MS }, async () => {
+test('`crew up` follows the crew to its end, with events on stderr and the tasks on stdout', { timeout: TIMEOUT_MS }, async () => {
   writeProject()
   const { code, stdout, stderr } = await startCrew()
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
@@ -138,91 +138,95 @@ test('a crew is followed to its end: events on stderr, the tasks on stdout', { t
   expect(events.filter(({ type }) => type === 'task.merged').length).toBe(2)
 })
 
-test('the user leads: answers, adds, writes, denies, approves, pauses and stops', { timeout: TIMEOUT_MS }, async () => {
-  writeProject('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
-  expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
-  await waitForCrew(({ asks, members }) => asks.length > 0 && members.every(({ state }) => state === 'on'))
-  expect((await runInRepository('answer', 'fix')).stdout).toContain('  | One word.')
-  expect((await runInRepository('crew', 'tasks')).stderr).toContain('asks: which "Which word?"')
-  expect(await runInRepository('answer', 'fix', 'tokens')).toMatchObject({ code: 0 })
-  await waitForCrew(({ tasks }) => tasks[1]?.asks === 'gate')
-  expect((await runInRepository('ps')).stdout).toMatch(/fix +crew +waiting .*asks: May lexer/)
-  const { implementer } = (await crewOf()).tasks[1] ?? {}
-  expect((await runInRepository('logs', `fix.${implementer}`)).stdout).toContain('The user answered which: tokens')
-  expect(await runInRepository('answer', 'fix', 'deny', 'lexer.txt:1: it must be tokens with a full stop')).toMatchObject({ code: 0 })
-  await waitForCrew(({ tasks }) => tasks[1]?.denials === 1 && tasks[1].asks === 'gate')
-  expect(
-    await runInRepository(
-      'crew',
-      'add',
-      'fix',
-      'Write docs.txt with words.',
-      '--id',
-      'docs',
-      '--needs',
-      'lexer',
-      '--acceptance',
-      'It is short.',
-    ),
-  ).toMatchObject({ code: 0, stderr: expect.stringContaining('docs') })
-  expect(await runInRepository('crew', 'approve', 'fix', 'lexer')).toMatchObject({ code: 0 })
-  await waitForCrew(({ tasks }) => tasks[2]?.asks === 'gate')
-  const { members, tasks } = await crewOf()
-  expect(tasks[1]).toMatchObject({ state: 'done', verdict: 'APPROVED', attempts: 1 })
-  expect(await runInRepository('crew', 'deny', 'fix', 'lexer', 'No.')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('`reeve crew reopen fix lexer --comments …` opens it again'),
-  })
-  expect(await runInRepository('crew', 'retry', 'fix', 'docs')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('`reeve crew deny` sends it back, `reeve crew approve` lets it be committed'),
-  })
-  expect(await runInRepository('crew', 'spawn', 'fix')).toMatchObject({
-    code: 125,
-    stderr: expect.stringContaining('Retire one first with `reeve crew retire`.'),
-  })
-  const holder = members.find(({ task, phase }) => task === 'docs' && phase === 'awaiting_review')
-  expect((await runInRepository('inspect', `fix.${holder?.id}`)).stdout).toMatch(/^role +generic, awaiting review, docs$/m)
-  expect((await runInRepository('ps')).stdout).toMatch(new RegExp(`fix\\.${holder?.id} .*awaiting review docs`))
-  expect(await runInRepository('crew', 'send', 'fix', 'hello')).toMatchObject({
-    code: 64,
-    stderr: expect.stringContaining('the engine reads no messages'),
-  })
-  expect(await runInRepository('crew', 'send', '--to', 'lexer', 'fix', 'hello')).toMatchObject({
-    code: 64,
-    stderr: expect.stringContaining('the task lexer has no assignee (done)'),
-  })
-  expect(await runInRepository('crew', 'send', '--to', 'docs', 'fix', 'hello')).toMatchObject({
-    code: 0,
-    stderr: `sent to ${holder?.id}\n`,
-  })
-  expect(await runInRepository('crew', 'assign', 'fix', 'docs', 'worker-1')).toMatchObject({ code: 1 })
-  expect(await runInRepository('send', 'fix', 'hello')).toMatchObject({ code: 64, stderr: expect.stringContaining('`reeve crew send`') })
-  expect(await runInRepository('attach', 'fix')).toMatchObject({ code: 125, stderr: expect.stringContaining('`reeve crew follow') })
-  expect((await runInRepository('logs', 'fix')).stdout).toContain('lexer: DENIED by the user: lexer.txt:1: it must be tokens')
-  expect(await runInRepository('crew', 'pause')).toMatchObject({ code: 0, stderr: expect.stringContaining('suspended') })
-  expect((await runInRepository('crew', 'ps', 'fix')).stderr).toContain('`reeve crew resume fix` continues it')
-  expect(await runInRepository('crew', 'resume')).toMatchObject({ code: 0 })
-  expect(await runInRepository('crew', 'cancel', 'fix', 'docs', 'not needed')).toMatchObject({ code: 0 })
-  await daemon.waitForEnd('fix')
-  expect((await runInRepository('crew', 'tasks')).stdout).toMatch(/^docs +cancelled .*\(not needed\)$/m)
-  expect(
-    await runInRepository('crew', 'up', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, '-d', '--name', 'two'),
-  ).toMatchObject({
-    code: 0,
-  })
-  await daemon.waitForView('two', ({ children, status }) => children.length === 2 && status === 'waiting')
-  expect(await runInRepository('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
-  for (const verb of ['stop', 'pause'])
-    expect(await runInRepository('crew', verb, 'two')).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(
-        /^reeve: crew two \(PID \d+\) has ended: stopped [-\d]+ [:\d]+, just now; 0 of \d tasks? done; it was stopped \(SIGTERM from user\); not finished: [^\n]+\n {7}`reeve crew resume two` continues it; `reeve crew report two` shows/,
+test(
+  'the user leads a crew: answers, adds a task, sends messages, denies, approves, pauses and stops',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    writeProject('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
+    expect(await startCrew('-d', '--gate', 'human')).toMatchObject({ code: 0 })
+    await waitForCrew(({ asks, members }) => asks.length > 0 && members.every(({ state }) => state === 'on'))
+    expect((await runInRepository('answer', 'fix')).stdout).toContain('  | One word.')
+    expect((await runInRepository('crew', 'tasks')).stderr).toContain('asks: which "Which word?"')
+    expect(await runInRepository('answer', 'fix', 'tokens')).toMatchObject({ code: 0 })
+    await waitForCrew(({ tasks }) => tasks[1]?.asks === 'gate')
+    expect((await runInRepository('ps')).stdout).toMatch(/fix +crew +waiting .*asks: May lexer/)
+    const { implementer } = (await crewOf()).tasks[1] ?? {}
+    expect((await runInRepository('logs', `fix.${implementer}`)).stdout).toContain('The user answered which: tokens')
+    expect(await runInRepository('answer', 'fix', 'deny', 'lexer.txt:1: it must be tokens with a full stop')).toMatchObject({ code: 0 })
+    await waitForCrew(({ tasks }) => tasks[1]?.denials === 1 && tasks[1].asks === 'gate')
+    expect(
+      await runInRepository(
+        'crew',
+        'add',
+        'fix',
+        'Write docs.txt with words.',
+        '--id',
+        'docs',
+        '--needs',
+        'lexer',
+        '--acceptance',
+        'It is short.',
       ),
+    ).toMatchObject({ code: 0, stderr: expect.stringContaining('docs') })
+    expect(await runInRepository('crew', 'approve', 'fix', 'lexer')).toMatchObject({ code: 0 })
+    await waitForCrew(({ tasks }) => tasks[2]?.asks === 'gate')
+    const { members, tasks } = await crewOf()
+    expect(tasks[1]).toMatchObject({ state: 'done', verdict: 'APPROVED', attempts: 1 })
+    expect(await runInRepository('crew', 'deny', 'fix', 'lexer', 'No.')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('`reeve crew reopen fix lexer --comments …` opens it again'),
     })
-})
+    expect(await runInRepository('crew', 'retry', 'fix', 'docs')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('`reeve crew deny` sends it back, `reeve crew approve` lets it be committed'),
+    })
+    expect(await runInRepository('crew', 'spawn', 'fix')).toMatchObject({
+      code: 125,
+      stderr: expect.stringContaining('Retire one first with `reeve crew retire`.'),
+    })
+    const holder = members.find(({ task, phase }) => task === 'docs' && phase === 'awaiting_review')
+    expect((await runInRepository('inspect', `fix.${holder?.id}`)).stdout).toMatch(/^role +generic, awaiting review, docs$/m)
+    expect((await runInRepository('ps')).stdout).toMatch(new RegExp(`fix\\.${holder?.id} .*awaiting review docs`))
+    expect(await runInRepository('crew', 'send', 'fix', 'hello')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('the engine reads no messages'),
+    })
+    expect(await runInRepository('crew', 'send', '--to', 'lexer', 'fix', 'hello')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('the task lexer has no assignee (done)'),
+    })
+    expect(await runInRepository('crew', 'send', '--to', 'docs', 'fix', 'hello')).toMatchObject({
+      code: 0,
+      stderr: `sent to ${holder?.id}\n`,
+    })
+    expect(await runInRepository('crew', 'assign', 'fix', 'docs', 'worker-1')).toMatchObject({ code: 1 })
+    expect(await runInRepository('send', 'fix', 'hello')).toMatchObject({ code: 64, stderr: expect.stringContaining('`reeve crew send`') })
+    expect(await runInRepository('attach', 'fix')).toMatchObject({ code: 125, stderr: expect.stringContaining('`reeve crew follow') })
+    expect((await runInRepository('logs', 'fix')).stdout).toContain('lexer: DENIED by the user: lexer.txt:1: it must be tokens')
+    expect(await runInRepository('crew', 'pause')).toMatchObject({ code: 0, stderr: expect.stringContaining('suspended') })
+    expect((await runInRepository('crew', 'ps', 'fix')).stderr).toContain('`reeve crew resume fix` continues it')
+    expect(await runInRepository('crew', 'resume')).toMatchObject({ code: 0 })
+    expect(await runInRepository('crew', 'cancel', 'fix', 'docs', 'not needed')).toMatchObject({ code: 0 })
+    await daemon.waitForEnd('fix')
+    expect((await runInRepository('crew', 'tasks')).stdout).toMatch(/^docs +cancelled .*\(not needed\)$/m)
+    expect(
+      await runInRepository('crew', 'up', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, '-d', '--name', 'two'),
+    ).toMatchObject({
+      code: 0,
+    })
+    await daemon.waitForView('two', ({ children, status }) => children.length === 2 && status === 'waiting')
+    expect(await runInRepository('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
+    for (const verb of ['stop', 'pause'])
+      expect(await runInRepository('crew', verb, 'two')).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(
+          /^reeve: crew two \(PID \d+\) has ended: stopped [-\d]+ [:\d]+, just now; 0 of \d tasks? done; it was stopped \(SIGTERM from user\); not finished: [^\n]+\n {7}`reeve crew resume two` continues it; `reeve crew report two` shows/,
+        ),
+      })
+  },
+)
 
-test('several questions are named by their tasks, and each printed command works', { timeout: TIMEOUT_MS }, async () => {
+test('several open questions are named by their tasks, and each printed command works', { timeout: TIMEOUT_MS }, async () => {
   writeProject(
     '## which: Which word?\nkind: human\nOne word.\n\n## where: Where?\nkind: human\nA place.\n\n## lexer: The lexer\nWrite lexer.txt with tokens.\n',
   )
@@ -292,7 +296,7 @@ test.runIf(HAS_TERMINAL)(
 )
 
 test('the example runs with one command, offline', { timeout: TIMEOUT_MS }, async () => {
-  // The daemon runs in this process, which must stay able to answer.
+  // The daemon runs in this process, so that the test must not block its event loop.
   const run = promisify(execFile)('sh', [join(ROOT, 'examples/crew/try.sh'), join(daemon.work, 'example')], {
     env: { ...testEnv(daemon.home), HOME: daemon.work, REEVE: `${process.execPath} ${CLI}` },
     timeout: TIMEOUT_MS,

@@ -1,4 +1,4 @@
-// The daemon and the command line: the daemon starts by itself, once, and the command line reports why it cannot start.
+// The daemon and the command line. The daemon starts by itself, once, and the command line reports why it cannot start.
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -84,7 +84,7 @@ describe('the daemon', () => {
     )
   })
 
-  test('stop proposes no rerun for a command that had input, because its input is not recorded', async () => {
+  test('stop suggests no rerun for a command that had input, because its input is not recorded', async () => {
     await run('run', '-d', '--', 'sleep', '1000')
     await connect({ home: dir.path, start: false }).spawn({ argv: ['sleep', '1000'], input: 'x', cwd: dir.path })
     expect((await run('daemon', 'stop')).stderr).toBe(
@@ -158,7 +158,7 @@ describe('the daemon', () => {
     expect((await run('daemon', 'logs', '--tail', '1')).stdout.trim().split('\n')).toHaveLength(1)
   })
 
-  test('run keeps it in the foreground until a signal', async () => {
+  test('`daemon run` keeps the daemon in the foreground until a signal', async () => {
     const runningDaemon = startCli(dir.path, ['daemon', 'run'])
     await expect.poll(async () => (await run('daemon', 'status')).code, { timeout: 60_000 }).toBe(0)
     expect((await readDaemon()).pid).toBe(runningDaemon.child.pid)

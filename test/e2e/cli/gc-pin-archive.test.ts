@@ -1,4 +1,4 @@
-// `reeve gc`, `pin`, `export` and `import` against a real daemon: their output and questions, and the refusals for scripts.
+// `reeve gc`, `pin`, `export` and `import` with a real daemon: their output, their questions, and their refusals without a terminal.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 
-/** A dozen commands, each a program: seconds each on a busy machine. */
+/** for a dozen commands, each of which may take seconds on a busy machine */
 const SLOW_MS = 120_000
 
 let daemon: LocalDaemon
@@ -72,7 +72,7 @@ test(
 )
 
 test(
-  'gc reports that all rules are off; a change takes effect at once',
+  'gc reports that all rules are off, and uses a changed rule at once',
   async () => {
     await startWithEnded(3)
     expect((await reeve('config', 'set', 'gc.max_entries', '0')).code).toBe(0)
@@ -122,7 +122,7 @@ test(
 )
 
 test.runIf(HAS_TERMINAL)(
-  'asks the user before it collects more than a hundred processes',
+  'gc asks the user before it collects more than a hundred processes',
   async () => {
     await startWithEnded(104)
     expect(await typeOnTerminal('n\n', ['gc'])).toMatchObject({
@@ -140,7 +140,7 @@ test.runIf(HAS_TERMINAL)(
 )
 
 test(
-  'a pinned process stays, is marked, and is removed only by force',
+  'a pinned process is not collected, is marked, and is removed only with --force',
   async () => {
     await startWithEnded(4)
     const { uuid, pid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
@@ -179,7 +179,7 @@ test(
 )
 
 test(
-  'a process is exported and imported',
+  '`export` and `import` report what they did, and refuse existing and damaged exports',
   async () => {
     const [uuid = ''] = await startWithEnded(1)
     const dir = join(daemon.work, 'out')

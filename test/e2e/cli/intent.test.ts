@@ -20,7 +20,7 @@ afterAll(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-async function reeve(input: string | null, ...args: string[]): Promise<CliResult> {
+async function runWithInput(input: string | null, ...args: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [CLI, 'run', '-q', '-d', '--model', model, ...args], {
     cwd: daemon.work,
     env: testEnv(daemon.home),
@@ -44,16 +44,16 @@ async function reeve(input: string | null, ...args: string[]): Promise<CliResult
 const LONG_INTENT = 'write a long é story. '.repeat(20_000)
 
 test.each([
-  ['from stdin', async () => reeve(`${LONG_INTENT}\n`, '-')],
+  ['from stdin', async () => runWithInput(`${LONG_INTENT}\n`, '-')],
   [
     'from a file',
     async () => {
       writeFileSync(join(daemon.work, 'long.txt'), LONG_INTENT)
-      return reeve(null, '--intent-file', 'long.txt')
+      return runWithInput(null, '--intent-file', 'long.txt')
     },
   ],
-  ['from stdin by the flag', async () => reeve(LONG_INTENT, '--intent-file=-')],
-])('%s', async (_name, run) => {
+  ['from stdin by the flag', async () => runWithInput(LONG_INTENT, '--intent-file=-')],
+])('a long intent comes %s', async (_name, run) => {
   const { code, stdout, stderr } = await run()
   expect([code, stderr]).toEqual([0, ''])
   expect((await daemon.waitForEnd(stdout.trim())).intent).toBe(LONG_INTENT)
@@ -67,7 +67,7 @@ test.each<[string, string | null, string[], RegExp]>([
   ['more than the daemon accepts', 'x'.repeat(1_000_001), ['-'], /at most 1000000 characters/],
 ])('%s is refused, and nothing starts', async (_name, input, args, why) => {
   const countBefore = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
-  const { code, stdout, stderr } = await reeve(input, ...args)
+  const { code, stdout, stderr } = await runWithInput(input, ...args)
   expect([code, stdout]).toEqual([125, ''])
   expect(stderr).toMatch(why)
   expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length).toBe(countBefore)

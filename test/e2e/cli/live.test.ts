@@ -1,4 +1,5 @@
-// `reeve run` on a real terminal shows rows with the activity below the output. Other outputs get no such rows.
+// `reeve run` on a real terminal shows rows with the activity below the output. Other outputs get no such rows. A command that needs a
+// terminal is reported.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

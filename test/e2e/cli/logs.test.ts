@@ -1,4 +1,4 @@
-// `reeve logs` of several processes: one log in the order of time, with names, trees, new descendants, patterns and JSON.
+// `reeve logs`: several processes in the order of time, trees with new descendants, patterns, pages, JSON, and how calls are shown.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -14,11 +14,11 @@ afterEach(async () => {
 })
 
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
-/** shell text that goes on when this file exists */
+/** a shell command that waits until this file exists */
 const untilFile = (name: string): string => `until test -e ${daemon.work}/${name}; do sleep 0.02; done`
 const createFile = (name: string): Promise<unknown> => daemon.spawnShell(`touch ${daemon.work}/${name}`)
 
-test('several logs are one in the order of time, and each row begins with a name of the same width', async () => {
+test('logs of several processes are merged in the order of time, and each row begins with a name of the same width', async () => {
   const a = await daemon.spawnShell(`echo one; ${untilFile('two')}; echo three`, { name: 'a' })
   await daemon.waitForEvent(a.uuid, ({ fact }) => fact === 'process.output')
   const b = await daemon.spawnShell('echo two', { name: 'longer' })
@@ -84,7 +84,7 @@ test.runIf(HAS_TERMINAL)(
   },
 )
 
-test('the log of a tree, page by page backwards, and only lines with a text', async () => {
+test('the log of a tree can be read backwards page by page, and be limited to lines with a text', async () => {
   const root = await daemon.spawnShell(`echo 1; echo 2; echo 3; ${untilFile('end')}`, { name: 'root' })
   await daemon.waitForEvent(root.uuid, ({ fact }) => fact === 'process.output')
   const child = await daemon.spawnShell('echo 4; echo 5 needle; echo 6', { name: 'child', parent: root.uuid })
@@ -117,7 +117,7 @@ test('the log of a tree, page by page backwards, and only lines with a text', as
   expect((await reeve('logs', '-f', '--match', '2', 'root')).code).toBe(64)
 })
 
-test('calls are readable, a failed one has its exit code, and one that waits for an answer has not begun', async () => {
+test('logs and steps show a failed command with its exit code, and a call that waits for an answer as not begun', async () => {
   const bash = (command: string): object => ({ name: 'bash', input: { command } })
   const failed = await daemon.spawnScripted([{ tools: [bash('echo bad; exit 3')] }, { text: 'end' }], { name: 'failed' })
   await daemon.waitForEnd(failed.uuid)

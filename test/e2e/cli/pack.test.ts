@@ -1,4 +1,4 @@
-// The published package: packed in a clean copy of the repository without a build, it contains the program and its documents. npm
+// The published package. Packed in a clean copy of the repository without a build, it contains the program and its documents. npm
 // installs it without another package, and it runs.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -17,7 +17,7 @@ function runIn(cwd: string, env: Record<string, string>, command: string, ...arg
 }
 
 test.runIf(canPack)(
-  '`npm pack` of a clean copy has the program, which npm installs alone; the same sources elsewhere give the same build',
+  '`npm pack` of a clean copy has the program, and npm installs it without another package',
   async () => {
     await using dir = await tempDir()
     const [clone, home] = [join(dir.path, 'clone'), join(dir.path, 'home')]

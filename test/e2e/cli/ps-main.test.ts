@@ -1,4 +1,4 @@
-// `reeve ps` has its own file in the build: its output must equal that of the main file to the byte.
+// `reeve ps` has its own file in the build, whose output must equal that of the main file to the byte.
 // Both are run from the build, on one daemon whose processes do not change.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -116,7 +116,7 @@ describe('both files print the same', () => {
   })
 })
 
-test('the file of ps stays small: an additional verb would be read at each start', () => {
+test('the file of ps stays small, because each start of ps reads it whole', () => {
   expect(readFileSync(bundleFile('ps.cjs')).length).toBeLessThan(56 * 1024)
 })
 

@@ -20,7 +20,7 @@ async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: str
 }
 
 describe('a fork', () => {
-  test('is reported on stderr, its UUID on stdout', async () => {
+  test('is reported on stderr, and its UUID is printed on stdout', async () => {
     const { daemon, reeve } = await startLocal()
     const origin = await daemon.spawnScripted(SIX_CALLS, { name: 'docs' })
     await daemon.waitForEnd(origin.uuid)
@@ -36,7 +36,7 @@ describe('a fork', () => {
     expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${originRef})`)
   })
 
-  test('exclusive options are a usage error', async () => {
+  test('with options that exclude each other is a usage error', async () => {
     const { reeve } = await startLocal()
     for (const flags of [['--from-step', '2'], ['--fork', '--from-step', '2', '--from-checkpoint'], ['--with-files'], ['--yes']]) {
       expect([flags, (await reeve('resume', ...flags, '1')).code]).toEqual([flags, 64])
@@ -60,7 +60,7 @@ test('a resume of a completed process needs a message, and reports that', async 
   expect((await daemon.waitForEnd(uuid)).lastText).toBe('two')
 })
 
-test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from there on, unless -d is given', async () => {
+test.skipIf(!HAS_TERMINAL)('on a terminal `resume` follows the process from the resume on, unless -d is given', async () => {
   const { daemon } = await startLocal()
   const { uuid } = await daemon.spawnScripted(
     [{ text: 'the first' }, bashCall('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
@@ -81,7 +81,7 @@ test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from ther
   expect(fork.text).not.toContain('the third')
 })
 
-test('a resume reports its checkpoint', async () => {
+test('`resume --from-checkpoint` reports the step of the checkpoint', async () => {
   const { daemon, reeve } = await startLocal()
   const { uuid, model } = await daemon.spawnScripted(SIX_CALLS, { limits: { maxSteps: 20 } })
   await daemon.waitForEnd(uuid)
@@ -91,7 +91,7 @@ test('a resume reports its checkpoint', async () => {
   await daemon.waitForEnd(uuid)
 })
 
-test('list-resumable shows how each process can be resumed, or why not; in pages', async () => {
+test('list-resumable shows in pages how each process can be resumed, or why not', async () => {
   const { daemon, reeve } = await startLocal()
   const { uuid } = await daemon.spawnScripted([bashCall('echo 1'), { text: 'done' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
@@ -155,7 +155,7 @@ describe('--all-interrupted', () => {
     return { home, reeve: (...args) => runCli(home.path, args) }
   }
 
-  test('a parent returns before its child, which finds it again; without a terminal it needs --yes', async () => {
+  test('resumes a parent before its child, which has the same parent again, and needs --yes without a terminal', async () => {
     const { home, reeve } = await startCrashed()
     const parent = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'parent' })
     const child = await home.spawn({ model: home.writeScript([{ text: 'ready' }]), interactive: true, name: 'child', parent: parent.uuid })
@@ -192,7 +192,7 @@ describe('--all-interrupted', () => {
     expect(resumed[0]?.error).toContain('cannot be read: ENOENT')
   })
 
-  test('skips a command, which could only run again, or not even that without its input', async () => {
+  test('skips commands, which could only run again from their start, or not even that without their input', async () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c']) {
       const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name, ...(name === 'c' ? { input: 'x' } : {}) })

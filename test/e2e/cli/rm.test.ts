@@ -1,4 +1,4 @@
-// `reeve rm` against a real daemon: removals, refusals and questions.
+// `reeve rm` with a real daemon: removals, refusals and questions.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -21,10 +21,10 @@ async function runToEnd(name: string): Promise<string> {
   return uuid
 }
 
-test('several processes are removed, each is reported, and their PIDs report the removal', async () => {
-  const [one, secondPid] = [await runToEnd('one'), await runToEnd('two')]
-  const { pid } = await daemon.view(secondPid)
-  expect(await reeve('rm', 'one', `id:${secondPid.slice(-8)}`)).toEqual({
+test('`rm` removes several processes and reports each, and later verbs report the removal', async () => {
+  const [one, two] = [await runToEnd('one'), await runToEnd('two')]
+  const { pid } = await daemon.view(two)
+  expect(await reeve('rm', 'one', `id:${two.slice(-8)}`)).toEqual({
     code: 0,
     stdout: '',
     stderr: `PID 1 (one) was removed\nPID ${pid} (two) was removed\n`,
@@ -65,7 +65,7 @@ test('--json prints one object', async () => {
   ])
 })
 
-/** Runs it on a terminal with these keys. */
+/** Runs `reeve ARGS` on a terminal, and types the keys at its question. */
 async function typeOnTerminal(keys: string, args: readonly string[]): Promise<{ code: number | null; text: string }> {
   const terminal = new Terminal(daemon.home, args)
   await terminal.waitForText('[y/N]')

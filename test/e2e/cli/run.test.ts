@@ -32,7 +32,7 @@ function writeScript(name: string, yaml: string): string {
   return `script:${file}`
 }
 
-test('an agent file that replaces a built-in or user agent is reported, only on stderr', async () => {
+test('`run` reports on stderr an agent file that replaces a built-in agent or one of the user', async () => {
   await using place = await tempDir()
   const put = (folder: string, name: string): void => {
     mkdirSync(folder, { recursive: true })
@@ -59,7 +59,7 @@ test('an agent file that replaces a built-in or user agent is reported, only on 
   expect((await runCli(dir.path, ['run', '-d', '--agent', 'mine', 'hi'])).stderr).not.toContain('using')
 })
 
-test('a run reports that the daemon is gone, and its own outcome when a daemon is back', async () => {
+test('`run` reports that the daemon is gone, and the outcome of its process when a daemon is back', async () => {
   await using home = await tempDir()
   const orphanRun = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
   await orphanRun.waitForText('begun')
@@ -134,7 +134,7 @@ describe('a command', () => {
     expect(existsSync(join(worktree?.dir ?? '', 'made'))).toBe(true)
   })
 
-  test('killed together with another one returns without waiting for the other', async () => {
+  test('that ends only after another one is killed in the same `kill`, because all get their signal at once', async () => {
     await using place = await tempDir()
     const runTrapped = (name: string, line: string): Promise<CliResult> =>
       runCli(dir.path, [
@@ -168,7 +168,7 @@ describe('a command', () => {
     expect(result).toEqual({ code: 127, stdout: '', stderr: 'reeve: no-such-command-here: command not found\n' })
   })
 
-  test('ended by another client is not reported as a failure', async () => {
+  test('that another client kills is reported as stopped, not as failed', async () => {
     const victimRun = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
     await victimRun.waitForText('begun')
     await run('kill', 'victim')
@@ -206,7 +206,7 @@ describe('an agent', () => {
     expect(result.stderr).toMatch(/^PID \d+ spawned \(script:.*\)\n {2}ls \.  ok \d+ms\nPID \d+ completed \| 2 steps \| /)
   })
 
-  test('resumed with a message after its end is the same process with a new PID', async () => {
+  test('that is resumed with a message after its end is the same process with a new PID', async () => {
     const model = writeScript('again', '- text: one\n- text: two\n')
     await run('run', '--name', 'again', '--model', model, 'begin')
     const viewBefore = await viewOf('again')
@@ -293,7 +293,7 @@ describe('without a terminal', () => {
 
 // util-linux's `script` gives the program its own terminal, and passes the typed keys on.
 describe.runIf(existsSync('/usr/bin/script') && process.platform === 'linux')('on a terminal', () => {
-  /** Runs `reeve run -- sh -c 'echo begun; ...'` on a terminal; types each key when its cue is there. */
+  /** Runs `reeve run -- sh -c 'echo begun; ...'` on a terminal, and types each key when its cue appears. */
   async function typeOnTerminal(name: string, ...answers: [cue: string, key: string][]): Promise<{ code: number | null; text: string }> {
     const log = join(dir.path, `${name}.typescript`)
     const command = `exec "${process.execPath}" "${CLI}" run --name ${name} -- sh -c 'echo be$((1))gun; exec sleep 1000'`

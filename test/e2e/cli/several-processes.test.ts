@@ -1,4 +1,4 @@
-// Verbs that take several processes: patterns of names and --all of kill, stop, pause and resume, their question, summary and exit codes.
+// `kill`, `stop`, `pause` and `resume` of several processes: by patterns of names, labels and --all, with their question, summary and exit codes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ describe('a selection', () => {
   const statuses = async (...refs: string[]): Promise<string[]> =>
     Promise.all(refs.map(async (ref) => (await daemon.view(ref)).status as string))
 
-  test('by pattern takes the living processes with such a name, each once, with a summary', async () => {
+  test('by a pattern takes each living process with such a name once, and prints a summary', async () => {
     await startSleeping('a1', 'a2', 'b1')
     expect(await reeve('kill', 'a1', 'a*')).toEqual({
       code: 0,
@@ -89,7 +89,7 @@ describe('a selection', () => {
     expect(await statuses('b1', 'c1')).toEqual(['working', 'working'])
   })
 
-  test('leaves the children of a selected supervisor to it, so that they come back with it', async () => {
+  test('leaves the children of a selected supervisor to the supervisor, so that they return with it', async () => {
     mkdirSync(daemon.work, { recursive: true })
     writeFileSync(
       join(daemon.work, 'reeve.yaml'),

@@ -1,4 +1,4 @@
-// Events since a time, in a history longer than a page, by the API and by the command line.
+// Logs and events since a time, in a history longer than a page, by the API and by the command line.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventView, LogLine } from '../../../src/index.ts'
 import { formatClock } from '../../../src/faces/format.ts'
@@ -39,18 +39,18 @@ function findFirstAfter(messageNumber: number): number {
 const textsOf = (events: readonly EventView[]): unknown[] => events.map((event) => event['text'])
 
 describe.each([0, 400, 700, 900])('since a message after the %dth', (messageNumber) => {
-  test('logs', async () => {
+  test('the log has the messages since then', async () => {
     const messageIndex = findFirstAfter(messageNumber)
     const since = Date.parse(sentEvents[messageIndex]!.at)
     const expected = textsOf(sentEvents.slice(messageIndex))
-    const readEventsSince = async (query: Readonly<Record<string, string | number>>) =>
+    const readTexts = async (query: Readonly<Record<string, string | number>>) =>
       (await daemon.client.get<{ lines: LogLine[] }>(`/v1/processes/${uuid}/logs`, query)).lines.map(({ text }) => text)
-    expect(await readEventsSince({ tail: 10_000, since })).toEqual(expected)
-    expect(await readEventsSince({ tail: 10_000, since: sentEvents[messageIndex]!.at })).toEqual(expected)
-    expect(await readEventsSince({ tail: 3, since })).toEqual(expected.slice(-3))
+    expect(await readTexts({ tail: 10_000, since })).toEqual(expected)
+    expect(await readTexts({ tail: 10_000, since: sentEvents[messageIndex]!.at })).toEqual(expected)
+    expect(await readTexts({ tail: 3, since })).toEqual(expected.slice(-3))
   })
 
-  test('events, of one process and of all', async () => {
+  test('the events of one process and of all have the messages since then', async () => {
     const messageIndex = findFirstAfter(messageNumber)
     for (const path of [`/v1/processes/${uuid}/events`, '/v1/events']) {
       const receivedEvents: EventView[] = []

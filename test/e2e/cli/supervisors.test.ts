@@ -1,4 +1,4 @@
-// Supervisors and restart policies on the command line: a supervisor of a reeve.yaml with its children, new children, inspect and ps,
+// Supervisors and restart policies on the command line: a supervisor of a reeve.yaml with its children and new children, in inspect and ps,
 // and a run that is followed over its restarts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ test('an impossible definition is refused with its reason, and nothing starts', 
   expect((await reeve('ps', '-aq')).stdout).toBe('')
 })
 
-test('a run is followed over its restarts, and returns the code of its last incarnation', async () => {
+test('`run` follows its process over its restarts, and returns the code of the last incarnation', async () => {
   const { code, stdout } = await reeve(
     'run',
     '--restart',

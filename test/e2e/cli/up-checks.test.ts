@@ -20,7 +20,7 @@ const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work, env: { HOME: daemon.work } })
 const write = (file: string, text: string): void => writeFileSync(join(daemon.work, file), text)
 
-test('a missing script, or a file that is no script, is refused', async () => {
+test('`crew up` and `compose up` refuse a missing script, and a file that is no script', async () => {
   write('tasks.md', '## one: One\nDo it.\n')
   write('bad.yaml', 'steps: 3\n')
   const startCrew = (model: string): Promise<CliResult> =>
@@ -36,7 +36,7 @@ test('a missing script, or a file that is no script, is refused', async () => {
   }
 })
 
-test('workers that cannot do the tasks, too many workers, and a repeated role are refused', async () => {
+test('`crew up` refuses workers that cannot do the tasks, too many workers, and a repeated role', async () => {
   write('tasks.md', '## one: One\nDo it.\n')
   const startCrew = (...flags: string[]): Promise<CliResult> =>
     reeve('crew', 'up', '-d', '--no-worktrees', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
