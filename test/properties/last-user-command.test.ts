@@ -145,7 +145,7 @@ function nextReportOf(row: Process | undefined): string | null {
 /** The state of `a`, and the state that the user's last command demands. */
 function statesOf({ row, userState, isAlive }: Story): readonly [found: string, wanted: string] {
   if (!row) return ['no row', 'a row']
-  if (userState.ended) return [isAlive ? 'isAlive' : statusOf(row), 'stopped']
+  if (userState.ended) return [isAlive ? 'alive' : statusOf(row), 'stopped']
   // Without a session or a hold nothing can be restored: the daemon's end interrupts such a process.
   if (row.life.state !== 'running') return [statusOf(row), 'interrupted']
   const isHeld = row.life.holds.some(({ by, reason }) => by === 'user' && (reason === 'user' || reason === 'subtree'))

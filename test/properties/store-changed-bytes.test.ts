@@ -1,4 +1,4 @@
-// Changed bytes in every file of the store: bits, sectors, withSwappedPages and withEarlierPage pages; and files that are cut, empty or missing.
+// Changed bytes in every file of the store: bits, sectors, swapped pages and earlier pages; and files that are cut, empty or missing.
 // Each variant is refused, reported at a read, or has no effect; none silently changes the content of the store.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -110,7 +110,7 @@ function changeOneFile(random: Random, dir: string): Variant {
       for (let i = at - (at % 512); i < Math.min(bytes.length, at - (at % 512) + 512); i++) bytes[i] = random.below(256)
       return bytes
     },
-    'two pages that are withSwappedPages': () =>
+    'two swapped pages': () =>
       withSwappedPages(random, bytes, file.endsWith('-wal') ? { begin: 32, size: PAGE + 24 } : { begin: 0, size: PAGE }),
     'a page from before': () => withEarlierPage(random, bytes, file),
     'an end that is cut off': () => bytes.subarray(0, at),

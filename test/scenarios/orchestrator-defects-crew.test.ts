@@ -90,7 +90,7 @@ test('orchestrator defect 7: a turn after a reminder must also end with a report
   expect((await crew.messagesTo('worker-2'))[0]).toContain('half of it is done')
 })
 
-test('orchestrator defect 11: no departed, viewAfterReplacement or idle member has a task, and no task stays blocked', async () => {
+test('orchestrator defect 11: no departed, replaced or idle member has a task, and no task stays blocked', async () => {
   const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...IDLE])
   const crew = await startUserLed(model, [
     { id: 'one', text: 'Do one.' },
@@ -116,7 +116,7 @@ test('orchestrator defect 11: no departed, viewAfterReplacement or idle member h
   await crew.steer({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
   const viewAfterReplacement = await crew.waitForMember('worker-2', ({ state }) => state === 'gone')
   expect([memberOf(viewAfterReplacement, 'worker-2'), memberOf(viewAfterReplacement, 'worker-3')]).toMatchObject([
-    { phase: 'idle', task: null, leave: { how: 'viewAfterReplacement' } },
+    { phase: 'idle', task: null, leave: { how: 'replaced' } },
     { phase: 'implementing', task: 'two', state: 'on' },
   ])
   writeFileSync(goFile(), '')
@@ -243,7 +243,7 @@ test('orchestrator defect 18: a member that has used 80 % of its context gets a 
     status: 'completed',
     tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
   })
-  expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'viewAfterReplacement' } })
+  expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
   const history = await daemon.readHistory(await crew.uuidOf('worker-1'))
   expect(history.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')

@@ -17,7 +17,7 @@ describe('the commands of a page run', () => {
   })
 })
 
-test('few blocks cannot be run, and each gives its reason', () => {
+test('only the blocks below cannot be run, and each gives its reason', () => {
   const left = PAGES.flatMap((page) => readBlocks(page).flatMap(({ reason }) => (reason === null ? [] : [`${page}: ${reason}`])))
   expect(left).toEqual([
     'README.md: test/scenarios/clean-machine.test.ts does, on a clean machine',
@@ -30,7 +30,7 @@ test('few blocks cannot be run, and each gives its reason', () => {
   ])
 })
 
-test('blocks, files and reasons are found', () => {
+test('`blocksIn` finds the commands, files and reasons of a page', () => {
   const page =
     'a\n\n```sh\nreeve ps\n```\n\n```yaml\n# x.yaml\na: 1\n```\n\n```yaml\nb: 1\n```\n\n<!-- not run: no key -->\n```sh\nls\n```\n'
   expect(blocksIn(page)).toEqual([

@@ -196,7 +196,7 @@ describe('a session', () => {
     expect(await daemon.waitUntilReady(uuid)).toMatchObject({ status: 'ready', holds: [] })
   })
 
-  test('is not needed before its first message', async () => {
+  test('that never began is not needed for a resume', async () => {
     const { uuid } = await run('say one', { as: ['dies'] })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', sessionId: null })
     // There was no message yet, so there is nothing to lose: the agent begins.
@@ -231,7 +231,7 @@ describe('a pause', () => {
   })
 })
 
-test('its usage is shown with the current step, and in its totals', async () => {
+test("an agent's usage is shown with the current step, and in its totals", async () => {
   const { uuid } = await run('tool read a.ts\nusage 500 1000 0.25\nsay done\nusage 600 1000 0.5', { as: SESSION })
   const view = await daemon.waitForEnd(uuid)
   expect(view.usage).toMatchObject({ costUsd: 0.75, contextTokens: 600, contextWindow: 1_000, unpriced: false })
@@ -241,7 +241,7 @@ test('its usage is shown with the current step, and in its totals', async () => 
   expect(page.map(({ step, costUsd }) => [step, costUsd])).toEqual([[2, 0.5]])
 })
 
-test('a budget in USD holds it at the report that exceeds it', async () => {
+test('a budget in USD holds the agent at the report that exceeds the budget', async () => {
   const { uuid } = await run('say one\nusage 500 1000 2\nhang', { as: SESSION, limits: { budgetUsd: 1 } })
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
   expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })

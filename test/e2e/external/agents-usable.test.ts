@@ -1,4 +1,4 @@
-// The agents that could run here, and the reasons against others: by the daemon, and by the command line with its own keys.
+// Which agents could run here, and why others could not: as the daemon answers, and as the command line does with its own keys.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ const summaryOf = ({ agents }: AgentsView): Record<string, unknown> =>
     withoutInstalled(agents).map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]),
   )
 
-test("each agent shows its model, the model's needs, and what is missing", async () => {
+test('each agent is listed with its model, what the model needs, and what of it is missing', async () => {
   await writeAgent('keyed', 'model: anthropic/claude-x')
   await writeAgent('local', 'model: ollama/small')
   await writeAgent('played', 'model: "script:x.yaml"')
@@ -81,7 +81,7 @@ test('a program of the repository does not replace the default agent, unless it 
   await expect(mkdir(join(daemon.work, 'ran'))).rejects.toMatchObject({ code: 'EEXIST' })
 })
 
-test('a model for agents that name none, and a configuration that cannot be read', async () => {
+test('the default model counts for agents that name none, and an unreadable configuration is reported', async () => {
   await writeAgent('keyed', 'model: anthropic/claude-x')
   expect(summaryOf(await listAgents({ model: 'ollama/small' }))).toMatchObject({
     default: [true, 'ollama/small', [], null],

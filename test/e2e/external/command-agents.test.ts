@@ -147,7 +147,7 @@ describe('a resume', () => {
 })
 
 describe('limits', () => {
-  test('a budget is checked at each report: the agent is held at once', async () => {
+  test('a budget is checked at each report of usage, and a used-up one holds the agent at once', async () => {
     const {
       view: { uuid },
     } = await start('claude', CLAUDE_ARGS, [...asLines(lines.CLAUDE_TOOLS.slice(0, 6)), { hang: true }], {
@@ -170,7 +170,7 @@ describe('limits', () => {
   })
 })
 
-test('a daemon killed in the middle of a call leaves no program; the agent continues its session', async () => {
+test('a kill of the daemon in the middle of a call leaves no program, and the agent continues its session', async () => {
   await using home = await DaemonHome.create()
   await home.start()
   const program = await writeScriptedProgram(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])

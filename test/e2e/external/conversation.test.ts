@@ -57,7 +57,7 @@ const waitForTurns = (uuid: string, count: number): Promise<ProcessView> =>
   daemon.waitForView(uuid, ({ turn, status }) => turn === count && status === 'ready')
 
 describe('a conversation', () => {
-  test('is ready for a message, and after each one; a signal ends it', async () => {
+  test('is ready for a message at its start and after each answer, and ends by a signal', async () => {
     const { uuid, calls } = await startConversation([asLines(lines.CLAUDE_TOOLS), RESUMED_LINES], { intent: 'begin' })
     expect(await waitForTurns(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
     await daemon.send(uuid, 'go on')
@@ -216,7 +216,7 @@ describe('its session', () => {
     }
   })
 
-  test('without an id cannot continue: a new one begins', async () => {
+  test('without an id cannot continue, and a new one begins', async () => {
     const { uuid, calls } = await startConversation([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], {
       intent: 'begin',
     })
@@ -235,7 +235,7 @@ describe('its session', () => {
   })
 })
 
-describe('is refused', () => {
+describe('a conversation is refused', () => {
   test("when the program's output is unknown, or its sessions are not stored", async () => {
     const { agent } = await writePlayedAgent(daemon.work, [], ['--no-session-persistence'])
     await expect(daemon.spawn({ agent, interactive: true })).rejects.toMatchObject({
@@ -251,7 +251,7 @@ describe('is refused', () => {
     })
   })
 
-  test('of a typed command line, as the position of its prompt is unknown', async () => {
+  test('for a typed command line, because the position of its prompt is unknown', async () => {
     await expect(daemon.spawn({ argv: ['claude', ...FLAGS, 'hello'], interactive: true })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('has no interactive') as string,

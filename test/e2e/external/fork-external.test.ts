@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> => (await daemon.resume(ref, { fork: true, ...body })).process
 
-describe('by ACP', () => {
+describe('a fork by ACP', () => {
   const readLogLines = (): string[] => readFileSync(join(daemon.work, 'agent.log'), 'utf8').split('\n').filter(Boolean)
 
   async function runToEnd(intent: string, options: readonly string[]): Promise<ProcessView> {
@@ -129,7 +129,7 @@ describe('as commands', () => {
     }
   }
 
-  test('Claude Code: with --fork-session', async () => {
+  test('Claude Code forks with --fork-session', async () => {
     const agent = await runToEnd('claude', ['-p', 'say hello', '--output-format', 'stream-json', '--verbose'], asLines(CLAUDE_TOOLS))
     const { uuid, sessionId } = agent.view
     await agent.plays(inSession(CLAUDE_TOOLS, sessionId ?? '', '00000000-0000-4000-8000-000000000001'))
@@ -153,7 +153,7 @@ describe('as commands', () => {
     })
   })
 
-  test("Codex: its totals include the origin's, which is not charged again, nor after a resume", async () => {
+  test("the totals of Codex include the origin's usage, which is not charged again, also not after a resume", async () => {
     const agent = await runToEnd('codex', ['exec', '--json', 'say hello'], [...asLines(CODEX_TOOLS), { exit: 0 }])
     const { uuid, sessionId, usage } = agent.view
     expect(usage.inputTokens).toBe(2_000)
@@ -166,7 +166,7 @@ describe('as commands', () => {
     expect(await agent.args()).toEqual(['exec', '--json', 'resume', 'thread-2', '--', 'again'])
   })
 
-  test('Gemini CLI cannot', async () => {
+  test('Gemini CLI cannot fork, and the refusal says so', async () => {
     const {
       view: { uuid },
     } = await runToEnd('gemini', ['-p', 'hello', '-o', 'stream-json'], asLines(GEMINI_TOOLS))

@@ -166,7 +166,7 @@ describe('the use of the gateway', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', gateway: null, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
   })
 
-  test('off turns it off for any agent', async () => {
+  test('`gateway: off` turns it off for any agent', async () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY', { gateway: 'off' })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
@@ -175,7 +175,7 @@ describe('the use of the gateway', () => {
     })
   })
 
-  test('a resume may change it, and a native agent has none', async () => {
+  test('a resume can turn it on or off, and a native agent cannot use it', async () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY')
     expect((await daemon.waitForEnd(uuid)).lastText).toMatch(/^ANTHROPIC_API_KEY=reeve-/)

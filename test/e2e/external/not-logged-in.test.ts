@@ -1,4 +1,4 @@
-// An ACP agent that reports that it is not logged in: its work has not failed. The process is held, names the command that logs in,
+// An ACP agent that reports that it is not logged in has not failed. Its process is held, names the command that logs in,
 // and continues when the user has logged in.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'

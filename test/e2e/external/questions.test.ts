@@ -92,7 +92,7 @@ describe('an agent that asks', () => {
     expect(await readLogLines()).toContain('answer: no')
   })
 
-  test('on the command line: the process, its question, and the answer by its number', async () => {
+  test('is shown on the command line with its question, and an answer is chosen by its number', async () => {
     const { uuid, pid } = await start('ask-twice execute npm test')
     await waitForQuestion(uuid)
     await daemon.waitForEvent(uuid, ({ fact, ask }) => fact === 'process.waiting' && JSON.stringify(ask).includes('npm test 2'))
@@ -122,7 +122,7 @@ describe('an agent that asks', () => {
     expect(await readLogLines()).toContain('answer: yes')
   })
 
-  test('does not ask when an answer for this process decides', async () => {
+  test('does not ask if its process was started with one answer for all questions', async () => {
     const allowed = await start('ask execute npm test', { permissions: 'allow' })
     expect(await daemon.waitForEnd(allowed.uuid)).toMatchObject({ status: 'completed' })
     const deniedView = await start('ask execute npm test', { permissions: 'deny' })

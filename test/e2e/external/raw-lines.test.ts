@@ -1,4 +1,4 @@
-// The raw output of external agents, kept on the user's request: all lines, or the last ones of each turn.
+// The raw output of external agents is kept on the user's request: all lines, or the last ones of each turn.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +37,7 @@ async function rawLinesOf(daemon: LocalDaemon, { uuid }: ProcessView): Promise<E
   return (await daemon.readHistory(uuid)).filter(({ type }) => type === 'process.raw')
 }
 
-test('all lines of a command, each before its interpretation; a long one is cut, with a mark', async () => {
+test('all lines of a command are kept, each before its interpretation; a long one is cut, with a mark', async () => {
   await using daemon = await LocalDaemon.start({ config: 'keep_raw: all\n' })
   const longItem = { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'x'.repeat(100_000) }] } }
   const items = [...lines.CLAUDE_TOOLS.slice(0, -1), longItem, ...lines.CLAUDE_TOOLS.slice(-1)]
@@ -52,7 +52,7 @@ test('all lines of a command, each before its interpretation; a long one is cut,
   expect(daemon.errors).toEqual([])
 })
 
-test('the last hundred lines of a command at its end; none without a request, or when its agent file disables it', async () => {
+test('the last hundred lines of a command are kept at its end, but none without a request or if its agent file disables it', async () => {
   await using daemon = await LocalDaemon.start()
   const statusItems = Array.from({ length: 150 }, (_, index) => ({ type: 'system', subtype: 'status', at: index }))
   const items = [...lines.CLAUDE_TOOLS.slice(0, -1), ...statusItems, ...lines.CLAUDE_TOOLS.slice(-1)]
@@ -61,7 +61,7 @@ test('the last hundred lines of a command at its end; none without a request, or
   for (const keep of ['', 'off']) expect(await rawLinesOf(daemon, await runClaude(daemon, lines.CLAUDE_TOOLS, keep))).toEqual([])
 })
 
-test('the messages of an ACP agent; a native agent has no lines', async () => {
+test('the messages of an ACP agent are kept as lines, and a native agent has no lines', async () => {
   await using daemon = await LocalDaemon.start({ config: 'keep_raw: last\n' })
   await writeAgentFile(daemon, 'fake', [
     'driver: acp',

@@ -1,4 +1,4 @@
-// reeve's own tools for ACP agents: with their session, over HTTP or by a program, and without a question to the user.
+// ACP agents get reeve's own tools with their session, over HTTP or by a program, and use them without a question to the user.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'

@@ -1,4 +1,4 @@
-// `reeve mcp` as clients start it: as the user, from any directory, over a restart of the daemon; as an agent with its token. And
+// `reeve mcp` as clients start it: the user's clients from any directory and over a restart of the daemon, agents with their token. Also
 // reports that are on disk when the daemon dies, which are delivered at its next start, once.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -183,7 +183,7 @@ describe('a coordinator', () => {
     )
   })
 
-  test('gives a command twice with one id, and it is done once', async () => {
+  test('may repeat a command with the same id, and it is done once', async () => {
     const add = (): ReturnType<Client['callTool']> =>
       client.callTool({ name: 'add_task', arguments: { title: 'Twice', text: 'x' }, _meta: { 'reeve/callId': 'one-name' } })
     const [one, secondTask] = [await add(), await add()]

@@ -1,4 +1,4 @@
-// reeve's own tools for native agents: in the daemon, in the same turn as any other tool, and only on request.
+// Native agents call reeve's own tools within the daemon, in the same turn as other tools, and have them only on request.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

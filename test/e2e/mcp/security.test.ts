@@ -63,27 +63,27 @@ test('a request with the token is accepted', async () => {
   expect(await send({})).toMatchObject({ status: 200, text: expect.stringContaining('"ps"') })
 })
 
-describe('a token', () => {
+describe('access by token', () => {
   test.each<readonly [string, string | null, Readonly<Record<string, string>>]>([
-    ['none', null, {}],
-    ['empty', '', {}],
-    ['guessed', 'A'.repeat(43), {}],
+    ['no token', null, {}],
+    ['an empty token', '', {}],
+    ['a guessed token', 'A'.repeat(43), {}],
     ['another scheme', null, { authorization: 'Basic QQ==' }],
     ['a cookie', null, { cookie: 'token=1' }],
-  ])('%s', async (_, token, headers) => {
+  ])('is refused with %s', async (_, token, headers) => {
     expect((await send({ token, headers })).status).toBe(401)
   })
 
-  test('in the address is ignored', async () => {
+  test('is refused with the token in the address', async () => {
     expect((await send({ token: null, path: `/mcp?token=${session.token}` })).status).toBe(404)
   })
 
-  test('almost right is wrong', async () => {
+  test('is refused with a token that differs in its last character', async () => {
     const otherLastCharacter = session.token.at(-1) === 'A' ? 'B' : 'A'
     expect((await send({ token: session.token.slice(0, -1) + otherLastCharacter })).status).toBe(401)
   })
 
-  test('of an ended incarnation is invalid, and the next incarnation has another', async () => {
+  test('is refused with the token of an ended incarnation, and the next incarnation has another', async () => {
     await daemon.signal(session.view.uuid, 'SIGKILL')
     await daemon.waitForEnd(session.view.uuid)
     expect(await send({})).toMatchObject({ status: 401, text: expect.stringContaining('ended with its process') })
@@ -93,7 +93,7 @@ describe('a token', () => {
     expect([(await send({ token: oldToken })).status, (await send({})).status]).toEqual([401, 200])
   })
 
-  test('identifies its process, whatever a call claims', async () => {
+  test('is access for the process of the token, whatever a call claims', async () => {
     const other = await spawnWithReeveTools(daemon, { name: 'other' })
     const client = await connectClient(other)
     expect((await callTool(client, 'inspect', { process: 'self' })).value).toMatchObject({ name: 'other' })
@@ -152,19 +152,19 @@ describe('a request', () => {
   })
 
   test.each(['', '{', 'null', '[]', '"text"', '{"jsonrpc":"1.0"}', '[[[[]]]]', '\u0000\u0001'])(
-    'of %j is an error, and nothing else',
+    'with the body %j gets an error, and does nothing else',
     async (body) => {
       const { status } = await send({ body })
       expect([status >= 400 && status < 500, (await send({})).status]).toEqual([true, 200])
     },
   )
 
-  test('without an end is cut off', async () => {
+  test('with a body over the limit is cut off', async () => {
     expect((await send({ body: 'x'.repeat(5 * 1024 * 1024) })).status).toBe(413)
     expect((await send({})).status).toBe(200)
   })
 
-  test('deeper than the stack is an error', async () => {
+  test('nested deeper than the stack gets an error', async () => {
     const deepBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ps","arguments":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}}`
     const { status, text } = await send({ body: deepBody })
     expect(status >= 400 || text.includes('"isError":true') || text.includes('"error"')).toBe(true)

@@ -149,7 +149,7 @@ describe('another process', () => {
 })
 
 describe('the caller itself', () => {
-  test('reads its own signal settings', async () => {
+  test('changes and reads its own signal settings', async () => {
     expect((await callTool(client, 'sigmask', { block: ['SIGTERM', 'SIGPAUSE'] })).value).toMatchObject({ mask: ['SIGTERM', 'SIGPAUSE'] })
     expect((await callTool(client, 'sigmask', { unblock: ['SIGPAUSE'] })).value).toMatchObject({ mask: ['SIGTERM'] })
     expect((await callTool(client, 'sighandle', { signal: 'SIGINT', handler: 'ignore' })).value).toMatchObject({

@@ -25,7 +25,7 @@ async function writeAgentFile(name: string): Promise<void> {
 }
 
 const endTurn = (name: string, turn: number): Promise<void> => writeFile(join(workFile(name), `turn-${turn}`), '')
-const hasTurn = (uuid: string): Promise<unknown> => daemon.waitForView(uuid, ({ activity }) => activity === 'working')
+const waitUntilWorking = (uuid: string): Promise<unknown> => daemon.waitForView(uuid, ({ activity }) => activity === 'working')
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
@@ -56,7 +56,7 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
   expect(tools.map(({ name }) => name)).not.toContain('assign_task')
   const { members } = await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'implementing')
   const [implementerUuid, reviewerUuid] = ['implementer', 'reviewer'].map((role) => members.find((one) => one.role === role)?.uuid ?? '')
-  await hasTurn(implementerUuid ?? '')
+  await waitUntilWorking(implementerUuid ?? '')
   expect((await callTool(implementer, 'post_message', { to: 'one', text: 'it is simple' })).value).toMatchObject({ ok: true })
   expect((await callTool(implementer, 'report_review_verdict', { verdict: 'APPROVED', comments: 'mine' })).isError).toBe(true)
   const sendReport = (): ReturnType<Client['callTool']> =>
@@ -64,7 +64,7 @@ test('a worker asks, reports, judges and reports that it is ready; a repeated re
   expect((await sendReport()).content).toEqual((await sendReport()).content)
   await endTurn('hand', 1)
   await crew.waitUntil(({ tasks }) => tasks[0]?.state === 'in_review')
-  await hasTurn(reviewerUuid ?? '')
+  await waitUntilWorking(reviewerUuid ?? '')
   expect((await callTool(reviewer, 'report_review_verdict', { verdict: 'MAYBE', comments: 'x' })).text).toMatch(
     /^INVALID: the input of report_review_verdict is not valid/,
   )

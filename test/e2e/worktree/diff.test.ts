@@ -1,5 +1,5 @@
-// What a process changed in its worktree, while it runs, after its end, at a step, and after the removal of the worktree. Nothing of the
-// repository changes or runs.
+// `reeve diff`: what a process changed in its worktree, while it runs, after its end, at a step, and after the removal of the worktree. It
+// changes nothing in the repository, and runs no program of it.
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ const cli = (...args: readonly string[]): Promise<CliResult> => runCli(daemon.ho
 const bashStep = (command: string): object => ({ text: '', tools: [{ name: 'bash', input: { command } }] })
 const COMMIT = 'git add -A; git -c user.name=x -c user.email=x commit -qm work'
 
-test('the diff of a running, a paused and an ended process: commits, uncommitted and new files, and no ignored ones', async () => {
+test('the diff of a running, a paused and an ended process has commits, uncommitted and new files, and no ignored ones', async () => {
   const go = join(daemon.work, 'go')
   const { uuid } = await daemon.spawnShell(
     `echo new > new.txt; ${COMMIT}; rm gone.txt; echo TWO >> a.txt; mkdir ignored; touch ignored/f; git clone -q . other; echo done; until [ -e '${go}' ]; do sleep 0.02; done`,
@@ -63,7 +63,7 @@ test('the diff of a running, a paused and an ended process: commits, uncommitted
   expect(await reeve.diff('docs', { format: 'stat' })).toEqual({ diff, ...view })
 })
 
-test('the diff of a step: the files of the newest record at or before it', async () => {
+test('the diff of a step has the files of the newest record at or before the step', async () => {
   const { uuid, pid } = await daemon.spawnScripted(
     [
       bashStep('echo 1 > one'),
@@ -130,7 +130,7 @@ describe('after the worktree was removed by hand', () => {
   })
 })
 
-test('no program of the repository runs, and nothing hides a change', async () => {
+test('a diff runs no program of the repository, and no setting of the repository hides a change', async () => {
   const mark = join(daemon.work, 'ran')
   const evil = join(daemon.work, 'evil.sh')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat\n`)
@@ -162,7 +162,7 @@ test('no program of the repository runs, and nothing hides a change', async () =
   expect(existsSync(mark)).toBe(false)
 })
 
-test('the command line: a patch for git, names, sizes, JSON, and refusals', async () => {
+test('the command prints a patch for git, names, sizes or JSON, and gives reasons for its refusals', async () => {
   const { uuid } = await daemon.spawnShell("printf 'red \\033[31m\\n' > a.txt; echo 1 > 'two  words'", { ...inTree, cwd: repository.dir })
   await daemon.waitForEnd(uuid)
   const patch = await cli('diff', 'docs')

@@ -1,4 +1,4 @@
-// Records of external agents: at the ends of their steps, where these are visible, and always at the end of a turn.
+// The files of an external agent are recorded at the end of each step, if the agent reports its steps, and at the end of each turn.
 import { existsSync, mkdirSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -68,7 +68,7 @@ function writeSlowGit(dir: string, verb: string): { path: string; called: string
   return { path: `${dir}:${repository.env['PATH']}`, called, go: goFile }
 }
 
-async function isThere(path: string): Promise<void> {
+async function waitForFile(path: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const watcher = watch(dirname(path), (_event, name) => {
     if (name === basename(path)) resolve()
@@ -88,7 +88,7 @@ test('a slow record delays no stop', async () => {
       env: { ...repository.env, PATH: slowGitDir.path },
     },
   )
-  await isThere(slowGitDir.called)
+  await waitForFile(slowGitDir.called)
   await daemon.signal(uuid, 'SIGKILL')
   const { status } = await daemon.waitForEnd(uuid)
   expect([status, await recordsOf(uuid), (await daemon.readFactTypes(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])

@@ -76,7 +76,7 @@ test('files between two steps, with the steps that changed them', async () => {
   expect(await reeve.files(uuid, { from: 1, to: 4 })).toEqual(some)
 })
 
-test('one file or directory, with context, also by its earlier name', async () => {
+test('a diff can be limited to one file or directory, also by its earlier name', async () => {
   await runSteps(["mkdir dir; git mv 'old name.txt' dir/new.txt; echo e >> dir/new.txt; echo x > dirt", 'echo y > dir/y'])
   const { diff, files } = await diffOf('docs', { path: 'dir', context: 0 })
   expect(files.map(({ path, change }) => [path, change])).toEqual([
@@ -90,7 +90,7 @@ test('one file or directory, with context, also by its earlier name', async () =
   expect((await filesOf('docs', { path: 'nothing' })).files).toEqual([])
 })
 
-test('a fork and its origin: from the common step on', async () => {
+test('a fork is compared with its origin from their common step on', async () => {
   const uuid = await runSteps(['echo 1 > one', 'echo 2 > two', 'echo 3 > three'])
   const fork = await daemon.client.post<{ process: { uuid: string } }>(`/v1/processes/${uuid}/resume`, {
     fork: true,
@@ -114,7 +114,7 @@ test('a fork and its origin: from the common step on', async () => {
   ])
 })
 
-test('a diff for a reader: at most 400 kB of a file and 2 MB in all', async () => {
+test('a diff for a reader has at most 400 kB of a file and 2 MB in all', async () => {
   await runSteps(['for n in 1 2 3 4 5 6 7; do seq 1 100000 > $n.txt; done; echo small > small.txt'])
   const view = await diffOf('docs', { format: 'view' })
   expect(Buffer.byteLength(view.diff ?? '')).toBeLessThanOrEqual(2_000_000)
@@ -133,7 +133,7 @@ test('a diff for a reader: at most 400 kB of a file and 2 MB in all', async () =
   expect((await diffOf('docs', { format: 'view', path: 'small.txt' })).truncated).toBe(false)
 })
 
-test('wrong states', async () => {
+test('a diff refuses states that do not exist or do not belong together', async () => {
   const uuid = await runSteps(['echo 1 > one'])
   const other = Repository.make(join(daemon.work, 'other'), daemon.work)
   other.commit({ x: 'x\n' })

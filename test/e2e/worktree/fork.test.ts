@@ -30,7 +30,7 @@ const bashStep = (command: string): object => ({ text: '', tools: [{ name: 'bash
 const filesIn = (view: ProcessView): Record<string, string> => filesOf(view.worktree?.dir ?? '')
 const readFileOf = (view: ProcessView, path: string): string => readFileSync(join(view.worktree?.dir ?? '', path), 'utf8')
 
-/** Six steps; each changes a file in its own way. */
+/** Runs a process of six steps; each changes a file in its own way. */
 async function runSixSteps(): Promise<ProcessView> {
   const { uuid } = await daemon.spawnScripted(
     [
@@ -110,14 +110,14 @@ describe('a fork', () => {
     const origin = sixStepProcess
     const work = repository.gitIn(origin.worktree?.dir ?? '', 'rev-parse', 'HEAD')
     const base = repository.git('rev-parse', 'HEAD')
-    const startedRequests: unknown[] = []
+    const records: unknown[] = []
     for (const fromStep of [0, 1, 2, 3, 4, 5, 6]) {
       // The fork's first record is made before a tool of its own can write.
       const { process } = await daemon.resume(origin.uuid, { fork: true, withFiles: true, fromStep })
       const event = await daemon.waitForEvent(process.uuid, ({ fact }) => fact === 'files.recorded')
       const git = `--git-dir=${join(daemon.paths.state, 'files', `${process.uuid}.git`)}`
       const names = repository.gitIn(daemon.work, git, 'ls-tree', '-r', '--name-only', String(event['commit'])).split('\n').length
-      startedRequests.push([
+      records.push([
         fromStep,
         event['head'] === work ? 'work' : event['head'] === base ? 'base' : event['head'],
         names,
@@ -125,7 +125,7 @@ describe('a fork', () => {
       ])
       await daemon.waitForEnd(process.uuid)
     }
-    expect(startedRequests).toEqual([
+    expect(records).toEqual([
       [0, 'base', 3, 'a'],
       [1, 'base', 3, '1'],
       [2, 'base', 4, '1'],

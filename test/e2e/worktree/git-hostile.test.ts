@@ -21,14 +21,14 @@ let daemon: LocalDaemon
 let repository: Repository
 let marker: string
 /** a program as a shell line: reports its run, and passes its input on */
-let hostileRepository: string
+let hostileProgram: string
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
   repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'a.txt': 'a\n' })
   marker = join(daemon.work, 'ran')
-  hostileRepository = `sh -c 'echo ran >> ${marker}; cat'`
+  hostileProgram = `sh -c 'echo ran >> ${marker}; cat'`
 })
 
 afterEach(async () => {
@@ -42,7 +42,7 @@ const attackSteps = (): object[] => [
   writeStep('evil/HEAD', 'ref: refs/heads/x\n'),
   writeStep(
     'evil/config',
-    `[core]\n\trepositoryformatversion = 0\n[filter "x"]\n\tclean = ${hostileRepository}\n\tsmudge = ${hostileRepository}\n`,
+    `[core]\n\trepositoryformatversion = 0\n[filter "x"]\n\tclean = ${hostileProgram}\n\tsmudge = ${hostileProgram}\n`,
   ),
   writeStep('evil/objects/x', 'x'),
   writeStep('evil/refs/heads/x.lock', 'x'),
@@ -67,7 +67,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
     return daemon.waitForEnd(uuid)
   }
 
-  test('with limited folders: the redirection is refused, and `rm` salvages its files', async () => {
+  test('is denied the redirection if its folders are limited, and `rm` salvages its files', async () => {
     const { uuid } = await runHostileAgent([...FILES, 'read:.', 'write:.'])
     expect(outcomesOf(await daemon.readHistory(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
     const { code, stderr } = await removeProcess('evil')
@@ -79,7 +79,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
     expect(repository.git('show', `refs/reeve/salvage/${uuid}:a.txt`)).toBe('changed')
   })
 
-  test('without limited folders: its files stay where they are, and `rm` reports that', async () => {
+  test('keeps its files where they are if its folders are not limited, and `rm` reports that', async () => {
     const { uuid, worktree } = await runHostileAgent(FILES)
     expect(outcomesOf(await daemon.readHistory(uuid))).toEqual(Array(7).fill('ok'))
     const { stderr } = await removeProcess('evil')
@@ -91,7 +91,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
     expect([existsSync(join(worktree?.dir ?? '', 'a.txt')), existsSync(marker)]).toEqual([true, false])
   })
 
-  test('a worker of a crew: its report is not read through that repository', { timeout: TIMEOUT_MS }, async () => {
+  test('may be a worker of a crew, whose report is not read through its own repository', { timeout: TIMEOUT_MS }, async () => {
     mkdirSync(join(repository.dir, '.reeve/agents'), { recursive: true })
     writeFileSync(join(repository.dir, '.reeve/agents/writer.md'), '---\ntools: [read, write, edit]\nnetwork: off\n---\nYou write.\n')
     repository.commit({})
@@ -135,7 +135,7 @@ test(
       '---\ntools: [read, write, edit]\npaths: { write: [.] }\n---\nYou write.\n',
     )
     repository.commit({})
-    repository.git('config', 'filter.x.clean', hostileRepository)
+    repository.git('config', 'filter.x.clean', hostileProgram)
     repository.write({ '.git/info/attributes': '* filter=x\n' })
     writeFileSync(join(repository.dir, '.git/hooks/pre-commit'), `#!/bin/sh\necho hook >> ${marker}\n`, { mode: 0o755 })
     const model = writeModelScript(
@@ -177,7 +177,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   repository.commit({ '.gitattributes': '* filter=x\n' })
   const child = await daemon.writeScript([{ text: 'I am a child' }])
   const steps = [
-    writeStep('.git/config', `[filter "x"]\n\tsmudge = ${hostileRepository}\n`),
+    writeStep('.git/config', `[filter "x"]\n\tsmudge = ${hostileProgram}\n`),
     reeveToolCall('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
     { text: 'done' },
   ]
@@ -191,7 +191,7 @@ test('an agent with the repository as its folder configures no filter for its ch
   const childView = await daemon.waitForEnd('child')
   expect([outcomesOf(await daemon.readHistory(uuid))[0], childView.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
   // Filters of the user do not run either for a child that may run no programs.
-  repository.git('config', 'filter.x.smudge', hostileRepository)
+  repository.git('config', 'filter.x.smudge', hostileProgram)
   const secondAttempt = await daemon.spawnScripted(
     [reeveToolCall('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
     {
@@ -207,8 +207,8 @@ test('an agent with the repository as its folder configures no filter for its ch
 })
 
 test('a fork with files, and a resumed import, run nothing for an agent that may run nothing', async () => {
-  repository.git('config', 'filter.x.clean', hostileRepository)
-  repository.git('config', 'filter.x.smudge', hostileRepository)
+  repository.git('config', 'filter.x.clean', hostileProgram)
+  repository.git('config', 'filter.x.smudge', hostileProgram)
   repository.write({ '.git/info/attributes': '* filter=x\n' })
   const { uuid } = await daemon.spawnScripted([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
     cwd: repository.dir,

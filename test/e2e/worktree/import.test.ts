@@ -6,7 +6,7 @@ import type { ImportedView } from '../../../src/api/views/archive.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-test('a worktree of another home is not created, and nothing is deleted for it', async () => {
+test('an import creates no worktree of another home, and its removal deletes none', async () => {
   await using one = await LocalDaemon.start()
   await using two = await LocalDaemon.start()
   const repository = Repository.make(join(one.work, 'repo'), one.work)

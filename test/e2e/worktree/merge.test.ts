@@ -135,7 +135,7 @@ describe('a merge', () => {
     expect(repository.git('ls-files')).toBe('a.txt\nb.txt\nsub/y.txt')
   })
 
-  test('of a process that changed nothing', async () => {
+  test('of a process that changed nothing reports that there is nothing to merge', async () => {
     const process = await work('true')
     const before = stateOf(process)
     const { code, stdout, stderr } = await merge('docs')
@@ -144,7 +144,7 @@ describe('a merge', () => {
   })
 })
 
-describe('nothing changes', () => {
+describe('a merge is refused, and changes nothing', () => {
   test('when both sides changed the same lines, which is reported first', async () => {
     const process = await work('sed -i s/two/theirs/ a.txt; echo new > new.txt')
     repository.commit({ 'a.txt': 'one\nours\nthree\n' }, 'ours')
@@ -171,7 +171,7 @@ describe('nothing changes', () => {
     await expectRefusal(process, ['docs'], 1, 'in the way: b.txt;')
   })
 
-  test('while the process runs or is paused; `--unfinished` merges its current files', async () => {
+  test('while the process runs or is paused, except with `--unfinished`', async () => {
     const go = join(daemon.work, 'go')
     const { uuid } = await daemon.spawnShell(`echo 1 > one; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
       cwd: repository.dir,

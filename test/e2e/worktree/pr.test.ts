@@ -157,7 +157,7 @@ describe('a pull request', () => {
     ])
   })
 
-  test('without gh and glab is a branch and a page', async () => {
+  test('without gh and glab is a pushed branch, with the page that opens the pull request', async () => {
     writeFileSync(join(origin, 'hooks/post-receive'), '#!/bin/sh\n[ -e silent ] || echo "visit https://git.example/new/reeve" >&2\n', {
       mode: 0o755,
     })
@@ -211,7 +211,7 @@ describe('nothing is pushed', () => {
     expect([code, stderr]).toEqual([64, expect.stringMatching(/has no remote "origin"\n.*`git remote add origin ADDRESS` adds one\./)])
   })
 
-  test('over commits that only the remote has', async () => {
+  test('if the remote branch has commits that are not here', async () => {
     install('gh', `echo ${PAGE}`)
     await work('echo 1 > one.txt')
     const other = repository.commit({ 'b.txt': 'b' }, 'of another one')
@@ -224,7 +224,7 @@ describe('nothing is pushed', () => {
     ])
   })
 
-  test('while the process runs; `--unfinished` pushes its current files', async () => {
+  test('while the process runs, except with `--unfinished`', async () => {
     const go = join(daemon.work, 'go')
     const { uuid } = await daemon.spawnShell(`echo 1 > one.txt; echo done; until [ -e '${go}' ]; do sleep 0.02; done`, {
       cwd: repository.dir,

@@ -1,4 +1,4 @@
-// `ps --here`: the processes that were started in the current directory or below it, also those in worktrees.
+// `ps --here` lists the processes that were started in the current directory or below it, also those in worktrees.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('only processes of a directory are listed', async () => {
+test('`ps --here` lists only the processes of a directory', async () => {
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
   repository.commit({ 'sub/a.txt': 'a\n' })
   const [sub, other] = [join(repository.dir, 'sub'), join(daemon.work, 'repo-2')]

@@ -59,11 +59,11 @@ test('rm removes the worktree with its records, and reports what still exists', 
 test.each([
   ['by git', (dir: string) => void repository.git('worktree', 'remove', '--force', dir)],
   ['by hand', (dir: string) => rmSync(dir, { recursive: true })],
-])('rm removes the branch of a worktree that is gone already, removed %s', async (_, isRemoved) => {
+])('rm removes the branch of a worktree that is gone already, removed %s', async (_, removeWorktree) => {
   const one = await runWithWorktree('one', 'one')
   const second = await runWithWorktree('two', 'two')
   repository.gitIn(second.worktree?.dir ?? '', 'commit', '-q', '--allow-empty', '-m', 'work')
-  for (const { worktree } of [one, second]) isRemoved(worktree?.dir ?? '')
+  for (const { worktree } of [one, second]) removeWorktree(worktree?.dir ?? '')
   const { code, stderr } = await runCli(daemon.home, ['rm', 'one', 'two'])
   expect([code, stderr]).toEqual([
     0,

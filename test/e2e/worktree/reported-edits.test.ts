@@ -1,4 +1,4 @@
-// What an agent without a worktree said that it changed: its successful edits, by step, without a record of files.
+// For an agent without a worktree no files are recorded. Its diff shows its successful edits as the agent reported them, step by step.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessDiffView, ProcessFilesView } from '../../../src/api/views/diff.ts'
 import { runCli } from '../../support/daemon/cli.ts'

@@ -1,4 +1,4 @@
-// A retired worker leaves nothing but a ref with its files, or leaves its files to a successor. Its worktree is removed when its
+// A retired worker leaves only a ref with its files, or passes its files on to a successor. Its worktree is removed when its
 // process has ended, at once or at the next start of the daemon.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -80,7 +80,7 @@ test(
   },
 )
 
-describe("a daemon that is killed after the worktree's removal and before the branch's", () => {
+describe('after a kill of the daemon between the removal of a worktree and that of its branch', () => {
   /** While a git holds this lock, no other git can remove the branch. */
   const lockOf = (branch: string): string => join(crew.repository.dir, '.git/refs/heads', `${branch}.lock`)
   async function killBetweenRemovals(branch: string, dir: string, remove: () => Promise<unknown>): Promise<void> {
@@ -93,7 +93,7 @@ describe("a daemon that is killed after the worktree's removal and before the br
     rmSync(lockOf(branch))
   }
 
-  test('the next one removes the branch of a retired worker', { timeout: TIMEOUT_MS }, async () => {
+  test('the next daemon removes the branch of a retired worker', { timeout: TIMEOUT_MS }, async () => {
     const { dir } = await startIdleWorker()
     await killBetweenRemovals('reeve/team.worker-1', dir, retireWorker)
     await crew.home.start()
@@ -101,22 +101,26 @@ describe("a daemon that is killed after the worktree's removal and before the br
     expect(crew.leftIn('branches')).toEqual([])
   })
 
-  test('the next one does the same for a removed process; a branch with commits of its own stays', { timeout: TIMEOUT_MS }, async () => {
-    crew.repository.commit({ 'a.txt': 'a' })
-    await crew.home.start()
-    const processes = await Promise.all(
-      ['one', 'two'].map((name) => crew.home.spawn({ cwd: crew.repository.dir, worktree: true, name, argv: ['true'] })),
-    )
-    for (const { uuid } of processes) await crew.home.waitForEnd(uuid)
-    const [one = '', two = ''] = processes.map(({ worktree }) => worktree?.dir ?? '')
-    crew.repository.gitIn(two, 'commit', '-q', '--allow-empty', '-m', 'own')
-    await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${processes[0]?.uuid}`))
-    await crew.home.start()
-    await crew.home.client.delete(`/v1/processes/${processes[1]?.uuid}`)
-    await crew.waitUntil(() => readBranches() === 'main\nreeve/two', 'the branch of the first is gone')
-    await crew.home.stop()
-    expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
-  })
+  test(
+    'the next daemon removes the branch of a removed process, but no branch with commits of its own',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      crew.repository.commit({ 'a.txt': 'a' })
+      await crew.home.start()
+      const processes = await Promise.all(
+        ['one', 'two'].map((name) => crew.home.spawn({ cwd: crew.repository.dir, worktree: true, name, argv: ['true'] })),
+      )
+      for (const { uuid } of processes) await crew.home.waitForEnd(uuid)
+      const [one = '', two = ''] = processes.map(({ worktree }) => worktree?.dir ?? '')
+      crew.repository.gitIn(two, 'commit', '-q', '--allow-empty', '-m', 'own')
+      await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${processes[0]?.uuid}`))
+      await crew.home.start()
+      await crew.home.client.delete(`/v1/processes/${processes[1]?.uuid}`)
+      await crew.waitUntil(() => readBranches() === 'main\nreeve/two', 'the branch of the first is gone')
+      await crew.home.stop()
+      expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
+    },
+  )
 })
 
 test(

@@ -131,7 +131,7 @@ test('a failed record is reported, and the process continues', async () => {
   expect(await daemon.readFactTypes(uuid)).toContain('files.failed')
 })
 
-describe('a worktree is refused for', () => {
+describe('no worktree is created', () => {
   const refusalIn = async (cwd: string): Promise<string> => {
     const { status, body } = await daemon.post('/v1/processes', {
       intent: 'x',
@@ -143,20 +143,20 @@ describe('a worktree is refused for', () => {
     return `${status} ${body.error?.code} ${body.error?.message}`
   }
 
-  test('a directory outside of every repository', async () => {
+  test('in a directory outside of every repository', async () => {
     expect(await refusalIn(daemon.work)).toMatch(
       /^400 INVALID a worktree needs a git repository, and .* is not in the work tree of one: not a git repository/,
     )
   })
 
-  test('a repository without a commit', async () => {
+  test('in a repository without a commit', async () => {
     const { dir } = Repository.make(join(daemon.work, 'empty'), daemon.work)
     expect(await refusalIn(dir)).toBe(
       `400 INVALID the repository of ${dir} has no commit yet, so no worktree can start from one: make a commit first`,
     )
   })
 
-  test('an existing branch ends the process, with the reason', async () => {
+  test('if its branch cannot be created; the process then ends with the reason', async () => {
     repository.git('branch', 'reeve')
     const { uuid } = await daemon.spawnScripted([{ text: 'x' }], { cwd: repository.dir, worktree: true })
     const { exit, worktree } = await daemon.waitForEnd(uuid)
@@ -165,7 +165,7 @@ describe('a worktree is refused for', () => {
   })
 })
 
-test('names of branches are unique', async () => {
+test('each worktree has a branch of its own, also if the name of its process is taken or no name for a branch', async () => {
   const body = { cwd: repository.dir, worktree: true, name: 'docs' }
   const first = await daemon.spawnScripted([{ text: 'x' }], body)
   await daemon.waitForEnd(first.uuid)
