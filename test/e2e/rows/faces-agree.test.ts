@@ -1,5 +1,5 @@
-// All faces say the same of the same moment, at random moments of a busy home: `reeve ps --json -a`, the rows, their stream, and what waits
-// for the user. The daemon restarts meanwhile, also after a kill.
+// `reeve ps --json -a`, the rows, their stream, and the needs of the user agree at random moments of a busy home.
+// The daemon restarts meanwhile, also after a kill.
 import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'

@@ -1,5 +1,5 @@
-// The page in Chromium says what the rows of the daemon say, at random moments of a busy home: of each process its status, why it waits, its
-// step and its cost, and above the list who needs the user.
+// At random moments of a busy home, the page in Chromium agrees with the rows of the daemon. Compared are status, reason to wait, step
+// and cost of each process, and the processes above the list, which need the user.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatCost } from '../../../src/faces/format.ts'

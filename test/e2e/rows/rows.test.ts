@@ -1,5 +1,5 @@
-// The rows of a real daemon: a snapshot in both shapes, and a stream whose patches lead to the same rows. Scopes, ends, removals, a viewer
-// that returns, and a restart of the daemon.
+// The rows of a real daemon, as a snapshot in both shapes, and as a stream whose patches lead to the same rows. Covers scopes, ends,
+// removals, a viewer that returns, and a restart of the daemon.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applyRowEvent, type RowEvent } from '../../../src/api/row-events.ts'
 import { responseSchemas } from '../../../src/daemon/http/responses.ts'
@@ -85,7 +85,7 @@ test('a viewer sees starts, holds, ends and removals, and its rows equal a snaps
   await recent.until((rows) => byName(rows, 'sleeps') === undefined)
 })
 
-test('a viewer that returns gets what it missed, and one of an earlier daemon all rows', async () => {
+test('a viewer that returns gets what it missed, or all rows if its cursor is of another daemon', async () => {
   await sleeper('stays')
   const first = new Viewer()
   await first.until((rows) => byName(rows, 'stays')?.status === 'working')
@@ -104,7 +104,7 @@ test('a viewer that returns gets what it missed, and one of an earlier daemon al
   expect(foreign.events[0]?.type).toBe('reset')
 })
 
-test('a subtree has a process and all below it', async () => {
+test('the scope of a subtree has a process and all below it', async () => {
   await home.client.post('/v1/processes', {
     cwd: home.work,
     name: 'team',
@@ -119,7 +119,7 @@ test('a subtree has a process and all below it', async () => {
   await expect(home.client.get('/v1/rows', { scope: 'nothing' })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('a stream goes on with a snapshot of the next daemon after a kill', async () => {
+test('after a kill of the daemon, a stream goes on with a snapshot of the next daemon', async () => {
   using viewer = new Viewer()
   await sleeper('survives')
   await viewer.until((rows) => byName(rows, 'survives')?.status === 'working')

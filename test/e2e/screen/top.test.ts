@@ -1,5 +1,5 @@
-// `reeve top` on a real terminal and without one: questions are answered, processes end after a look at the costs, the screen survives the
-// daemon, Ctrl+Z and a slow reader, and the terminal is given back at every end.
+// `reeve top` on a real terminal and without one. Questions are answered, and processes end after the user has seen the costs. The screen
+// survives the daemon, Ctrl+Z and a slow reader, and the terminal is restored at every end.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([await terminal.exitCode, terminal.isRestored, terminal.text.trim()]).toEqual([0, true, ''])
   })
 
-  test('a process ends after a look at what that costs', async () => {
+  test('a process ends after the screen has shown what that costs', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()
     await terminal.waitForText(/● long .* its program runs/)
@@ -116,7 +116,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect(terminal.raw.length - bytesBefore).toBeLessThan(60_000)
   })
 
-  test('when the daemon is gone, the figures count as old; a new daemon is found', async () => {
+  test('a daemon that does not answer is reported, and the next one is found', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()
     await terminal.waitForText('● long')

@@ -55,7 +55,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
       await page.locator('.step-detail .agent-text', { hasText: 'the MIT licence' }).waitFor()
     })
 
-    test('answers nothing else: an answer to a question that has changed is refused in the words of the daemon', async () => {
+    test('answers no other question: if the question has changed, the answer is refused in the words of the daemon', async () => {
       const uuid = await spawnAsking('touch first', 'touch second')
       const page = await world.visit(`/p/${uuid}`)
       await page.locator('.question pre', { hasText: 'touch first' }).waitFor()
@@ -98,7 +98,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     await world.daemon.waitForStatus(child.uuid, 'working')
   })
 
-  test('ends nothing before the daemon has said what is lost, and drops an answer that comes too late', async () => {
+  test('ends nothing before the daemon has reported what is lost, and drops a report that comes too late', async () => {
     const { uuid } = await world.daemon.spawnShell('sleep 600', { name: 'builder' })
     await world.daemon.spawnShell('sleep 600', { parent: uuid, name: 'helper' })
     const page = await world.visit(`/p/${uuid}`)
@@ -129,7 +129,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     await page.locator('.status-word[data-status="stopped"]').waitFor()
   })
 
-  test('ends a process only after it has shown what is lost, kept, and what becomes of others', async () => {
+  test('ends a process only after it has shown what is lost, what is kept, and what happens to other processes', async () => {
     const { uuid } = await world.daemon.spawnScripted([call('true'), call('sleep 600')], { name: 'builder' })
     await world.daemon.waitForEvent(uuid, ({ fact, step }) => fact === 'tool.started' && step === 2)
     const child = await world.daemon.spawnShell('sleep 600', { parent: uuid, name: 'helper' })
@@ -210,7 +210,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     expect(await page.getByLabel('Message').inputValue()).toBe('')
   })
 
-  test('is not drawn in a session that may only read', async () => {
+  test('is not shown in a session that may only read', async () => {
     const uuid = await spawnAsking('touch made')
     const page = await world.visit(`/p/${uuid}`, { right: 'read' })
     await page.locator('.question pre', { hasText: 'touch made' }).waitFor()

@@ -106,7 +106,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
     120_000,
   )
 
-  test('reaches a server without a door by most of these ways', async () => {
+  test('reaches a server that checks nothing by most of these ways', async () => {
     const arrived = new Set<string>()
     await using naive = createServer((request, response) => {
       arrived.add(`${request.method} ${request.url}`)
@@ -147,7 +147,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
     await page.close()
   })
 
-  test('by a rebound name gets no document of the daemon', async () => {
+  test('gets no document of the daemon by a rebound name', async () => {
     const page = await context.newPage()
     const response = await page.goto(`http://${REBOUND}:${web.port}/`)
     expect(response?.status()).toBe(403)
@@ -168,7 +168,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
     await page.context().close()
   })
 
-  test('the user saw nothing of it', async () => {
+  test("has not changed the user's own page", async () => {
     await user.waitForSelector('[data-link="open"]')
     await user.getByText('victim').first().waitFor()
   })

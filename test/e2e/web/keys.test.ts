@@ -39,7 +39,7 @@ describePage('a key', {}, (world) => {
     await peek.waitFor({ state: 'detached' })
   })
 
-  test('answers nothing that is not looked at, or has just appeared', async () => {
+  test('answers no question that is not shown, or has just appeared', async () => {
     const uuid = await spawnAsking('one')
     const page = await world.visit()
     await page.locator('[data-need] button:enabled').first().waitFor()
@@ -84,7 +84,7 @@ describePage('a key', {}, (world) => {
     await statusOf(page, uuids[2] ?? '', 'working')
   })
 
-  test('does nothing to a row that the list hides; a fold takes the selection to the row that is folded', async () => {
+  test('does nothing to a row that the list hides, and a fold selects the folded row', async () => {
     const parent = await spawnSleep('parent')
     const child = (await world.daemon.spawnShell('sleep 600', { parent, name: 'child' })).uuid
     const page = await world.visit()
@@ -108,7 +108,7 @@ describePage('a key', {}, (world) => {
     expect((await world.daemon.view(parent)).status).toBe('working')
   })
 
-  test('acts once while it is held; only moves go on', async () => {
+  test('acts once while it is held down, except keys that move the selection', async () => {
     const uuids = [await spawnSleep('one'), await spawnSleep('two'), await spawnSleep('three')]
     const page = await world.visit()
     await page.locator('.row').nth(2).waitFor()

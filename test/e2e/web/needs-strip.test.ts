@@ -41,7 +41,7 @@ describePage('the strip of needs', {}, (world) => {
     for (const uuid of [first, second]) await world.daemon.signal(uuid, 'SIGKILL')
   })
 
-  test('shows what is new once all is answered that stood under the pointer', async () => {
+  test('shows new needs when all needs under the pointer are answered', async () => {
     const first = await spawnAsking('one')
     const page = await world.visit()
     const allowFirst = page.locator(`[data-need="${first}"] button[data-kind="allow_once"]:enabled`)

@@ -23,7 +23,7 @@ describePage('the frame', {}, (world) => {
     for (const link of await bar.locator('> *').all()) expect((await link.boundingBox())?.height).toBeGreaterThanOrEqual(44)
   })
 
-  test('offers to try again when the code of a page does not come', async () => {
+  test('offers to try again when the code of a page cannot be loaded', async () => {
     const page = await world.openTab()
     let isAway = true
     await page.route('**/assets/process-*.js', (route) => (isAway ? route.abort() : route.continue()))

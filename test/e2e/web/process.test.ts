@@ -110,7 +110,7 @@ describe.runIf(CHROMIUM !== null)('a daemon', () => {
     await home[Symbol.asyncDispose]()
   })
 
-  test('that stands still leaves a grey page, which is current again by itself', async () => {
+  test('that hangs turns the page grey, until it answers again', async () => {
     const frozen = home.freezeFor(12_000)
     await page.locator('main.stale').waitFor()
     // The page calls itself stale after 5 s, and a busy machine may be late.
@@ -121,7 +121,7 @@ describe.runIf(CHROMIUM !== null)('a daemon', () => {
     await page.locator(`[data-uuid="${uuid}"][data-status="stopped"]`).waitFor()
   })
 
-  test('that is killed leaves a grey page at once, with the rows as they were and the command for a new page', async () => {
+  test('that is killed turns the page grey at once, with the rows as they were and the command for a new page', async () => {
     await home.kill()
     await page.locator('main.stale').waitFor()
     expect(await page.locator('.freshness').textContent()).toMatch(/^the daemon does not answer · last heard of \d s ago/)

@@ -129,7 +129,7 @@ test('a session that may read changes nothing: every other route names the missi
   expect(await readCursor()).toBe(before)
 })
 
-test('preflights and odd methods are refused, and nothing allows another origin', async () => {
+test('preflight requests and unusual methods are refused, and no answer allows another origin', async () => {
   for (const method of ['OPTIONS', 'PUT', 'PATCH', 'HEAD', 'TRACE']) {
     const reply = await sendRawHead(
       web.port,
@@ -233,7 +233,7 @@ describe('a stolen token', () => {
       expect(await web.ask(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
   })
 
-  test('for a subtree sees its own needs alone, and a redacted one not what they are about', async () => {
+  test('for a subtree sees only the needs of the subtree, and a redacted token does not see what they are about', async () => {
     const asking = async (name: string, parent?: string): Promise<string> => {
       const script = [{ tools: [{ name: 'bash', input: { command: `touch secret-of-${name}` } }] }, { text: 'done' }]
       const under = parent === undefined ? {} : { parent }
@@ -270,7 +270,7 @@ describe('a stolen token', () => {
     for (const uuid of [inner, above, beside]) await daemon.signal(uuid, 'SIGKILL')
   })
 
-  test('cannot take the name of a process or of another client; its own name is in the journal', async () => {
+  test('cannot pass for a process or for another client, and its session is in the journal', async () => {
     const { token: steering, session } = await web.start({ right: 'steer' })
     const headers = {
       authorization: `Bearer ${steering}`,
@@ -285,7 +285,7 @@ describe('a stolen token', () => {
     expect(recent.at(-1)).toMatchObject({ signal: 'SIGPAUSE', by: 'user', via: `web:${session.id}` })
   })
 
-  test('is in the journal of what it sends and resumes, and no other client is', async () => {
+  test('has its session in the journal with each message and resume, and a client of the socket has none', async () => {
     const { token: steering, session } = await web.start({ right: 'steer' })
     expect(await web.ask(steering, 'POST', '/v1/processes/victim/resume', {})).toMatchObject({ status: 200 })
     expect(await web.ask(steering, 'POST', '/v1/processes/victim/send', { text: 'from the page' })).toMatchObject({ status: 200 })
@@ -315,7 +315,7 @@ describe('a stolen token', () => {
     expect(await web.ask(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
   })
 
-  test('is in the journal of a fork, a name, a limit, a pin, and what was seen or put off', async () => {
+  test('has its session in the journal with a fork, a name, a limit, a pin, and what was seen or put off', async () => {
     const { token: all, session } = await web.start({ right: 'all' })
     const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { name: 'marked' })
     await daemon.waitForEnd(uuid)
@@ -343,7 +343,7 @@ describe('a stolen token', () => {
     await daemon.signal(held, 'SIGKILL')
   })
 
-  test('over the socket nobody has the name of a session', async () => {
+  test('cannot be forged over the socket: the name of a session is ignored there', async () => {
     await daemon.sendRaw({
       method: 'POST',
       path: '/v1/processes/victim/pause',
@@ -355,7 +355,7 @@ describe('a stolen token', () => {
   })
 })
 
-test('what the configuration allows is open, and nothing else', async () => {
+test('`web.allow: [commands]` allows commands, and nothing else', async () => {
   await using open = await LocalDaemon.start({ config: 'web: { allow: [commands] }\n' })
   const access = await WebAccess.open(open)
   const all = (await access.start()).token

@@ -1,16 +1,16 @@
-// An agent is started from the page: in a directory where one has worked, with its settings, by the command line that the page shows.
+// The page starts an agent in a directory where one has worked, with the chosen settings, by the command line that the page shows.
 import { expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { describePage } from '../../support/web/describe-page.ts'
 import { findFaults } from '../../support/web/faults.ts'
 
 describePage('the page that starts agents', { config: 'web: { allow: [commands] }\n' }, (world) => {
-  test('names the command for the first one, where no process has worked yet', async () => {
+  test('names the command that starts the first process, if none has worked yet', async () => {
     const page = await world.visit('/start')
     await page.getByText('none has worked yet').waitFor()
   })
 
-  test('starts one with what was filled in, and shows it', async () => {
+  test('starts an agent with the entered settings, and opens its page', async () => {
     const { daemon } = world
     const model = await daemon.writeScript([{ text: 'I wait.' }])
     await daemon.spawnShell('true')
@@ -32,7 +32,7 @@ describePage('the page that starts agents', { config: 'web: { allow: [commands] 
     expect(page.url()).toContain(`/p/${process.uuid}`)
   })
 
-  test('reads again what could not be read', async () => {
+  test('offers to read the directories again when they could not be read', async () => {
     await world.daemon.spawnShell('true')
     const page = await world.openTab()
     await page.route('**/v1/places', (route) => route.abort(), { times: 1 })
@@ -42,7 +42,7 @@ describePage('the page that starts agents', { config: 'web: { allow: [commands] 
     expect(world.problems.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])
   })
 
-  test('is not there for a session that may not start agents', async () => {
+  test('is refused to a session that may not start agents', async () => {
     const page = await world.visit('/start', { right: 'steer' })
     await page.getByText('This session may not start agents.').waitFor()
   })
