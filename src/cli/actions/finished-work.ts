@@ -20,8 +20,8 @@ const MAX_COMMITS = 10
 type SendPlan = (ref: string) => Promise<MergePlanView>
 
 /**
- * Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. Ended crews with one name work
- * on one branch, so the newest stands for all.
+ * Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. Processes of other
+ * repositories do not count, because their work cannot be meant. Ended crews with one name work on one branch, so the newest stands for all.
  */
 export async function requestPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
   return withWaitNote(
@@ -33,24 +33,34 @@ export async function requestPlan(args: Args, out: Output, send: SendPlan): Prom
 
 async function sendPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
   const ref = args.words[0] ?? ''
-  if (args.on('dry-run')) return resolveForRead(ref, out, send)
   try {
     return await send(ref)
   } catch (error) {
-    const plan = error instanceof ApiError && error.code === 'AMBIGUOUS' ? await planOfBranch(candidatesOf(error.details), send) : null
-    if (plan === null) throw error
-    return plan
+    const plan = error instanceof ApiError && error.code === 'AMBIGUOUS' ? await planOfCandidates(candidatesOf(error.details), send) : null
+    if (plan !== null) return plan
+    if (args.on('dry-run')) return resolveForRead(ref, out, send)
+    throw error
   }
 }
 
-/** Returns the plan of the newest crew, if all candidates are ended crews with the same branch. */
-async function planOfBranch(candidates: readonly CandidateView[], send: SendPlan): Promise<MergePlanView | null> {
-  // Other processes have no plan, or another branch.
-  const plans = await Promise.all(candidates.map(({ uuid }) => send(uuid).catch(() => null)))
-  const [newest] = plans
-  if (!newest || !plans.every((plan) => plan?.of === 'crew' && plan.ended && plan.branch === newest.branch)) return null
+/** Returns the plan of the only candidate in this repository; of the newest, if all are ended crews with the same branch; else null. */
+async function planOfCandidates(candidates: readonly CandidateView[], send: SendPlan): Promise<MergePlanView | null> {
+  const plans = await Promise.all(
+    candidates.map(({ uuid }) => send(uuid).catch((error: unknown) => (isElsewhere(error) ? 'elsewhere' : null))),
+  )
+  const here = plans.filter((plan) => plan !== 'elsewhere')
+  const [newest] = here
+  if (!newest) return null
+  if (here.length === 1) return newest
+  if (!here.every((plan) => plan?.of === 'crew' && plan.ended && plan.branch === newest.branch)) return null
   // Programs that changed during any of the crews count.
-  return { ...newest, createdAt: candidates.at(-1)?.createdAt ?? newest.createdAt }
+  const oldest = candidates.findLast((_, index) => plans[index] !== 'elsewhere')
+  return { ...newest, createdAt: oldest?.createdAt ?? newest.createdAt }
+}
+
+/** Whether the process works in another repository; the error names that. */
+function isElsewhere(error: unknown): boolean {
+  return error instanceof ApiError && typeof error.details?.['repository'] === 'string'
 }
 
 /** Whether the work would change no file. */

@@ -4,6 +4,7 @@ import type { NodeView, RunView } from '../../api/views/compose.ts'
 import { ApiError, type Reeve } from '../../index.ts'
 import { nodeLine, nodeTable, runStandings, runSummary, shownState } from '../print/compose-table.ts'
 import { BlockNotices } from './block-notices.ts'
+import { printWorkOfNodes } from './work-location.ts'
 import { blockText } from '../print/blocked.ts'
 import { exitCode, Failure } from '../errors.ts'
 import type { UserAction } from '../input/interrupts.ts'
@@ -52,6 +53,7 @@ export async function followRun(started: RunView, options: ComposeFollowOptions)
   }
   if (!FINAL_STATUSES.has(run.status)) throw new Failure(125, `the events of run ${run.name ?? run.pid} ended before it did`)
   if (!out.json) await out.message(runSummary(run))
+  await printWorkOfNodes(run, { reeve, out })
   return run.exit?.code ?? 1
 }
 

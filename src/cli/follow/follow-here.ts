@@ -1,13 +1,12 @@
 // Follows a process that this command has started or resumed. On a terminal the user can answer its questions and send messages. The
-// last lines name the branch and directory of its work, and the verbs for its changes. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
+// last lines say where its work is. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
-import { hasEnded, isPlainCommandView } from '../print/process-text.ts'
+import { isPlainCommandView } from '../print/process-text.ts'
 import { followProcess, type FollowPrinter } from './follow.ts'
-import { formatCount } from '../../faces/format.ts'
+import { printWorkLocation } from './work-location.ts'
 import type { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
-import { oneLine } from '../print/text.ts'
 import type { CommandContext } from '../table/verb.ts'
 
 export interface FollowHereOptions extends CommandContext {
@@ -41,29 +40,4 @@ async function createPrinter(started: ProcessView, out: Output): Promise<FollowP
   if (!out.json && !isPlainCommandView(started)) return new (await import('./live-printer.ts')).LivePrinter(out)
   const { CommandPrinter, JsonPrinter } = await import('./plain-printers.ts')
   return out.json ? new JsonPrinter(out) : new CommandPrinter(out)
-}
-
-/** Prints where the work of an ended process is. Prints nothing for a process that still runs, because its work may change. */
-async function printWorkLocation(uuid: string, { out, reeve }: CommandContext): Promise<void> {
-  // The command must not fail because this line is missing: the daemon may have ended.
-  const current = await reeve.get(uuid, { changes: true }).catch(() => null)
-  if (out.json || !current?.worktree || !hasEnded(current)) return
-  const { branch, dir, changes } = current.worktree
-  await out.message(`${changesText(changes)} on ${oneLine(branch)} in ${oneLine(dir)}`)
-  if (changes && changes.commits + changes.count > 0)
-    await out.message(
-      out.paintMessage(
-        'dim',
-        `\`reeve diff ${current.pid}\` shows the changes, \`reeve merge ${current.pid}\` takes them into your branch, \`reeve pr ${current.pid}\` opens a pull request`,
-      ),
-    )
-}
-
-/** `2 files changed, not committed,` */
-function changesText(changes: { readonly commits: number; readonly count: number } | null | undefined): string {
-  if (!changes) return 'its work is'
-  const { commits, count } = changes
-  const files = count === 0 ? [] : [`${formatCount(count, 'file')} changed, not committed,`]
-  const parts = [...(commits === 0 ? [] : [formatCount(commits, 'commit')]), ...files]
-  return parts.length === 0 ? 'nothing is changed' : parts.join(' and ')
 }

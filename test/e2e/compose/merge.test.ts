@@ -1,4 +1,5 @@
 // `reeve diff`, `merge` and `pr` of a node of a compose run. A node is a process with a worktree, and the run itself has no files.
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Repository } from '../../support/crew/repository.ts'
@@ -40,4 +41,24 @@ test('`diff`, `pr` and `merge` take a node by its name, and refuse the run and a
     })
     expect(await cli(verb, 'work.check')).toMatchObject({ code: 64, stderr: expect.stringContaining('has no worktree') })
   }
+})
+
+test('`compose up` ends with the work of each node, and the verbs that take it', async () => {
+  const repository = Repository.make(daemon.work, daemon.work)
+  repository.commit({ 'a.txt': 'a\n' }, 'first')
+  const file = join(daemon.work, 'work.yaml')
+  const agents = {
+    build: { command: ['sh', '-c', 'echo new > a.txt'], worktree: true },
+    look: { command: ['cat', 'a.txt'], worktree: true },
+    check: { command: ['true'] },
+  }
+  writeFileSync(file, JSON.stringify({ agents }))
+  const { code, stderr } = await runCli(daemon.home, ['compose', 'up', '--file', file], { cwd: repository.dir })
+  const { pid } = await daemon.view('work.build')
+  expect([code, ...stderr.split('\n').slice(-3)]).toEqual([
+    0,
+    expect.stringMatching(/^run work completed \| 3 nodes/),
+    `build: 1 file changed, not committed, on reeve/work.build; \`reeve diff ${pid}\`, \`reeve merge ${pid}\` or \`reeve pr ${pid}\``,
+    '',
+  ])
 })

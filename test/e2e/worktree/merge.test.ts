@@ -314,3 +314,16 @@ test('a dry run takes the newest of several ended processes with a name, and a m
   expect(dryRun.stdout + dryRun.stderr).toContain('two.txt')
   expect(await merge('twice')).toMatchObject({ code: 3, stderr: expect.stringContaining('"twice" may be any of') })
 })
+
+test('of several ended processes with a name, the only one of this repository is merged', async () => {
+  const elsewhere = Repository.make(join(daemon.work, 'elsewhere'), daemon.work)
+  elsewhere.commit({ 'a.txt': 'a' })
+  const workElsewhere = async (): Promise<ProcessView> =>
+    daemon.waitForEnd((await daemon.spawnShell('touch other.txt', { cwd: elsewhere.dir, worktree: true, name: 'fix' })).uuid)
+  await workElsewhere()
+  await work('touch mine.txt', 'fix')
+  await workElsewhere()
+  for (const flags of [['--dry-run'], []])
+    expect(await merge(...flags, 'fix')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 2 \(fix\): 1 uncommitted file/) })
+  expect(repository.git('ls-tree', '--name-only', 'HEAD').split('\n')).toContain('mine.txt')
+})
