@@ -51,9 +51,9 @@ describe('a node', () => {
         expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
         return
       }
-      const changedFields = foldCompose(run, fact)
-      expect(changedFields.nodes[1]).toBe(run.nodes[1])
-      expect(changedFields.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
+      const folded = foldCompose(run, fact)
+      expect(folded.nodes[1]).toBe(run.nodes[1])
+      expect(folded.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
     },
   )
 
@@ -74,11 +74,11 @@ describe('a node', () => {
   })
 
   test('has a shortened reason in the row, and a fact of an unknown node is refused', () => {
-    const [changedFields] = foldCompose(
+    const [node] = foldCompose(
       { nodes: [makeNode('a', 'running')] },
       { type: 'compose.failed', node: 'a', reason: 'x'.repeat(10_000) },
     ).nodes
-    expect(changedFields?.reason).toHaveLength(300)
+    expect(node?.reason).toHaveLength(300)
     expect(() => foldCompose({ nodes: [] }, { type: 'compose.again', node: 'a', by: 'user' })).toThrow(
       'compose.again of "a", which is no node',
     )
@@ -89,7 +89,7 @@ describe('the next fact of a run', () => {
   const makeSpec = (needs: Readonly<Record<string, readonly string[]>>, parallel?: number): ComposeSpec => ({
     file: '/f',
     ...(parallel === undefined ? {} : { parallel }),
-    nodes: Object.entries(needs).map(([name, above]) => ({ name, needs: above, retries: 0, template: kernelSpec() })),
+    nodes: Object.entries(needs).map(([name, needsOfNode]) => ({ name, needs: needsOfNode, retries: 0, template: kernelSpec() })),
   })
   const makeRun = (...states: readonly NodeState[]): ComposeRun => ({
     nodes: states.map((state, index) => makeNode('abcdef'[index] ?? '', state, { ask: index })),

@@ -165,7 +165,7 @@ test('what the user has seen is recorded once, alive or dead', () => {
   `)
 })
 
-test('needs are put off until a time, and shown again', () => {
+test('needs are snoozed until a time, and shown again', () => {
   expect(
     play(`
       .live a acp interactive

@@ -75,7 +75,7 @@ describe('an input', () => {
     expect([typeof input, isCut]).toEqual(['string', true])
   })
 
-  test('without a value stays so', () => {
+  test('without a value has none', () => {
     expect(boundTool(undefined)).toEqual({ name: 'x', kind: 'other', input: undefined, locations: [] })
   })
 })

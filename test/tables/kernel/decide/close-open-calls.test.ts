@@ -8,7 +8,7 @@ describe('an open call of a tool that may run twice', () => {
   const GO_ON = '.resume a\n.start a'
   const PAUSED = '.signal SIGPAUSE a'
 
-  /** The results of the call when the daemon dies again and again. */
+  /** Plays the lines. Returns the ids of the calls that are still open, and the results of the others. */
   function callsAfter(lines: readonly string[]): readonly string[] {
     const player = new TranscriptPlayer()
     player.play(['.live a', OPEN, ...lines].join('\n'))

@@ -255,7 +255,7 @@ describe('a fork is refused', () => {
   })
 })
 
-test('the origin gets no fact about it', () => {
+test('the origin gets no fact about its fork', () => {
   const player = new TranscriptPlayer()
   player.play(TWO_STEPS)
   const before = player.world.row('a')

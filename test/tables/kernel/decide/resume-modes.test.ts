@@ -5,7 +5,7 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import { changedSpec } from '../../../support/spec-changes.ts'
 
-function row(script: string, changes: { readonly format?: 'claude' | 'gemini' } = {}): Process {
+function rowOf(script: string, changes: { readonly format?: 'claude' | 'gemini' } = {}): Process {
   const player = new TranscriptPlayer()
   player.play(script)
   const process = player.world.row('a') as Process
@@ -23,15 +23,15 @@ const INPUT_LOST = 'its input was not recorded, so it cannot run again'
 const NATIVE = 'a native agent continues from its context: resume it without --rerun, or start over with --fork --from-step 0'
 
 test.each([
-  ['a native agent', row(`.live a ${STEP}`), { continue: null, fork: null, fromStep: { from: 0, to: 1 }, rerun: NATIVE }],
+  ['a native agent', rowOf(`.live a ${STEP}`), { continue: null, fork: null, fromStep: { from: 0, to: 1 }, rerun: NATIVE }],
   [
     'an ACP agent with a session',
-    row('.spawn a acp\n.start a\n.report a up session=s1'),
+    rowOf('.spawn a acp\n.start a\n.report a up session=s1'),
     { continue: null, fork: null, fromStep: null, rerun: null },
   ],
   [
     'an ACP agent that reported no session',
-    row('.live a acp'),
+    rowOf('.live a acp'),
     {
       continue: 'agent default reported no session to continue; --rerun runs it again',
       fork: 'process 1 reported no session that can be forked',
@@ -41,7 +41,7 @@ test.each([
   ],
   [
     'a plain command',
-    row('.live a command'),
+    rowOf('.live a command'),
     {
       continue: NO_SESSION,
       fork: 'a command has no session to fork; `reeve resume --rerun` runs it again',
@@ -51,7 +51,7 @@ test.each([
   ],
   [
     'a plain command with input',
-    row('.live a command input\n.report a exited 0\n.released a'),
+    rowOf('.live a command input\n.report a exited 0\n.released a'),
     {
       continue: `a command has no session to continue; ${INPUT_LOST}`,
       fork: 'a command has no session to fork',
@@ -61,12 +61,12 @@ test.each([
   ],
   [
     'Claude Code as a command with input: its session has the input',
-    row('.spawn a command lines input\n.start a\n.report a up\n.report a session s1'),
+    rowOf('.spawn a command lines input\n.start a\n.report a up\n.report a session s1'),
     { continue: null, fork: null, fromStep: null, rerun: INPUT_LOST },
   ],
   [
     'a suspended plain command',
-    row('.live a command\n.signal SIGPAUSE a'),
+    rowOf('.live a command\n.signal SIGPAUSE a'),
     {
       continue: null,
       fork: 'a command has no session to fork; `reeve resume --rerun` runs it again',
@@ -76,12 +76,12 @@ test.each([
   ],
   [
     'Claude Code as a command',
-    row('.spawn a command lines\n.start a\n.report a up\n.report a session s1'),
+    rowOf('.spawn a command lines\n.start a\n.report a up\n.report a session s1'),
     { continue: null, fork: null, fromStep: null, rerun: null },
   ],
   [
     'Gemini CLI as a command',
-    row('.spawn a command lines\n.start a\n.report a up\n.report a session s1', { format: 'gemini' }),
+    rowOf('.spawn a command lines\n.start a\n.report a up\n.report a session s1', { format: 'gemini' }),
     { continue: null, fork: 'Gemini CLI cannot fork its sessions; it can be resumed', fromStep: null, rerun: null },
   ],
 ])('%s has its ways to resume', (_, process, modes) => {

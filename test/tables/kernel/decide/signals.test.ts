@@ -406,7 +406,7 @@ describe('a subtree', () => {
       'signal SIGRESUME b by=agent:a',
       '-> done, 1 affected\n',
     ],
-  ])('the number of affected processes is right %s', (_, before, resume, answer) => {
+  ])('the reply has the number of affected processes %s', (_, before, resume, answer) => {
     expect(
       play(`
       .live a

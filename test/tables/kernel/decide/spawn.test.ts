@@ -279,7 +279,7 @@ describe('start', () => {
   })
 })
 
-test('makes no process take messages that is a command or has ended', () => {
+test('a command and an ended process take no messages', () => {
   expect(
     play(`
     .live a command

@@ -83,13 +83,13 @@ describe('the kernel', () => {
 describe('the stop ladder', () => {
   function makeLadder(endsWith: 'SIGTERM' | 'kill'): {
     readonly actions: string[]
-    readonly makeLadder: Parameters<typeof runStopLadder>[0]
+    readonly ladder: Parameters<typeof runStopLadder>[0]
   } {
     const actions: string[] = []
     let isLiving = true
     return {
       actions,
-      makeLadder: {
+      ladder: {
         isEmpty: () => !isLiving,
         programsEnded: () => !isLiving,
         askPrograms: (signal) => {
@@ -108,8 +108,8 @@ describe('the stop ladder', () => {
   }
 
   test('reports the kill before it happens, once', async () => {
-    const { actions, makeLadder: on } = makeLadder('kill')
-    expect(await runStopLadder(on, { signal: 'SIGTERM', graceMs: 0, onKill: () => actions.push('said') })).toEqual({
+    const { actions, ladder } = makeLadder('kill')
+    expect(await runStopLadder(ladder, { signal: 'SIGTERM', graceMs: 0, onKill: () => actions.push('said') })).toEqual({
       outcome: 'killed',
       survivors: [],
     })
@@ -118,14 +118,14 @@ describe('the stop ladder', () => {
 
   test('reports neither an end in time nor a requested kill', async () => {
     const ladderWithoutKill = makeLadder('SIGTERM')
-    await runStopLadder(ladderWithoutKill.makeLadder, {
+    await runStopLadder(ladderWithoutKill.ladder, {
       signal: 'SIGTERM',
       graceMs: 1_000,
       onKill: () => ladderWithoutKill.actions.push('said'),
     })
     expect(ladderWithoutKill.actions).toEqual(['SIGTERM'])
     const killedLadder = makeLadder('kill')
-    await runStopLadder(killedLadder.makeLadder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('said') })
+    await runStopLadder(killedLadder.ladder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('said') })
     expect(killedLadder.actions).toEqual(['kill'])
   })
 })

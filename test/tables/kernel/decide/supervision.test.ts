@@ -543,7 +543,7 @@ test('a completed child starts fresh, without its earlier context', () => {
   ])
 })
 
-test('children are added and removed while it runs, and ids are unique', () => {
+test('children are added and removed while their supervisor runs, and ids are unique', () => {
   expect(
     play(`
     .live s supervisor

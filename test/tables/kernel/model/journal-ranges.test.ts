@@ -9,7 +9,7 @@ import {
 } from '../../../../src/kernel/model/journal-ranges.ts'
 
 describe('journal ranges', () => {
-  const CASES: readonly (readonly [ranges: readonly Range[], seq: number, isOne: boolean])[] = [
+  const CASES: readonly (readonly [ranges: readonly Range[], seq: number, isValid: boolean])[] = [
     [[], 0, true],
     [[[1, 1]], 1, true],
     [
@@ -50,8 +50,8 @@ describe('journal ranges', () => {
     [[[1.5, 2]], 5, false],
     [[[1, Number.NaN]], 5, false],
   ]
-  test.each(CASES)('%j of %i facts: %s', (ranges, seq, isOne) => {
-    expect(areValidRanges(ranges, seq)).toBe(isOne)
+  test.each(CASES)('the ranges %j are valid in a journal of %i facts: %s', (ranges, seq, isValid) => {
+    expect(areValidRanges(ranges, seq)).toBe(isValid)
   })
 
   test('ranges that touch or overlap are joined', () => {

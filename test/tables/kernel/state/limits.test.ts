@@ -6,7 +6,7 @@ import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { FILE_LIMIT_KEYS } from '../../../../src/config/limit-rules.ts'
 import type { LimitName, RefusingLimit } from '../../../../src/kernel/model/words.ts'
 
-/** The facts that use up each limit, with a limit of 100. */
+/** For each limit: a value `of`, and a script whose facts use it up. */
 const USED_UP: Readonly<Record<Exclude<LimitName, RefusingLimit>, { readonly of: string; readonly script: string }>> = {
   maxSteps: { of: '1', script: '.report a model 1\n.report a answer 1\n.report a model 2' },
   maxTurns: { of: '1', script: '.send a\n.report a ended 1' },

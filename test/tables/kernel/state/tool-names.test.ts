@@ -19,7 +19,7 @@ test.each<[tools: readonly string[] | null, deny: readonly string[], left: reado
   [null, ['mcp__a__get_x'], ['read', 'bash', 'mcp__a__put', 'mcp__ab__get_y', 'mcp__My_Server__do'], ['a', 'ab', 'My_Server']],
   [null, ['mcp__*'], ['read', 'bash'], []],
   [['*'], ['b*'], [], []],
-])('the right tools remain of the allowed list %j and the denied list %j', (tools, deny, expectedNames, servers) => {
+])('of the allowed list %j and the denied list %j these tools remain: %j', (tools, deny, expectedNames, servers) => {
   expect(NAMES.filter((name) => isAllowed(name, { tools, deny }))).toEqual(expectedNames)
   expect(['a', 'ab', 'My_Server'].filter((name) => mayUseServer(`mcp__${name}`, { tools, deny }))).toEqual(servers)
 })

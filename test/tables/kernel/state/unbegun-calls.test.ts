@@ -22,7 +22,7 @@ test.each([
   ['w w?', '1'],
   ['r? r', '0'],
   ['r r? r w r', '1 3 4'],
-])('native: %s', (calls, unbegun) => expect(unbegunIn(calls)).toBe(unbegun))
+])('of the calls %j of a native agent, these have not begun: %j', (calls, unbegun) => expect(unbegunIn(calls)).toBe(unbegun))
 
 test('of an external agent only the call that waits is known', () => {
   expect(unbegunIn('w? w r', 'acp')).toBe('0')

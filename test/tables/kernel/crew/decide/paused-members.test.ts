@@ -144,7 +144,7 @@ describe('a paused member', () => {
   test('a pause that ends by itself needs no action', () => {
     const world = worldAtWork()
     expect(pauseMember(world, 'worker-1', 'rate-limit', { wakes: true })[0]).toContain('It resumes by itself. Wait for that.')
-    expect(readAllMessages(world).filter((text) => text.startsWith('Nothing goes on'))).toEqual([])
+    expect(readAllMessages(world).filter((text) => text.startsWith('No task makes progress'))).toEqual([])
     world.submit({ type: 'member_held', member: 'worker-1', held: false })
     expect(world.requireProcess('coordinator').queue, 'nor when it does').toEqual([])
   })
@@ -208,9 +208,16 @@ test('the stall notice names the holders of tasks and the tools that help', () =
   endTurn(world, world.requireProcess('worker-2'), 'ok')
   expect(
     readAllMessages(world)
-      .filter((text) => text.startsWith('Nothing goes on'))
+      .filter((text) => text.startsWith('No task makes progress'))
       .at(-1),
-  ).toMatchInlineSnapshot(`undefined`)
+  ).toMatchInlineSnapshot(`
+    "No task makes progress:
+    - worker-1 holds one "the first" (implementing), and ended its turn without a report. send_message gives it instructions; cancel_task with requeue takes the task back.
+    - two "two" awaits its review. assign_review gives it to a worker that did not implement it. The worker must be idle or await its own review.
+    - three "three" is queued. assign_task gives it to an idle worker; spawn_worker starts another.
+
+    Call a tool that resolves this. cancel_task gives up a task that cannot be done; complete_crew ends the crew."
+  `)
 })
 
 describe('under the engine', () => {

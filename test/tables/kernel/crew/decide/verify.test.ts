@@ -34,11 +34,9 @@ function verifyJob(world: World): Job {
 }
 
 function answerVerify(world: World, ran: Partial<ShellCommandRun>, changes: Partial<VerifyResult> = {}): void {
-  const { job: number, member, ...verifyOfOne } = verifyJob(world)
+  const { job: number, member, ...verify } = verifyJob(world)
   const files =
-    'merge' in verifyOfOne && verifyOfOne.merge
-      ? (world.filesByCommit.get(verifyOfOne.merge.candidate) ?? '')
-      : world.requireProcess(member).files
+    'merge' in verify && verify.merge ? (world.filesByCommit.get(verify.merge.candidate) ?? '') : world.requireProcess(member).files
   world.jobs = world.jobs.filter((job) => job.job !== number)
   world.submit({
     type: 'job_done',
@@ -188,7 +186,7 @@ test('a denied task is verified again when it is reported again', () => {
   expect(taskOf(world)).toMatchObject({ state: 'awaiting_review', check: null })
 })
 
-test('after a daemon crash, verify is requested again, after a turn that has begun meanwhile', () => {
+test('after a daemon crash, verify is requested again', () => {
   const world = worldInVerify()
   const before = verifyJob(world)
   world.crash()
@@ -317,10 +315,7 @@ describe('the merged files', () => {
 
   test('do not need the worker during the verify', () => {
     const world = worldInMerge()
-    const verifyOfOne = verifyJob(world)
-    expect([needsUnusedFiles(verifyOfOne), hasJobsThatNeedMember({ ...world.crew, jobs: [verifyOfOne] }, verifyOfOne.member)]).toEqual([
-      false,
-      false,
-    ])
+    const verify = verifyJob(world)
+    expect([needsUnusedFiles(verify), hasJobsThatNeedMember({ ...world.crew, jobs: [verify] }, verify.member)]).toEqual([false, false])
   })
 })

@@ -27,9 +27,7 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 type Turn = Extract<CrewFact, { type: 'crew.turn' }>
 
 function turnEnds(world: World, id: MemberId): string[] {
-  return world.journal
-    .filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id)
-    .map(({ end: expectedEnd }) => expectedEnd)
+  return world.journal.filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id).map(({ end }) => end)
 }
 
 /** The member has a turn, begun by a message from `from`, and calls no tool. */
@@ -173,7 +171,7 @@ describe('no worker stays stuck in a phase under the engine', () => {
 })
 
 test('states change by the tables alone, for any commands in any order (orchestrator defect 1)', () => {
-  // test/simulation/crew.test.ts covers more than 50,000 of these cases. This one was first written by hand, with a roll-back.
+  // test/simulation/crew.test.ts covers more than 50,000 of these cases. In the earlier orchestrator, hand-written code rolled this one back.
   const world = runUntilTask(startedWorld(), 'implementing')
   const before = world.crew
   expect(refusalCode(world, { type: 'assign_task', task: 'one', member: 'worker-2' })).toBe('CONFLICT')
@@ -200,7 +198,7 @@ test('a failed turn counts as a failed attempt of its own task only (orchestrato
   world.submit({ type: 'add_task', id: 'two', title: 'the second', text: 'Do it.' }, USER)
   runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
   expect(taskOf(world, 'two').attempts).toBe(0)
-  expect(turnEnds(world, 'worker-1').filter((expectedEnd) => expectedEnd === 'failed')).toHaveLength(1)
+  expect(turnEnds(world, 'worker-1').filter((end) => end === 'failed')).toHaveLength(1)
 })
 
 describe('late commands change nothing (orchestrator defect 4)', () => {

@@ -155,29 +155,26 @@ describe("the effects of releasing a worker's task", () => {
   /** A world with a task in this state, whose implementer is worker-1. */
   function worldInState(state: TaskState): World {
     const gate = state === 'approved' ? 'coordinator' : state === 'waiting' ? 'human' : 'auto'
-    const newWorld = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
+    const world = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
     const submitAs = (command: Command, issuer: 'worker-1' | 'worker-2' | null = null): void => {
-      expect(
-        newWorld.submit(command, issuer ? senderOfMember(newWorld.requireProcess(issuer)) : USER),
-        newWorld.lastRefusal?.message,
-      ).not.toBeNull()
+      expect(world.submit(command, issuer ? senderOfMember(world.requireProcess(issuer)) : USER), world.lastRefusal?.message).not.toBeNull()
     }
     const beginTurn = (issuer: MemberId): void => {
-      while (newWorld.jobs.length > 0) playAct(newWorld)
-      const proc = newWorld.requireProcess(issuer)
+      while (world.jobs.length > 0) playAct(world)
+      const proc = world.requireProcess(issuer)
       proc.turn += 1
-      newWorld.submit({ type: 'turn_begun', member: issuer, turn: proc.turn, from: ['coordinator'] })
+      world.submit({ type: 'turn_begun', member: issuer, turn: proc.turn, from: ['coordinator'] })
     }
     submitAs({ type: 'assign_task', task: 'one', member: 'worker-1' })
     beginTurn('worker-1')
-    if (state === 'implementing') return newWorld
+    if (state === 'implementing') return world
     submitAs({ type: 'report_implementation_complete', summary: 's' }, 'worker-1')
-    if (state === 'awaiting_review') return newWorld
+    if (state === 'awaiting_review') return world
     submitAs({ type: 'assign_review', task: 'one', member: 'worker-2' })
     beginTurn('worker-2')
-    if (state === 'in_review') return newWorld
+    if (state === 'in_review') return world
     submitAs({ type: 'report_review_verdict', verdict: state === 'addressing_feedback' ? 'DENIED' : 'APPROVED', comments: 'c' }, 'worker-2')
-    return newWorld
+    return world
   }
 
   const BACK = { state: 'queued', implementer: null, reviewer: null, prepared: false } as const
@@ -192,51 +189,51 @@ describe("the effects of releasing a worker's task", () => {
 
   for (const [action, command, then] of actions) {
     test.each(STATES)(`of the action ${action} on a member with a task in the state %s are applied`, (state) => {
-      const newWorld = worldInState(state)
-      expect(taskOf(newWorld)).toMatchObject({ state, implementer: 'worker-1' })
-      const { phase } = memberOf(newWorld, 'worker-1')
+      const world = worldInState(state)
+      expect(taskOf(world)).toMatchObject({ state, implementer: 'worker-1' })
+      const { phase } = memberOf(world, 'worker-1')
       const issuer = command.type === 'member_gone' || command.type === 'member_held' ? { type: 'system' as const } : USER
       if (state === 'committing' && ['retire', 'stop', 'cancel', 'replace'].includes(action)) {
-        const before = newWorld.crew
-        expect(refusalCode(newWorld, command)).toBe('CONFLICT')
-        return expect(newWorld.crew).toBe(before)
+        const before = world.crew
+        expect(refusalCode(world, command)).toBe('CONFLICT')
+        return expect(world.crew).toBe(before)
       }
       // A lost member has no process any more.
-      if (action === 'lose') newWorld.requireProcess('worker-1').isAlive = false
-      expect(newWorld.submit(command, issuer)).not.toBeNull()
+      if (action === 'lose') world.requireProcess('worker-1').isAlive = false
+      expect(world.submit(command, issuer)).not.toBeNull()
       const outlives = action === 'lose' && ['approved', 'waiting', 'committing'].includes(state)
       // A denial counts as a failed attempt, too.
       const expectedAttempts = (state === 'addressing_feedback' ? 1 : 0) + (action === 'lose' && !outlives ? 1 : 0)
-      expect(taskOf(newWorld)).toMatchObject({ ...(outlives ? { state, implementer: 'worker-1' } : then), attempts: expectedAttempts })
+      expect(taskOf(world)).toMatchObject({ ...(outlives ? { state, implementer: 'worker-1' } : then), attempts: expectedAttempts })
       const unchanged = action === 'pause'
-      expect(memberOf(newWorld, 'worker-1')).toMatchObject(unchanged ? { phase, task: 'one', held: true } : { phase: 'idle', task: null })
+      expect(memberOf(world, 'worker-1')).toMatchObject(unchanged ? { phase, task: 'one', held: true } : { phase: 'idle', task: null })
       if (action === 'replace')
-        expect(memberOf(newWorld, 'worker-4')).toMatchObject({ phase, task: 'one', heirOf: 'worker-1', state: 'starting' })
-      if (action === 'replace') expect(taskOf(newWorld).state).toBe(state)
-      if (action === 'cancel') expect(memberOf(newWorld, 'worker-1').cleanup).toBe('one')
+        expect(memberOf(world, 'worker-4')).toMatchObject({ phase, task: 'one', heirOf: 'worker-1', state: 'starting' })
+      if (action === 'replace') expect(taskOf(world).state).toBe(state)
+      if (action === 'cancel') expect(memberOf(world, 'worker-1').cleanup).toBe('one')
       if (action === 'lose')
-        expect(newWorld.crew.jobs.map(({ type }) => type)).toEqual(outlives ? (state === 'committing' ? ['check'] : []) : ['salvage'])
+        expect(world.crew.jobs.map(({ type }) => type)).toEqual(outlives ? (state === 'committing' ? ['check'] : []) : ['salvage'])
       // The reviewer of the task becomes free, too.
-      if (state === 'in_review') expect(memberOf(newWorld, 'worker-2').phase).toBe(unchanged || action === 'replace' ? 'reviewing' : 'idle')
+      if (state === 'in_review') expect(memberOf(world, 'worker-2').phase).toBe(unchanged || action === 'replace' ? 'reviewing' : 'idle')
     })
   }
 
   test.each([['retire_worker'], ['stop_worker'], ['lost']] as const)('%s of a reviewer lets another worker review', (ending) => {
-    const newWorld = worldInState('in_review')
+    const world = worldInState('in_review')
     if (ending === 'lost') {
-      newWorld.requireProcess('worker-2').isAlive = false
-      newWorld.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'r' })
+      world.requireProcess('worker-2').isAlive = false
+      world.submit({ type: 'member_gone', member: 'worker-2', cause: 'agent', reason: 'r' })
     } else {
-      newWorld.submit({ type: ending, member: 'worker-2', reason: 'r' }, USER)
+      world.submit({ type: ending, member: 'worker-2', reason: 'r' }, USER)
     }
-    expect(taskOf(newWorld)).toMatchObject({
+    expect(taskOf(world)).toMatchObject({
       state: 'awaiting_review',
       implementer: 'worker-1',
       reviewer: null,
       attempts: 0,
       unreviewed: 1,
     })
-    expect(memberOf(newWorld, 'worker-1').phase).toBe('awaiting_review')
-    expect(newWorld.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).not.toBeNull()
+    expect(memberOf(world, 'worker-1').phase).toBe('awaiting_review')
+    expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).not.toBeNull()
   })
 })

@@ -122,8 +122,7 @@ describe('a question that becomes obsolete', () => {
 
   test('is withdrawn when a new worker can review', () => {
     const world = worldWithQuestion()
-    const changes = { ...world.spec, maxWorkers: 2 }
-    Object.assign(world, { spec: changes })
+    Object.assign(world, { spec: { ...world.spec, maxWorkers: 2 } })
     expect(
       transcriptOf(world, () => {
         world.submit({ type: 'spawn_worker', role: 'generic' }, USER)
@@ -156,22 +155,23 @@ describe('a question that becomes obsolete', () => {
     expect(taskOf(world)).toMatchObject({ state: 'in_review', ask: null })
     expect([...world.openQuestions.keys()]).toEqual([])
   })
+})
 
-  test('does not delay the review of another task', () => {
-    const world = startedWorld({ gate: 'human', maxWorkers: 2, stay: true }, makeTasks('one', 'two'))
-    runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'waiting'))
-    expect(world.crew.tasks.map(({ verdict, ask }) => [verdict, ask?.for])).toEqual([
-      ['APPROVED', 'gate'],
-      ['APPROVED', 'gate'],
-    ])
-  })
+test('a question of the gate does not delay the review of another task', () => {
+  const world = startedWorld({ gate: 'human', maxWorkers: 2, stay: true }, makeTasks('one', 'two'))
+  runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'waiting'))
+  expect(world.crew.tasks.map(({ verdict, ask }) => [verdict, ask?.for])).toEqual([
+    ['APPROVED', 'gate'],
+    ['APPROVED', 'gate'],
+  ])
+})
 
-  test('stays if the only other worker is paused', () => {
-    const world = startedWorld({ maxWorkers: 2 })
-    runUntilTask(world, 'implementing')
-    setMemberHeld(world, world.requireProcess('worker-2'), true)
-    runUntilTask(world, 'awaiting_review')
-    setMemberHeld(world, world.requireProcess('worker-2'), false)
-    expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-2' })
-  })
+test('the user is not asked for a review while the only other worker is paused; it reviews when it resumes', () => {
+  const world = startedWorld({ maxWorkers: 2 })
+  runUntilTask(world, 'implementing')
+  setMemberHeld(world, world.requireProcess('worker-2'), true)
+  runUntilTask(world, 'awaiting_review')
+  expect(taskOf(world).ask).toBeNull()
+  setMemberHeld(world, world.requireProcess('worker-2'), false)
+  expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-2' })
 })

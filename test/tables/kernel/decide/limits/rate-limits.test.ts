@@ -23,8 +23,8 @@ function newPlayer(script: string, wake = true): TranscriptPlayer {
     .map((line) => line.trim())
     .filter((line) => line !== '')
   player.play(`.${spawn}`)
-  const rowOf = player.world.row('a') as Process
-  if (wake) player.world.overlay.put({ ...rowOf, spec: changedSpec(rowOf.spec, { wake: true }) })
+  const row = player.world.row('a') as Process
+  if (wake) player.world.overlay.put({ ...row, spec: changedSpec(row.spec, { wake: true }) })
   player.play(rest.map((line) => `.${line}`).join('\n'))
   return player
 }

@@ -78,18 +78,18 @@ describe('the judgement', () => {
 function workingPlayer(policy: LivenessPolicy, options = ''): TranscriptPlayer {
   const player = new TranscriptPlayer()
   player.play(`.spawn a ${options}`)
-  const rowOf = player.world.row('a') as Process
-  player.world.overlay.put({ ...rowOf, spec: changedSpec(rowOf.spec, { liveness: { policy } }) })
+  const row = player.world.row('a') as Process
+  player.world.overlay.put({ ...row, spec: changedSpec(row.spec, { liveness: { policy } }) })
   player.play('.start a\n.report a up')
   return player
 }
 
-function judgeAs(player: TranscriptPlayer, expectedWord: LivenessWord, pid = 1): string[] {
+function judgeAs(player: TranscriptPlayer, word: LivenessWord, pid = 1): string[] {
   const { changes, effects } = player.world.step({
     type: 'liveness',
     uuid: 'a',
     pid,
-    word: expectedWord,
+    word,
     since: 5,
     evidence: 'in bash of step 1',
   })
@@ -127,9 +127,8 @@ describe('the kernel', () => {
 
   test('only warns by default; other policies act only on stalled processes', () => {
     expect(judgeAs(workingPlayer('warn'), 'stalled')).toEqual(['liveness.changed'])
-    for (const expectedWord of ['silent', 'waiting', 'stopped'] as const) {
-      for (const policy of ['interrupt', 'restart'] as const)
-        expect(judgeAs(workingPlayer(policy), expectedWord)).toEqual(['liveness.changed'])
+    for (const word of ['silent', 'waiting', 'stopped'] as const) {
+      for (const policy of ['interrupt', 'restart'] as const) expect(judgeAs(workingPlayer(policy), word)).toEqual(['liveness.changed'])
     }
   })
 

@@ -170,51 +170,51 @@ describe('the crew refuses', () => {
     )
 
   test.each<[string, (world: World) => World, Command, string, RegExp]>([
-    ['to retry a done task', (current) => current, retryCommand('a'), 'CONFLICT', /reopen/],
-    ['to retry a queued task', (current) => current, retryCommand('q'), 'CONFLICT', /queue/],
-    ['to retry a task in progress', (current) => runUntilTask(current, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],
+    ['to retry a done task', (world) => world, retryCommand('a'), 'CONFLICT', /reopen/],
+    ['to retry a queued task', (world) => world, retryCommand('q'), 'CONFLICT', /queue/],
+    ['to retry a task in progress', (world) => runUntilTask(world, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],
     [
       'to retry a task whose needed task has failed',
-      (current) => submitTo(current, failCommand('b')),
+      (world) => submitTo(world, failCommand('b')),
       retryCommand('q'),
       'CONFLICT',
       /Retry b first/,
     ],
-    ['to retry an unknown task', (current) => current, retryCommand('z'), 'NOT_FOUND', /It has a/],
-    ['to reopen a failed task', (current) => submitTo(current, failCommand('b')), reopenCommand('b'), 'CONFLICT', /retry/],
-    ['to reopen a queued task', (current) => current, reopenCommand('q'), 'CONFLICT', /open/],
-    ['to reopen a task without comments', (current) => current, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
+    ['to retry an unknown task', (world) => world, retryCommand('z'), 'NOT_FOUND', /It has a/],
+    ['to reopen a failed task', (world) => submitTo(world, failCommand('b')), reopenCommand('b'), 'CONFLICT', /retry/],
+    ['to reopen a queued task', (world) => world, reopenCommand('q'), 'CONFLICT', /open/],
+    ['to reopen a task without comments', (world) => world, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
     [
       'to reopen a question',
-      (current) => runUntil(current, () => taskOf(current, 'h').state === 'done'),
+      (world) => runUntil(world, () => taskOf(world, 'h').state === 'done'),
       reopenCommand('h'),
       'CONFLICT',
       /Add a task/,
     ],
   ])('%s', (_, before, command, code, hint) => {
-    const current = before(newWorld())
-    const { crew } = current
-    expect(refusalCode(current, command)).toBe(code)
-    expect(current.lastRefusal?.hint).toMatch(hint)
-    expect(current.crew).toBe(crew)
+    const world = before(newWorld())
+    const { crew } = world
+    expect(refusalCode(world, command)).toBe(code)
+    expect(world.lastRefusal?.hint).toMatch(hint)
+    expect(world.crew).toBe(crew)
   })
 
   test('to reopen a task for a coordinator', () => {
-    const current = runUntilTask(startedWorld({ coordinator: 'agent', stay: true, reviews: false }), 'done')
-    expect(refusalCode(current, reopenCommand('one'), COORDINATOR)).toBe('PERMISSION')
-    submitTo(current, reopenCommand('one'))
-    expect(current.acts.findLast((act) => act.type === 'message')).toMatchObject({
+    const world = runUntilTask(startedWorld({ coordinator: 'agent', stay: true, reviews: false }), 'done')
+    expect(refusalCode(world, reopenCommand('one'), COORDINATOR)).toBe('PERMISSION')
+    submitTo(world, reopenCommand('one'))
+    expect(world.acts.findLast((act) => act.type === 'message')).toMatchObject({
       to: 'coordinator',
       from: 'user',
       text: 'The user reopened one "the first": the index is missing',
     })
   })
 
-  test('a retry and a reopening while it ends', () => {
-    const current = runUntilTask(startedWorld({ maxWorkers: 2 }), 'committing')
-    submitTo(current, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
-    submitTo(current, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
-    expect(refusalCode(current, retryCommand('two'))).toBe('CONFLICT')
-    expect(current.lastRefusal?.hint).toContain('`reeve crew up` takes over the done tasks')
+  test('a retry while it ends', () => {
+    const world = runUntilTask(startedWorld({ maxWorkers: 2 }), 'committing')
+    submitTo(world, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
+    submitTo(world, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
+    expect(refusalCode(world, retryCommand('two'))).toBe('CONFLICT')
+    expect(world.lastRefusal?.hint).toContain('`reeve crew up` takes over the done tasks')
   })
 })

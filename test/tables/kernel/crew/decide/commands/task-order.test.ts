@@ -46,7 +46,7 @@ describe('tasks are assigned', () => {
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
-  test('but no task is taken from its worker', () => {
+  test('but never taken from their worker', () => {
     const world = startedWorld({ maxWorkers: 2 }, FOUR_TASKS)
     const { implementer } = taskOf(world, 'a')
     world.submit({ type: 'set_priority', task: 'a', priority: -5 }, USER)
