@@ -14,7 +14,7 @@ const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream
 const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned, by: 'user' })
 const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
-/** Ended processes, in the order of their numbers. */
+/** Writes ended processes, in the order of their numbers. */
 async function writeEnded(store: Store, commits: CommitMaker, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
     await store.commit(commits.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))

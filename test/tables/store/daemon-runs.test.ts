@@ -1,9 +1,9 @@
-// The store records whether each of its daemons ended in order.
+// The store records whether each of its daemons ended in order, and until when the ends of processes count as seen.
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-test('ends before the first start of a version that records what was seen count as seen', async () => {
+test('the ends of processes count as seen if they are older than the first start of a version that records what was seen', async () => {
   await using dir = await tempDir()
   const startAt = async (time: number): Promise<number> => {
     await using store = await openSqliteStore({ dir: dir.path })

@@ -4,7 +4,7 @@ import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { HomeBook } from '../../../src/kernel/model/home.ts'
 
-const book = (nanoUsd: number): HomeBook => ({
+const bookOf = (nanoUsd: number): HomeBook => ({
   dailyUsd: { number: 20_000, nanoUsd, warnedNanoUsd: 0 },
   monthlyUsd: { number: 24_000, nanoUsd: 2 * nanoUsd, warnedNanoUsd: 5_000_000_000 },
 })
@@ -14,11 +14,11 @@ test('the account is null before its first commit, and a restart returns the one
   {
     await using store = await openSqliteStore({ dir: dir.path })
     expect(await store.home()).toBeNull()
-    for (const nano of [1_000_000_001, 4_000_000_000_000_000])
-      await store.commit({ facts: [], processes: [], counters: { pid: 0, cursor: 0 }, home: book(nano) })
+    for (const nanoUsd of [1_000_000_001, 4_000_000_000_000_000])
+      await store.commit({ facts: [], processes: [], counters: { pid: 0, cursor: 0 }, home: bookOf(nanoUsd) })
     await store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 0 } })
   }
   await using store = await openSqliteStore({ dir: dir.path })
-  expect(await store.home()).toEqual(book(4_000_000_000_000_000))
+  expect(await store.home()).toEqual(bookOf(4_000_000_000_000_000))
   expect(await store.verify()).toEqual([])
 })

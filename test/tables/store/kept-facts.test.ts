@@ -24,26 +24,26 @@ async function sweepAll(store: Store): Promise<void> {
 }
 
 /** An ended process with that number of steps. */
-async function writeEnded(store: Store, scribe: CommitMaker, journals: Journals, steps: number): Promise<void> {
-  const commits = [scribe.spawn(A, specOf({ name: 'first' }))]
-  for (let step = 1; step <= steps; step++) commits.push(scribe.write(A, ...stepOf(step)))
-  commits.push(scribe.write(A, ...endFacts()))
-  for (const commit of commits) await store.commit(commit)
+async function writeEnded(store: Store, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
+  const history = [commits.spawn(A, specOf({ name: 'first' }))]
+  for (let step = 1; step <= steps; step++) history.push(commits.write(A, ...stepOf(step)))
+  history.push(commits.write(A, ...endFacts()))
+  for (const commit of history) await store.commit(commit)
   journals.set(
     A,
-    commits.flatMap(({ facts }) => facts),
+    history.flatMap(({ facts }) => facts),
   )
 }
 
 /** An ended fork, with facts of its own. */
 async function endedFork(
   store: Store,
-  scribe: CommitMaker,
+  commits: CommitMaker,
   journals: Journals,
   [uuid, origin, seq]: readonly [string, string, number],
   ...ownFacts: FactBody[]
 ): Promise<void> {
-  const commit = scribe.fork(uuid, origin, seq, ...ownFacts, ...endFacts())
+  const commit = commits.fork(uuid, origin, seq, ...ownFacts, ...endFacts())
   await store.commit(commit)
   journals.set(uuid, [...(journals.get(origin) ?? []).slice(0, seq), ...commit.facts])
 }
@@ -82,10 +82,10 @@ const NOTHING = { facts: {}, kept: [], doomed: 0, blobs: 0, places: 0, free: 0 }
 describe('a removed origin', () => {
   test('is invisible except to its forks, and keeps the facts that they need', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 100)
-    await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
-    await endedFork(fixture.store, scribe, journals, [C, A, 42])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 100)
+    await endedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
+    await endedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
@@ -101,7 +101,7 @@ describe('a removed origin', () => {
       expect(await store.stepBounds(B, 20)).toEqual({ first: 79, next: 83 })
       await expectJournals(store, journals, B, C)
     }
-    await expect(fixture.store.commit(scribe.fork(D, A, 3))).rejects.toMatchObject({ code: 'COLLECTED' })
+    await expect(fixture.store.commit(commits.fork(D, A, 3))).rejects.toMatchObject({ code: 'COLLECTED' })
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, B, C)
     expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 102, 2: 5, 3: 4 }, kept: [[1, 102]], doomed: 0 })
@@ -110,10 +110,10 @@ describe('a removed origin', () => {
 
   test('loses the facts that no remaining fork needs', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 100)
-    await endedFork(fixture.store, scribe, journals, [B, A, 302])
-    await endedFork(fixture.store, scribe, journals, [C, A, 42])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 100)
+    await endedFork(fixture.store, commits, journals, [B, A, 302])
+    await endedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
     await fixture.store.remove(B, AT)
     await sweepAll(fixture.store)
@@ -123,36 +123,36 @@ describe('a removed origin', () => {
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect(await contentsOf(fixture)).toEqual(NOTHING)
-    const [gone, before] = [
+    const [tombstoneOfC, tombstoneOfB] = [
       { uuid: C, pid: 3, name: null, removedAt: AT, originUuid: A },
       { uuid: B, pid: 2, name: null, removedAt: AT, originUuid: A },
     ]
-    expect(await fixture.store.tombstone(C)).toEqual(gone)
-    expect(await fixture.store.removedForks(A)).toEqual([gone, before])
+    expect(await fixture.store.tombstone(C)).toEqual(tombstoneOfC)
+    expect(await fixture.store.removedForks(A)).toEqual([tombstoneOfC, tombstoneOfB])
     expect([await fixture.store.removedForks(B), await fixture.store.forks(A)]).toEqual([[], []])
   })
 
   test('that ended where it was forked keeps all facts, and has nothing to sweep', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 10)
-    await endedFork(fixture.store, scribe, journals, [B, A, 44])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 10)
+    await endedFork(fixture.store, commits, journals, [B, A, 44])
     await fixture.store.remove(A, AT)
     expect(await fixture.store.sweep()).toBe(false)
     await expectJournals(fixture.store, journals, B)
     // No other process gets its key.
     await fixture.reopen()
-    await endedFork(fixture.store, scribe, journals, [C, B, 20])
+    await endedFork(fixture.store, commits, journals, [C, B, 20])
     await expectJournals(fixture.store, journals, B, C)
   })
 
   test('cannot be forked any more, but its forks can', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 30)
-    await endedFork(fixture.store, scribe, journals, [B, A, 102])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 30)
+    await endedFork(fixture.store, commits, journals, [B, A, 102])
     await fixture.store.remove(A, AT)
-    await endedFork(fixture.store, scribe, journals, [C, B, 22])
+    await endedFork(fixture.store, commits, journals, [C, B, 22])
     await fixture.store.remove(B, AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, C)
@@ -161,11 +161,11 @@ describe('a removed origin', () => {
 
   test('loses its long texts, except those that a fork refers to', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    const commit = scribe.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endFacts())
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    const commit = commits.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endFacts())
     await fixture.store.commit(commit)
     journals.set(A, commit.facts)
-    await endedFork(fixture.store, scribe, journals, [B, A, 3], makeOutput(`${LONG}of B`))
+    await endedFork(fixture.store, commits, journals, [B, A, 3], makeOutput(`${LONG}of B`))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, B)
@@ -177,21 +177,21 @@ describe('a removed origin', () => {
 })
 
 /** A line of forks, each after the fact `base` of the one before, all ended. */
-async function writeLine(store: Store, length: number): Promise<{ journals: Journals; scribe: CommitMaker }> {
-  const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-  await writeEnded(store, scribe, journals, 20)
+async function writeLine(store: Store, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
+  const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+  await writeEnded(store, commits, journals, 20)
   for (let number = 2; number <= length; number++) {
     const origin = uuidOf(number - 1)
     await endedFork(
       store,
-      scribe,
+      commits,
       journals,
       [uuidOf(number), origin, (journals.get(origin)?.length ?? 0) - (number % 4)],
       makeOutput(`${number}`),
       makeOutput(LONG + number),
     )
   }
-  return { journals, scribe }
+  return { journals, commits }
 }
 
 describe('a lineage of forks', () => {
@@ -256,19 +256,19 @@ describe('a lineage of forks', () => {
 
 test('many forks of a removed process stay readable, and its facts go with the last of them', async () => {
   await using fixture = await openTestStore()
-  const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-  await writeEnded(fixture.store, scribe, journals, 50)
+  const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+  await writeEnded(fixture.store, commits, journals, 50)
   const forks = Array.from({ length: deep(200, 1_000) }, (_, index) => uuidOf(10 + index))
   for (let firstIndex = 0; firstIndex < forks.length; firstIndex += 100) {
-    const commits = forks
+    const parts = forks
       .slice(firstIndex, firstIndex + 100)
-      .map((uuid, index) => scribe.fork(uuid, A, 2 + 4 * ((firstIndex + index) % 50), ...endFacts()))
+      .map((uuid, index) => commits.fork(uuid, A, 2 + 4 * ((firstIndex + index) % 50), ...endFacts()))
     await fixture.store.commit({
-      facts: commits.flatMap(({ facts }) => facts),
-      processes: commits.flatMap(({ processes }) => processes),
-      counters: { pid: scribe.pid, cursor: scribe.cursor },
+      facts: parts.flatMap(({ facts }) => facts),
+      processes: parts.flatMap(({ processes }) => processes),
+      counters: { pid: commits.pid, cursor: commits.cursor },
     })
-    for (const { facts } of commits)
+    for (const { facts } of parts)
       journals.set(facts[0]?.uuid ?? '', [...(journals.get(A) ?? []).slice(0, (facts[0]?.seq ?? 0) - 1), ...facts])
   }
   await fixture.store.remove(A, AT)
@@ -280,8 +280,8 @@ test('many forks of a removed process stay readable, and its facts go with the l
 }, 120_000)
 
 /** Enough facts of another process that the next start reads no earlier facts. */
-async function writeDistance(store: Store, scribe: CommitMaker): Promise<void> {
-  await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
+async function writeDistance(store: Store, commits: CommitMaker): Promise<void> {
+  await store.commit(commits.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
 
 describe('damage', () => {
@@ -323,13 +323,13 @@ describe('damage', () => {
     ],
   ])('is reported with its location: %s', async (_, sql, location, message) => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 30)
-    await endedFork(fixture.store, scribe, journals, [B, A, 102], makeOutput('of B'))
-    await endedFork(fixture.store, scribe, journals, [C, B, 104])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 30)
+    await endedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
+    await endedFork(fixture.store, commits, journals, [C, B, 104])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
-    await writeDistance(fixture.store, scribe)
+    await writeDistance(fixture.store, commits)
     const store = await fixture.tamper(sql)
     await expect(store.facts(B, 0, 1_000)).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
@@ -349,20 +349,20 @@ describe('damage', () => {
     ],
   ])('is found: %s', async (_, sql, values, line) => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 5)
-    await endedFork(fixture.store, scribe, journals, [B, A, 10])
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 5)
+    await endedFork(fixture.store, commits, journals, [B, A, 10])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
-    await writeDistance(fixture.store, scribe)
+    await writeDistance(fixture.store, commits)
     expect(await fixture.store.verify()).toEqual([])
     expect(await (await fixture.tamper(sql, ...values)).verify()).toContainEqual(line)
   })
 
   test('in the list of pending deletions cannot remove an existing process', async () => {
     await using fixture = await openTestStore()
-    const [scribe, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, scribe, journals, 5)
+    const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
+    await writeEnded(fixture.store, commits, journals, 5)
     const store = await fixture.tamper('INSERT INTO doomed VALUES (1, NULL)')
     await expect(store.sweep()).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
     expect(await store.facts(A, 0, 100)).toStrictEqual(journals.get(A))

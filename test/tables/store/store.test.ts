@@ -68,7 +68,7 @@ describe('a commit', () => {
 })
 
 describe('rows', () => {
-  test('of zombies are loaded, and of dead processes are not', async () => {
+  test('of zombies are loaded, and those of dead processes are not', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     await fixture.store.commit(commits.spawn(A, specOf(), ...endFacts()))
@@ -129,8 +129,8 @@ describe('rows', () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     for (const uuid of [A, B]) await fixture.store.commit(commits.spawn(uuid, specOf({ env: { LANG: 'C' } })))
-    const [firstPage, secondPage] = (await fixture.store.load()).processes
-    expect(firstPage?.spec.env).toBe(secondPage?.spec.env)
+    const [first, second] = (await fixture.store.load()).processes
+    expect(first?.spec.env).toBe(second?.spec.env)
   })
 })
 

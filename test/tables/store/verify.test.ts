@@ -33,13 +33,13 @@ async function newHistory(): Promise<{ readonly fixture: TestStore; readonly com
 }
 
 /** Runs `work` after each turn in which `verify` yields, until it has ended. */
-async function verifyDuring(fixture: TestStore, task: (turnNumber: number) => Promise<void>): Promise<readonly string[]> {
+async function verifyDuring(fixture: TestStore, work: (turnNumber: number) => Promise<void>): Promise<readonly string[]> {
   let isOver = false
   const verified = fixture.store.verify().finally(() => {
     isOver = true
   })
   for (let turnNumber = 0; !isOver; turnNumber++) {
-    await task(turnNumber)
+    await work(turnNumber)
     await setImmediate()
   }
   return verified

@@ -1,10 +1,11 @@
 // The identity file: a store that is empty, gone, older or replaced is refused before anything is written.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import { IDENTITY_FILE, readIdentity } from '../../../../src/store/files/identity.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import { CommitMaker, endFacts, uuidOf } from '../../../support/store/facts.ts'
+import { CommitMaker, endFacts, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../../support/store/test-store.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
@@ -16,8 +17,8 @@ async function newHome(): Promise<{ readonly fixture: TestStore; readonly older:
   for (let number = 1; number <= 3; number++) await fixture.store.commit(commits.spawn(uuidOf(number)))
   await fixture.close()
   cpSync(fixture.dir, older, { recursive: true })
-  const storeFile = await fixture.reopen()
-  for (let number = 4; number <= 6; number++) await storeFile.commit(commits.spawn(uuidOf(number)))
+  const store = await fixture.reopen()
+  for (let number = 4; number <= 6; number++) await store.commit(commits.spawn(uuidOf(number)))
   await fixture.close()
   return { fixture, older, commits }
 }
@@ -199,7 +200,7 @@ describe('a start succeeds for', () => {
   })
 })
 
-test('the identity file is written within a second, at once after many facts, and at the end', async () => {
+test('the identity file is written within a second, at the end and at the start', async () => {
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   await fixture.store.commit(commits.spawn(uuidOf(1)))
@@ -211,4 +212,17 @@ test('the identity file is written within a second, at once after many facts, an
   expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
   await fixture.reopen()
   expect(readIdentity(fixture.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: false })
+})
+
+test('the identity file is written at once, without its timer, when it is 2,048 facts behind', async () => {
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  await using fixture = await openTestStore()
+  const commits = new CommitMaker()
+  const notes = Array.from({ length: 2_048 }, (): FactBody => ({ type: 'process.note', text: 'x' }))
+  setTimer.mockClear()
+  await fixture.store.commit(commits.spawn(uuidOf(1), specOf(), ...notes))
+  const delays = setTimer.mock.calls.map(([, delayMs]) => delayMs)
+  setTimer.mockRestore()
+  expect(delays).not.toContain(1_000)
+  await fixture.waitForIdentity(commits.cursor)
 })

@@ -14,11 +14,11 @@ const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 /** A process with the given number of steps: step N ends with fact 2 + 4 N. */
-async function writeSteps(store: Store, scribe: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
-  const commits = [scribe.spawn(uuid)]
-  for (let step = 1; step <= steps; step++) commits.push(scribe.write(uuid, ...stepOf(step)))
-  for (const commit of commits) await store.commit(commit)
-  return commits.flatMap(({ facts }) => facts)
+async function writeSteps(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
+  const history = [commits.spawn(uuid)]
+  for (let step = 1; step <= steps; step++) history.push(commits.write(uuid, ...stepOf(step)))
+  for (const commit of history) await store.commit(commit)
+  return history.flatMap(({ facts }) => facts)
 }
 
 async function commitFacts(store: Store, commit: Commit): Promise<readonly StoredFact[]> {
@@ -27,10 +27,10 @@ async function commitFacts(store: Store, commit: Commit): Promise<readonly Store
 }
 
 /** Several commits as one. */
-function joinCommits(commits: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
+function joinCommits(parts: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
   return {
-    facts: commits.flatMap(({ facts }) => facts),
-    processes: commits.flatMap(({ processes }) => processes),
+    facts: parts.flatMap(({ facts }) => facts),
+    processes: parts.flatMap(({ processes }) => processes),
     counters: { pid, cursor },
   }
 }
@@ -47,11 +47,11 @@ async function readPages(store: Store, uuid: string, limit: number): Promise<Sto
 describe('a fork', () => {
   test('reads as one journal with its origin, wherever a page starts', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const origin = await writeSteps(fixture.store, scribe, A, 40)
+    const commits = new CommitMaker()
+    const origin = await writeSteps(fixture.store, commits, A, 40)
     const ownFacts = await commitFacts(
       fixture.store,
-      scribe.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => makeNote(`${index}`))),
+      commits.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => makeNote(`${index}`))),
     )
     const wholeJournal = [...origin.slice(0, 102), ...ownFacts]
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
@@ -78,19 +78,19 @@ describe('a fork', () => {
       expect(await store.since({ afterCursor: 0, limit: 1_000, uuid: B })).toStrictEqual(ownFacts)
       expect(await store.since({ afterCursor: 0, limit: 1_000 })).toStrictEqual([...origin, ...ownFacts])
       expect(await store.facts(A, 0, 1_000)).toStrictEqual(origin)
-      expect(await store.process(B)).toStrictEqual(scribe.get(B))
+      expect(await store.process(B)).toStrictEqual(commits.get(B))
       expect(await store.verify()).toEqual([])
     }
   })
 
   test('writes two rows, however long the journal of its origin is', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeSteps(fixture.store, scribe, A, 200)
+    const commits = new CommitMaker()
+    await writeSteps(fixture.store, commits, A, 200)
     const { journal, processes, ...rest } = await countRows(fixture.store, fixture.dir, fixture.close)
     const store = await fixture.reopen()
-    scribe.pid += 1
-    await store.commit(scribe.write(B, forkedOf(scribe.pid, { uuid: A, step: 200, seq: 802 })))
+    commits.pid += 1
+    await store.commit(commits.write(B, forkedOf(commits.pid, { uuid: A, step: 200, seq: 802 })))
     expect(await countRows(store, fixture.dir, fixture.close)).toEqual({
       ...rest,
       journal: Number(journal) + 1,
@@ -100,28 +100,28 @@ describe('a fork', () => {
 
   test('does not change when its origin continues', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const origin = await writeSteps(fixture.store, scribe, A, 5)
-    const ownFacts = await commitFacts(fixture.store, scribe.fork(B, A, 14))
+    const commits = new CommitMaker()
+    const origin = await writeSteps(fixture.store, commits, A, 5)
+    const ownFacts = await commitFacts(fixture.store, commits.fork(B, A, 14))
     for (let step = 6; step <= 60; step++) {
-      await fixture.store.commit(scribe.write(A, ...stepOf(step)))
+      await fixture.store.commit(commits.write(A, ...stepOf(step)))
       if (step % 6 === 0)
         expect(await fixture.store.facts(B, 0, 100), `after step ${step} of the origin`).toStrictEqual([
           ...origin.slice(0, 14),
           ...ownFacts,
         ])
     }
-    await fixture.store.commit(scribe.write(A, ...endFacts()))
+    await fixture.store.commit(commits.write(A, ...endFacts()))
     expect(await (await fixture.reopen()).facts(B, 0, 100)).toStrictEqual([...origin.slice(0, 14), ...ownFacts])
   })
 
-  test('of a fact before the fork belongs to the first origin', async () => {
+  test('of a fork, after a fact that is shared with the first origin, is stored as a fork of the first origin', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const origin = await writeSteps(fixture.store, scribe, A, 10)
-    const firstFork = await commitFacts(fixture.store, scribe.fork(B, A, 30, makeNote('of B')))
-    const secondFork = await commitFacts(fixture.store, scribe.fork(C, B, 30, makeNote('of C')))
-    const thirdFork = await commitFacts(fixture.store, scribe.fork(D, C, 31, makeNote('of D')))
+    const commits = new CommitMaker()
+    const origin = await writeSteps(fixture.store, commits, A, 10)
+    const firstFork = await commitFacts(fixture.store, commits.fork(B, A, 30, makeNote('of B')))
+    const secondFork = await commitFacts(fixture.store, commits.fork(C, B, 30, makeNote('of C')))
+    const thirdFork = await commitFacts(fixture.store, commits.fork(D, C, 31, makeNote('of D')))
     expect(await fixture.store.facts(C, 0, 100)).toStrictEqual([...origin.slice(0, 30), ...secondFork])
     expect(await fixture.store.facts(D, 0, 100)).toStrictEqual([...origin.slice(0, 30), secondFork[0], ...thirdFork])
     expect(await fixture.store.facts(B, 28, 3)).toStrictEqual([...origin.slice(28, 30), firstFork[0]])
@@ -146,47 +146,47 @@ describe('a fork', () => {
 
   test('may come in one commit with its origin, which comes first', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const commits = [scribe.spawn(A, specOf(), makeNote('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
-    await fixture.store.commit(joinCommits(commits, scribe))
+    const commits = new CommitMaker()
+    const parts = [commits.spawn(A, specOf(), makeNote('of A')), commits.fork(B, A, 3), commits.fork(C, B, 3), commits.fork(D, C, 2)]
+    await fixture.store.commit(joinCommits(parts, commits))
     const store = await fixture.reopen()
     for (const [index, uuid] of [B, C, D].entries()) {
-      const [base, ownFacts] = [index === 2 ? 2 : 3, commits[index + 1]?.facts ?? []]
-      expect(await store.facts(uuid, 0, 10)).toStrictEqual([...(commits[0]?.facts ?? []).slice(0, base), ...ownFacts])
+      const [base, ownFacts] = [index === 2 ? 2 : 3, parts[index + 1]?.facts ?? []]
+      expect(await store.facts(uuid, 0, 10)).toStrictEqual([...(parts[0]?.facts ?? []).slice(0, base), ...ownFacts])
     }
     expect(await store.verify()).toEqual([])
   })
 
   test('of a process whose row is out of date is complete after a crash', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeSteps(fixture.store, scribe, A, 30)
-    await fixture.store.commit(scribe.fork(B, A, 122))
-    await fixture.store.commit(scribe.write(B, ...stepOf(31)))
-    await fixture.store.commit(scribe.write(A, ...stepOf(31)))
+    const commits = new CommitMaker()
+    await writeSteps(fixture.store, commits, A, 30)
+    await fixture.store.commit(commits.fork(B, A, 122))
+    await fixture.store.commit(commits.write(B, ...stepOf(31)))
+    await fixture.store.commit(commits.write(A, ...stepOf(31)))
     const crashed = join(fixture.dir, '..', 'crashed')
     cpSync(fixture.dir, crashed, { recursive: true })
     await using store = await openSqliteStore({ dir: crashed })
     for (const uuid of [A, B]) {
-      expect(await store.process(uuid)).toStrictEqual(scribe.get(uuid))
+      expect(await store.process(uuid)).toStrictEqual(commits.get(uuid))
       expect(await store.facts(uuid, 0, 1_000)).toStrictEqual(await fixture.store.facts(uuid, 0, 1_000))
     }
     expect(await store.verify()).toEqual([])
   })
 
-  test('may be one of a thousand', async () => {
+  test('may be one of more than a thousand, of which the newest thousand are listed', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    const origin = await writeSteps(fixture.store, scribe, A, 20)
-    for (let firstFork = 0; firstFork < 1_001; firstFork += 91) {
-      const commits = Array.from({ length: 91 }, (_, index) =>
-        scribe.fork(uuidOf(10 + firstFork + index), A, 2 + 4 * ((firstFork + index) % 20)),
+    const commits = new CommitMaker()
+    const origin = await writeSteps(fixture.store, commits, A, 20)
+    for (let firstIndex = 0; firstIndex < 1_001; firstIndex += 91) {
+      const parts = Array.from({ length: 91 }, (_, index) =>
+        commits.fork(uuidOf(10 + firstIndex + index), A, 2 + 4 * ((firstIndex + index) % 20)),
       )
-      await fixture.store.commit(joinCommits(commits, scribe))
+      await fixture.store.commit(joinCommits(parts, commits))
     }
     const forks = await fixture.store.forks(A)
     expect(forks).toHaveLength(1_000)
-    expect(forks[0]).toStrictEqual(scribe.get(uuidOf(1_010)))
+    expect(forks[0]).toStrictEqual(commits.get(uuidOf(1_010)))
     expect(forks.at(-1)?.uuid).toBe(uuidOf(11))
     for (const { uuid, originSeq } of [...forks.slice(0, 20), ...forks.slice(-20)]) {
       expect((await fixture.store.facts(uuid, 0, 100)).slice(0, -2)).toStrictEqual(origin.slice(0, originSeq ?? 0))
@@ -195,13 +195,13 @@ describe('a fork', () => {
 
   test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    let wholeJournal = await writeSteps(fixture.store, scribe, uuidOf(1), 20)
+    const commits = new CommitMaker()
+    let wholeJournal = await writeSteps(fixture.store, commits, uuidOf(1), 20)
     for (let number = 2; number <= 101; number++) {
       const base = wholeJournal.length - (number % 5)
       const ownFacts = await commitFacts(
         fixture.store,
-        scribe.fork(
+        commits.fork(
           uuidOf(number),
           uuidOf(number - 1),
           base,
@@ -231,20 +231,20 @@ async function countRows(store: Store, dir: string, close: () => Promise<void>):
 }
 
 describe('a fork is refused', () => {
-  const forkCommit = (scribe: CommitMaker, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
-  test.each<[string, string, RegExp, (scribe: CommitMaker) => Commit]>([
-    ['of a process that was removed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, C)],
-    ['of a process that never existed', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, D)],
-    ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (scribe) => forkCommit(scribe, 11)],
-    ['after no fact', 'INTERNAL', /after fact 0/, (scribe) => forkCommit(scribe, 0)],
-    ['of itself', 'COLLECTED', /was removed/, (scribe) => forkCommit(scribe, 3, B)],
-    ['into an existing process', 'INTERNAL', /A fork needs a new process/, (scribe) => scribe.fork(A, A, 10)],
+  const forkCommit = (commits: CommitMaker, seq: number, origin = A): Commit => commits.fork(B, origin, seq)
+  test.each<[string, string, RegExp, (commits: CommitMaker) => Commit]>([
+    ['of a process that was removed', 'COLLECTED', /was removed/, (commits) => forkCommit(commits, 3, C)],
+    ['of a process that never existed', 'COLLECTED', /was removed/, (commits) => forkCommit(commits, 3, D)],
+    ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (commits) => forkCommit(commits, 11)],
+    ['after no fact', 'INTERNAL', /after fact 0/, (commits) => forkCommit(commits, 0)],
+    ['of itself', 'COLLECTED', /was removed/, (commits) => forkCommit(commits, 3, B)],
+    ['into an existing process', 'INTERNAL', /A fork needs a new process/, (commits) => commits.fork(A, A, 10)],
     [
       'whose row names another place',
       'INTERNAL',
       /another origin/,
-      (scribe) => {
-        const commit = forkCommit(scribe, 6)
+      (commits) => {
+        const commit = forkCommit(commits, 6)
         return { ...commit, processes: commit.processes.map((process) => ({ ...process, originSeq: 5 })) }
       },
     ],
@@ -252,18 +252,18 @@ describe('a fork is refused', () => {
       'that stands before its origin in the commit',
       'COLLECTED',
       /was removed/,
-      (scribe) => {
-        scribe.spawn(D)
-        scribe.cursor -= 2
-        const commits = [scribe.fork(B, D, 2), new CommitMaker(scribe).spawn(D)]
-        return joinCommits(commits, { pid: 4, cursor: 99 })
+      (commits) => {
+        commits.spawn(D)
+        commits.cursor -= 2
+        const parts = [commits.fork(B, D, 2), new CommitMaker(commits).spawn(D)]
+        return joinCommits(parts, { pid: 4, cursor: 99 })
       },
     ],
   ])('%s', async (_, code, message, make) => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await fixture.store.commit(scribe.spawn(C, specOf(), ...endFacts()))
-    await writeSteps(fixture.store, scribe, A, 2)
+    const commits = new CommitMaker()
+    await fixture.store.commit(commits.spawn(C, specOf(), ...endFacts()))
+    await writeSteps(fixture.store, commits, A, 2)
     await fixture.store.remove(C, 1)
     const before = await fixture.store.load()
     await expect(fixture.store.commit(make(new CommitMaker(before.counters, before.processes)))).rejects.toMatchObject({
@@ -272,7 +272,7 @@ describe('a fork is refused', () => {
     })
     expect(await fixture.store.load()).toStrictEqual(before)
     expect(await fixture.store.facts(B, 0, 10)).toEqual([])
-    await fixture.store.commit(scribe.fork(B, A, 10))
+    await fixture.store.commit(commits.fork(B, A, 10))
     expect(await fixture.store.facts(B, 0, 100)).toHaveLength(12)
     expect(await fixture.store.verify()).toEqual([])
   })
@@ -281,10 +281,10 @@ describe('a fork is refused', () => {
 describe('the start of a step', () => {
   test('is found in a journal of any length, and across forks', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
-    await writeSteps(fixture.store, scribe, A, 300)
+    const commits = new CommitMaker()
+    await writeSteps(fixture.store, commits, A, 300)
     await fixture.store.commit(
-      scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => makeNote('a long talk')), ...stepOf(102)),
+      commits.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => makeNote('a long talk')), ...stepOf(102)),
     )
     for (const step of [1, 2, 16, 17, 99, 100, 299])
       expect(await fixture.store.stepBounds(A, step)).toEqual({ first: 4 * step - 1, next: 4 * step + 3 })
@@ -303,10 +303,10 @@ describe('the start of a step', () => {
 
   test('is its first attempt', async () => {
     await using fixture = await openTestStore()
-    const scribe = new CommitMaker()
+    const commits = new CommitMaker()
     const restartStep = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
     await fixture.store.commit(
-      scribe.spawn(
+      commits.spawn(
         A,
         specOf(),
         restartStep(1, 1),

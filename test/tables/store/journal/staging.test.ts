@@ -173,7 +173,7 @@ test('an abandoned import leaves nothing, also when the store is closed meanwhil
   await fixture.reopen()
 })
 
-test('a process that exists is refused and stays unchanged', async () => {
+test('the import of a process that exists is refused, and the process stays unchanged', async () => {
   await using fixture = await openTestStore()
   const facts = makeHistory(A, 3)
   await importFacts(fixture.store, facts)
@@ -233,7 +233,7 @@ test('a fork is imported with all its origins; they are removed with the fork an
   await fixture.reopen()
 })
 
-test('inconsistent facts are refused', async () => {
+test('an import of inconsistent facts is refused', async () => {
   await using fixture = await openTestStore()
   const facts = makeHistory(A, 2)
   const staging = fixture.store.stage()

@@ -71,20 +71,22 @@ function writePage(file: string, number: number, page: Buffer): void {
 }
 
 test('a journal with its root page in the place of another page is refused at a start that reads all of it', async () => {
-  await using at = await openTestStore()
+  await using fixture = await openTestStore()
   const commits = new CommitMaker()
   for (let number = 1; number <= 12; number++) {
-    await at.store.commit(commits.spawn(uuidOf(number)))
-    for (let step = 1; step <= 25; step++) await at.store.commit(commits.write(uuidOf(number), ...toolFinished(step, 'result '.repeat(60))))
+    await fixture.store.commit(commits.spawn(uuidOf(number)))
+    for (let step = 1; step <= 25; step++)
+      await fixture.store.commit(commits.write(uuidOf(number), ...toolFinished(step, 'result '.repeat(60))))
   }
-  await at.close()
-  const file = join(at.dir, 'store.db')
-  const { pageBytes, root, leaves } = changeStoreFile(at.dir, (db) => pagesOf(db, file, 'journal'))
+  await fixture.close()
+  const file = join(fixture.dir, 'store.db')
+  const { pageBytes, root, leaves } = changeStoreFile(fixture.dir, (db) => pagesOf(db, file, 'journal'))
   expect(leaves.length).toBeGreaterThan(4)
   // As after a crash: the start reads all facts since the rows were last written, page after page.
-  const markRowsUnwritten = () => changeStoreFile(at.dir, (db) => db.exec("UPDATE meta SET value = 0, copy = 0 WHERE name = 'settled'"))
+  const markRowsUnwritten = () =>
+    changeStoreFile(fixture.dir, (db) => db.exec("UPDATE meta SET value = 0, copy = 0 WHERE name = 'settled'"))
   markRowsUnwritten()
-  const reopened = await openSqliteStore({ dir: at.dir })
+  const reopened = await openSqliteStore({ dir: fixture.dir })
   expect(await reopened.since({ afterCursor: 0, limit: 1_000 })).toHaveLength(624)
   await reopened[Symbol.asyncDispose]()
   markRowsUnwritten()
@@ -92,7 +94,7 @@ test('a journal with its root page in the place of another page is refused at a 
   for (const leaf of leaves.slice(0, -1)) {
     const page = readPage(file, pageBytes, leaf)
     writePage(file, leaf, readPage(file, pageBytes, root))
-    await expect(openSqliteStore({ dir: at.dir })).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+    await expect(openSqliteStore({ dir: fixture.dir })).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
     writePage(file, leaf, page)
   }
 })

@@ -11,10 +11,10 @@ const A = uuidOf(1)
 type Change = (commit: Commit) => Commit
 const withFact =
   (change: Partial<StoredFact>): Change =>
-  (commit) => ({ ...commit, facts: commit.facts.map((storedFact, index) => (index === 0 ? { ...storedFact, ...change } : storedFact)) })
+  (commit) => ({ ...commit, facts: commit.facts.map((fact, index) => (index === 0 ? { ...fact, ...change } : fact)) })
 const withRow =
   (change: Partial<Process>): Change =>
-  (commit) => ({ ...commit, processes: commit.processes.map((one) => ({ ...one, ...change })) })
+  (commit) => ({ ...commit, processes: commit.processes.map((process) => ({ ...process, ...change })) })
 
 describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
   test.each<[string, Change, RegExp]>([

@@ -16,9 +16,9 @@ const rowsOf = (fixture: TestStore, table: string): number =>
   changeStoreFile(fixture.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
 
 async function sweepAll(store: Store): Promise<number> {
-  let pieces = 0
-  while (await store.sweep()) pieces += 1
-  return pieces
+  let batches = 0
+  while (await store.sweep()) batches += 1
+  return batches
 }
 
 /** An ended process with that number of steps. */
@@ -57,7 +57,7 @@ describe('a removed process', () => {
     }
   })
 
-  test('must be dead', async () => {
+  test('must have been dead: a removal of a live process or a zombie is refused', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     await fixture.store.commit(commits.spawn(A))
