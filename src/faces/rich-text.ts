@@ -1,6 +1,6 @@
 // Reads the Markdown that models write, as a list of blocks: headings, items, quotes, code and lines. A line has parts: strong, emphasized
 // and code text, and links. Each node keeps its marks, so nothing of the text is lost. HTML stays text. Takes linear time.
-// Own code: the smallest lexer of packages adds 15 KiB to the page, this adds 1.5. Pure. Test: test/tables/faces/agent-text.test.ts.
+// Own code: the smallest lexer of packages adds 15 KiB to the page, this adds 1.5. Pure. Test: test/tables/faces/rich-text.test.ts.
 
 export type TextPart =
   | { readonly kind: 'text'; readonly text: string }

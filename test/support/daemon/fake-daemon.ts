@@ -2,6 +2,7 @@
 // codes.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { ErrorBody, EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { BUILD_HEADER } from '../../../src/api/build.ts'
@@ -24,6 +25,8 @@ export type FakeRoutes = Readonly<Record<string, (request: FakeRequest) => FakeA
 
 export interface FakeDaemon extends AsyncDisposable {
   readonly requests: readonly FakeRequest[]
+  /** Returns the number of open connections. */
+  countConnections(): Promise<number>
 }
 
 /** Serves `METHOD /path` (without query) under `home`, until it is disposed. */
@@ -45,6 +48,7 @@ export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(join(home, 'reeve.sock'), resolve))
   return {
     requests,
+    countConnections: promisify(server.getConnections.bind(server)),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve())

@@ -6,7 +6,7 @@ import { bodyOf, FACT_TYPES } from '../../support/store/arbitraries.ts'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import type { ReeveEvent } from '../../../src/index.ts'
 
-const published = (body: FactBody): ReeveEvent =>
+const publish = (body: FactBody): ReeveEvent =>
   eventOf({ uuid: 'a', pid: 7, seq: 1, at: 1_700_000_000_000, cursor: 9, body, moment: { status: 'working', queueCount: 0 } })
 
 /** Reads fields that exist only after the compiler has narrowed the type. */
@@ -36,13 +36,13 @@ test('a consumer narrows an event by its type, or by its fact', () => {
     images: [image],
   } as const
   const failed = { type: 'model.failed', step: 1, attempt: 2, error: 'busy', status: 529, retryInMs: null } as const
-  expect([summaryOf(published(tool)), summaryOf(published(failed))]).toEqual(['read ok 5', 'HTTP 529 at attempt 2'])
+  expect([summaryOf(publish(tool)), summaryOf(publish(failed))]).toEqual(['read ok 5', 'HTTP 529 at attempt 2'])
 })
 
 test.each(FACT_TYPES)('an event of %s has all fields of its fact, and its own names for those that differ', (type) => {
   fc.assert(
     fc.property(bodyOf(type), (body) => {
-      const event = published(body)
+      const event = publish(body)
       const renamed = Object.keys(body).map((key) => (key === 'status' ? 'httpStatus' : key))
       expect(Object.keys(event)).toEqual(expect.arrayContaining([...renamed, 'version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact']))
       if ('spec' in event && event.spec) expect(event.spec).not.toHaveProperty('env')

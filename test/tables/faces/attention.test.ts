@@ -11,6 +11,6 @@ test.each([
   [6, null, true],
   [6, '2026-01-02T00:00:01Z', false],
   [6, '2026-01-02T00:00:00Z', true],
-])('attention %d, put off until %s: %s', (attention, snoozedUntil, expected) => {
+])('a row with attention %d, snoozed until %s, needs the user: %s', (attention, snoozedUntil, expected) => {
   expect(needsUser({ attention, snoozedUntil }, NOW)).toBe(expected)
 })

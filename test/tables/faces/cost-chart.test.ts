@@ -56,8 +56,8 @@ describe('the name of a group', () => {
     ['label', '', null, 'without the label'],
     ['tree', 'u', root, 'claude (removed)'],
     ['process', 'u', { ...root, name: 'fix', removed: false }, 'fix'],
-  ] as const)('%s %j is %s', (by, key, its, name) => {
-    expect(groupName(by, key, its)).toBe(name)
+  ] as const)('%s %j is %s', (by, key, rootOfGroup, name) => {
+    expect(groupName(by, key, rootOfGroup)).toBe(name)
   })
 })
 
@@ -86,7 +86,7 @@ describe('the columns', () => {
     expect(columns[0]?.values).toEqual([7, 6, 5, 4, 3, 3])
   })
 
-  test('of hours go past midnight; of steps, their marks are whole numbers', () => {
+  test('of hours continue past midnight; a chart of steps has only whole numbers on its axis', () => {
     const rows = [row('2026-11-20 23:00', 'a', 1, { steps: 1 }), row('2026-11-21 01:00', 'a', 1, { steps: 2 })]
     const { columns, ticks } = costChart(report(rows, { by: 'hour' }), 'steps')
     expect(columns.map(({ time, value }) => [time, value])).toEqual([

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { criticalPath, dependentsOf, layoutGraph } from '../../../src/faces/graph-layout.ts'
 
-/** `a b:a c:a,b` */
+/** Makes the nodes from a text such as `a b:a c:a,b`: each node with the nodes that it needs. */
 const graph = (text: string): { name: string; needs: string[] }[] =>
-  text.split(' ').map((one) => {
-    const [name = '', needs = ''] = one.split(':')
+  text.split(' ').map((node) => {
+    const [name = '', needs = ''] = node.split(':')
     return { name, needs: needs === '' ? [] : needs.split(',') }
   })
 const placesOf = (text: string): string =>
@@ -18,7 +18,7 @@ describe('the layout', () => {
     ['plan build:plan docs:plan test:build,docs', 'plan 0/0.5, build 1/0, docs 1/1, test 2/0.5'],
     // Without another order, the edges of c and d would cross.
     ['a b c:b d:a', 'a 0/0, b 0/1, c 1/1, d 1/0'],
-  ])('%s', (text, places) => {
+  ])('of the graph `%s` has the places %s', (text, places) => {
     expect(placesOf(text)).toBe(places)
   })
 
@@ -44,7 +44,7 @@ test('the longest path is by time, not by the number of nodes', () => {
   expect(criticalPath(nodes.map((node) => ({ ...node, elapsedMs: 0 })))).toEqual([])
 })
 
-test('what depends on a node, also through others', () => {
+test('a node has as dependents all nodes that need it, also through others', () => {
   const nodes = graph('plan build:plan docs:plan test:build,docs ship:test')
   expect([...dependentsOf(nodes, 'build')]).toEqual(['test', 'ship'])
   expect([...dependentsOf(nodes, 'ship')]).toEqual([])

@@ -10,7 +10,7 @@ test.each(PLACES)('at the place "%s" each key has one meaning', (place) => {
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
-test('no key is also the first of two', () => {
+test('no key is also the first of a sequence of two keys', () => {
   const firsts = PLACES.flatMap((place) => keysAt('anywhere', place)).filter((key) => beginsSequence(key) && !key.includes(' '))
   expect(firsts).toEqual([])
 })

@@ -1,4 +1,4 @@
-// What happened in a time, from the spans of processes.
+// What happened in a period, from the spans of processes: a lane for each process, and a list of events.
 import { expect, test } from 'vitest'
 import { nightOf } from '../../../src/faces/night.ts'
 import type { SpanView } from '../../../src/api/views/spans.ts'
@@ -12,7 +12,7 @@ const span = (from: number, to: number | null, status: SpanView['status'], cause
 })
 const process = (uuid: string, parentUuid: string | null, spans: SpanView[]) => ({ uuid, pid: 1, parentUuid, name: uuid, spans })
 
-test('a lane has the parts of the time, and the list what a user wants to know, the newest first', () => {
+test('a lane shows what its process did in each part of the period; the list has questions, failures and answers, newest first', () => {
   const { lanes, events } = nightOf(
     [
       process('root', null, [span(-10, 5, 'working'), span(5, 8, 'waiting', 'May I push?'), span(8, null, 'working', 'answered by user')]),
@@ -38,7 +38,7 @@ test('a lane has the parts of the time, and the list what a user wants to know, 
   ])
 })
 
-test('a hold is an event; the end of a lane has no part of its own color', () => {
+test('a hold is an event; the time of a stop counts as work', () => {
   const { lanes, events } = nightOf(
     [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
     Date.parse(at(0)),

@@ -51,7 +51,7 @@ test('three or more silent reads are one line, until it is unfolded; two are not
   expect(shown(columns, { unfolded: new Set([2]) })).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
 })
 
-test.each(['open', 'failed', 'writes', 'asked', 'files', 'compacted'] as const)('a step that is %s ends a run', (flag) => {
+test.each(['open', 'failed', 'writes', 'asked', 'files', 'compacted'] as const)('a step with the flag "%s" ends a run', (flag) => {
   expect(shown(columnsOf({}, {}, {}, { flags: STEP_FLAGS[flag] }, {}, {}))).toEqual(['1–3', '4', '5', '6'])
 })
 
@@ -79,7 +79,7 @@ test('a filter leaves the steps of its kinds, without folds', () => {
   expect(shown(columns, { upTo: 2 })).toEqual(['1', '2'])
 })
 
-test('the tools of a step, and of a run', () => {
+test('the text of tools counts repetitions, marks failed and open calls, and names at most three tools', () => {
   expect(toolsText([])).toBe('')
   expect(toolsText(['read', 'read', 'bash!', 'grep?'])).toBe('read ×2, bash failed, grep …')
   expect(toolsText(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c +2')
@@ -102,7 +102,7 @@ test('columns that are read again replace those from their first step on', () =>
   expect(joinColumns(known, columnsOf())).toBe(known)
 })
 
-test('the usage up to a step', () => {
+test('the usage up to a step is the sum of its known values; the context is the last known one', () => {
   const columns = columnsOf({}, { usd: null, ctx: null, toolMs: 500 }, {})
   expect(usageUpTo(columns, 2)).toEqual({ usd: 0.01, input: 20, cached: 10, output: 2, context: 100, activeMs: 2_500 })
   expect(usageUpTo(columns, 0)).toEqual({ usd: null, input: 0, cached: 0, output: 0, context: null, activeMs: 0 })

@@ -22,7 +22,7 @@ test('short spans, and spans outside, are not folded', () => {
   expect(timeAxis(5, 5, []).length).toBe(1)
 })
 
-test('ticks are round times, at most so many, and in no fold', () => {
+test('ticks are round times, at most as many as requested, and in no fold', () => {
   const axis = timeAxis(0, 620 * MINUTE, [idle(10, 20), idle(30, 610)])
   const ticks = ticksOf(axis, 0, axis.length, 8)
   expect(ticks.map((time) => time / MINUTE)).toEqual([0, 5, 25, 615, 620].filter((minute) => ticks.includes(minute * MINUTE)))

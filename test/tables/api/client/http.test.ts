@@ -8,6 +8,7 @@ import { eventData } from '../../../../src/api/client/event-stream.ts'
 import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
 import { factEvent, startFakeDaemon, processView, refusedAnswer, endedView } from '../../../support/daemon/fake-daemon.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 let dir: TempDir
 let reeve: Reeve
@@ -106,7 +107,7 @@ describe('errors of a request', () => {
     expect(await rejectionOf(newClient().get('/'))).toMatchObject({ code: 'INTERNAL', message: 'the daemon answered 502: oops' })
   })
 
-  test('fail if no daemon listens', async () => {
+  test('are UNAVAILABLE if no daemon listens', async () => {
     expect(await rejectionOf(reeve.list())).toMatchObject({ code: 'UNAVAILABLE', exit: 4 })
   })
 })
@@ -194,7 +195,7 @@ describe('events', () => {
     expect((await rejectionOf(collect(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
   })
 
-  test('of an ended process end with the stream', async () => {
+  test('end with the last event of an ended process', async () => {
     await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [lastEvent], then: 'end' }) })
     expect(await collect(reeve.events({ process: '5', follow: true }))).toEqual([lastEvent])
     expect(daemon.requests).toHaveLength(1)
@@ -207,7 +208,7 @@ describe('events', () => {
   })
 
   test('end when the signal aborts, and close the connection', async () => {
-    await using _daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
+    await using daemon = await startFakeDaemon(dir.path, { [route]: () => ({ events: [firstEvent], then: 'open' }) })
     const abort = new AbortController()
     const receivedEvents: EventView[] = []
     for await (const event of reeve.events({ process: '5', follow: true, signal: abort.signal })) {
@@ -215,6 +216,7 @@ describe('events', () => {
       abort.abort()
     }
     expect(receivedEvents).toEqual([firstEvent])
+    await waitUntil(async () => (await daemon.countConnections()) === 0, 'the client closes its connection')
   })
 
   test('that the daemon refuses are an error at once', async () => {

@@ -4,7 +4,7 @@ import { crewEventText, TASK_FACTS } from '../../../../src/api/text/crew-event.t
 import { logLines } from '../../../../src/api/text/log-lines.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 
-const C = 'c'.repeat(40)
+const COMMIT = 'c'.repeat(40)
 
 const RAN = { end: 'exited', code: 1, signal: null, ms: 5, output: 'not ok', left: 0 } as const
 const ROWS: readonly (readonly [FactBody, about: string | null, what: string, text?: string])[] = [
@@ -24,7 +24,7 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
     'added by system, for a conflict',
   ],
   [{ type: 'task.assigned', task: 'a', member: 'worker-1' }, 'a', 'assigned to worker-1'],
-  [{ type: 'task.prepared', task: 'a', base: C }, 'a', 'begins at cccccccccc'],
+  [{ type: 'task.prepared', task: 'a', base: COMMIT }, 'a', 'begins at cccccccccc'],
   [{ type: 'task.prepared', task: 'a', base: null }, 'a', 'ready to begin'],
   [
     { type: 'task.reported', task: 'a', member: 'worker-1', summary: 'It is written.' },
@@ -132,12 +132,12 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
   [{ type: 'task.approved', task: 'a', by: 'user' }, 'a', 'commit approved by user'],
   [{ type: 'task.committing', task: 'a' }, 'a', 'is being committed'],
   [{ type: 'task.uncommitted', task: 'a', reason: 'nothing is staged' }, 'a', 'is not committed yet', 'nothing is staged'],
-  [{ type: 'task.committed', task: 'a', commit: C }, 'a', 'committed as cccccccccc'],
-  [{ type: 'task.merged', task: 'a', merged: C }, 'a', 'merged: the branch is at cccccccccc'],
+  [{ type: 'task.committed', task: 'a', commit: COMMIT }, 'a', 'committed as cccccccccc'],
+  [{ type: 'task.merged', task: 'a', merged: COMMIT }, 'a', 'merged: the branch is at cccccccccc'],
   [{ type: 'task.conflict', task: 'a', conflict: 'b', files: ['x', 'y'] }, 'a', 'a conflict, which b resolves', 'x\ny'],
   [{ type: 'task.resolving', task: 'a', files: ['x', 'y'], tasks: ['b'] }, 'a', 'its author resolves a conflict with b', 'x\ny'],
   [
-    { type: 'task.differs', task: 'a', commit: C, from: C, files: ['x'] },
+    { type: 'task.differs', task: 'a', commit: COMMIT, from: COMMIT, files: ['x'] },
     'a',
     'committed as cccccccccc, which differs from the approved change: it is reviewed again',
     'x',
@@ -153,7 +153,7 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
   [{ type: 'task.failed', task: 'a', reason: 'needs b, which failed' }, 'a', 'failed', 'needs b, which failed'],
   [{ type: 'task.cancelled', task: 'a', reason: 'not needed' }, 'a', 'cancelled', 'not needed'],
   [
-    { type: 'task.taken', task: 'a', crew: 'u', name: 'fix', commit: C, merged: C, report: 'It works.' },
+    { type: 'task.taken', task: 'a', crew: 'u', name: 'fix', commit: COMMIT, merged: COMMIT, report: 'It works.' },
     'a',
     'done in an earlier crew, fix, as cccccccccc',
     'It works.',
