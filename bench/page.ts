@@ -5,17 +5,12 @@ import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { LONG_UUID, writeLongHistory } from '../test/support/store/long-history.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
 import { WebAccess } from '../test/support/web/raw-requests.ts'
-import { ROUNDS, median, printTable, type Row } from './support.ts'
+import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
 
 const STEPS = 5_000
 const FRAMES = 60
 const [OPEN_MS, ZOOM_MS, SCROLL_MS, STEP_MS] = [300, 4, 8, 30]
 const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))'
-
-function budgetRow(what: string, samples: readonly number[], budgetMs: number): Row {
-  const ms = median(samples)
-  return { what, floor: `${budgetMs} ms`, ours: `${ms.toFixed(1)} ms`, ratio: ms / budgetMs, bar: '<= 1', ok: ms <= budgetMs }
-}
 
 class PageBench {
   readonly #page: Page

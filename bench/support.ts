@@ -65,6 +65,20 @@ export interface Row {
   readonly ok: boolean
 }
 
+/** A row that compares the median of samples with a budget, in ms or in another unit. */
+export function budgetRow(what: string, samples: readonly number[], budget: number, unit = 'ms'): Row {
+  const value = median(samples)
+  const digits = value < 1 ? 2 : 1
+  return {
+    what,
+    floor: `${Number(budget.toFixed(1))} ${unit}`,
+    ours: `${value.toFixed(digits)} ${unit}`,
+    ratio: value / budget,
+    bar: '<= 1',
+    ok: value <= budget,
+  }
+}
+
 /** Prints the rows as a table of fixed columns. */
 export function printTable(title: string, rows: readonly Row[]): void {
   const cells = rows.map((row) => [row.what, row.floor, row.ours, row.ratio.toFixed(2), row.bar, row.ok ? 'yes' : 'NO'])

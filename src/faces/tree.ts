@@ -13,10 +13,11 @@ export interface TreeLine {
   readonly isContext: boolean
 }
 
-type Placed = Pick<RowView, 'uuid' | 'parent'>
+type Born = Pick<RowView, 'uuid'>
+type Placed = Born & Pick<RowView, 'parent'>
 
 /** UUIDs begin with the time of their birth, so their order is the order of birth. */
-const byBirth = (a: Placed, b: Placed): number => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : 0)
+const byBirth = (a: Born, b: Born): number => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : 0)
 
 /**
  * Returns the visible rows of the tree, each after its parent. A row whose parent is not in the list is a root. With `isMatch`, only
@@ -26,36 +27,48 @@ export function treeLines<T extends Placed>(
   rows: ReadonlyMap<string, T>,
   { folded = new Set(), isMatch }: { readonly folded?: ReadonlySet<string>; readonly isMatch?: ((row: T) => boolean) | undefined } = {},
 ): TreeLine[] {
-  const children = childrenByParent(rows)
   const shown = isMatch && matchesAndAncestors(rows, isMatch)
+  const children = childrenByParent(rows, shown)
   const lines: TreeLine[] = []
   const add = (row: T, depth: number): void => {
-    const below = (children.get(row.uuid) ?? []).filter(({ uuid }) => !shown || shown.has(uuid))
+    const below = children.get(row.uuid) ?? NONE
     const isContext = shown?.get(row.uuid) === 'ancestor'
     const isFolded = below.length > 0 && !isContext && folded.has(row.uuid)
     lines.push({ uuid: row.uuid, depth, hasChildren: below.length > 0, isFolded, isContext })
     if (!isFolded) for (const child of below) add(child, depth + 1)
   }
-  for (const root of children.get(null) ?? []) if (!shown || shown.has(root.uuid)) add(root, 0)
+  for (const root of children.get(null) ?? NONE) add(root, 0)
   return lines
 }
 
-function childrenByParent<T extends Placed>(rows: ReadonlyMap<string, T>): Map<string | null, T[]> {
+const NONE: readonly never[] = []
+
+/** `shown`: the rows that count; absent: all. */
+function childrenByParent<T extends Placed>(rows: ReadonlyMap<string, T>, shown?: ReadonlyMap<string, unknown>): Map<string | null, T[]> {
   const children = new Map<string | null, T[]>()
   for (const row of rows.values()) {
+    if (shown && !shown.has(row.uuid)) continue
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null
     const siblings = children.get(parent)
     if (siblings) siblings.push(row)
     else children.set(parent, [row])
   }
-  for (const siblings of children.values()) siblings.sort(byBirth)
+  for (const siblings of children.values()) if (!isSorted(siblings)) siblings.sort(byBirth)
   return children
 }
 
+/** Rows mostly come in the order of their birth. */
+function isSorted(rows: readonly Born[]): boolean {
+  for (let index = 1; index < rows.length; index += 1) if ((rows[index - 1]?.uuid ?? '') > (rows[index]?.uuid ?? '')) return false
+  return true
+}
+
+/** The rows to show; undefined: all. */
 function matchesAndAncestors<T extends Placed>(
   rows: ReadonlyMap<string, T>,
   isMatch: (row: T) => boolean,
-): Map<string, 'match' | 'ancestor'> {
+): Map<string, 'match' | 'ancestor'> | undefined {
+  if ([...rows.values()].every((row) => isMatch(row))) return undefined
   const shown = new Map<string, 'match' | 'ancestor'>()
   for (const row of rows.values()) {
     if (!isMatch(row)) continue
@@ -75,16 +88,33 @@ export type FlatOrder = (typeof FLAT_ORDERS)[number]
 
 type Sorted = Pick<RowView, 'uuid' | 'attention' | 'since' | 'cost' | 'name' | 'about'>
 
-const COMPARE: Readonly<Record<FlatOrder, (a: Sorted, b: Sorted) => number>> = {
-  urgency: (a, b) => b.attention - a.attention,
-  recent: (a, b) => Date.parse(b.since) - Date.parse(a.since),
-  cost: (a, b) => (b.cost.usd ?? 0) - (a.cost.usd ?? 0),
-  name: (a, b) => (a.name ?? a.about).localeCompare(b.name ?? b.about),
+const byNumber = (a: number, b: number): number => b - a
+
+/** What each order compares, and how: it is computed once a row. */
+const ORDERS: Readonly<Record<FlatOrder, <T extends Sorted>(rows: readonly T[]) => T[]>> = {
+  urgency: (rows) => sortedBy(rows, ({ attention }) => attention, byNumber),
+  recent: (rows) => sortedBy(rows, ({ since }) => Date.parse(since), byNumber),
+  cost: (rows) => sortedBy(rows, ({ cost }) => cost.usd ?? 0, byNumber),
+  name: (rows) =>
+    sortedBy(
+      rows,
+      ({ name, about }) => name ?? about,
+      (a, b) => a.localeCompare(b),
+    ),
 }
 
 /** Returns the rows in a flat order; equal rows stay in the order of birth. */
 export function flatOrder<T extends Sorted>(rows: Iterable<T>, order: FlatOrder): T[] {
-  return [...rows].sort((a, b) => COMPARE[order](a, b) || (a.uuid < b.uuid ? -1 : 1))
+  const born = [...rows]
+  if (!isSorted(born)) born.sort(byBirth)
+  return ORDERS[order](born)
+}
+
+function sortedBy<T, K>(rows: readonly T[], keyOf: (row: T) => K, compare: (a: K, b: K) => number): T[] {
+  return rows
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((a, b) => compare(a.key, b.key))
+    .map(({ row }) => row)
 }
 
 /** Returns the UUIDs of a process and of all rows below it. */

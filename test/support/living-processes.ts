@@ -68,6 +68,18 @@ export function findOwnProcess(pid: number, home: string): LivingProcess {
   return found
 }
 
+/** The CPU time that all threads of a process have taken so far, in ms. */
+export function cpuMsOf({ pid }: LivingProcess): number {
+  const ticks = readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0])
+  return ticks.reduce((sum, ns) => sum + Number(ns) / 1e6, 0)
+}
+
+/** The memory of a process that is in RAM, in MB. */
+export function residentMbOf({ pid }: LivingProcess): number {
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
+  return (Number(kib) * 1024) / 1e6
+}
+
 function isDescendant(living: LivingProcess | null): boolean {
   return living !== null && (living.ppid === process.pid || isDescendant(readProcess(living.ppid)))
 }

@@ -4,7 +4,7 @@
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { BUILD_HEADER, isOtherBuild } from '../build.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireRequest, type WireResponse } from './http.ts'
-import { eventData } from './event-stream.ts'
+import { eventData, MAX_SNAPSHOT_BYTES } from './event-stream.ts'
 import type { Holder } from './daemon-holder.ts'
 import { findHang } from './hung-daemon.ts'
 import { CURRENT_PID_HEADER, parseCurrentPid } from './current-pid-header.ts'
@@ -25,6 +25,8 @@ const RECONNECT_MS = 30_000
 const RECONNECT_EVERY_MS = 200
 /** the time without a connection that is not reported: a restart of the daemon takes less */
 const UNREPORTED_MS = 1_000
+
+const ROWS_PATH = '/v1/rows'
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -153,7 +155,7 @@ export class Client {
    * after the last delivered event. The stream ends when the signal aborts, or when the daemon has not answered for 30 s. It never
    * starts the daemon again.
    */
-  events(path: '/v1/rows', options: Omit<StreamOptions, 'isLast'>): AsyncGenerator<RowEvent, void>
+  events(path: typeof ROWS_PATH, options: Omit<StreamOptions, 'isLast'>): AsyncGenerator<RowEvent, void>
   events(path: string, options: StreamOptions): AsyncGenerator<ReeveEvent, void>
   async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<ReeveEvent | RowEvent, void> {
     const follow = Boolean(query['follow'])
@@ -169,7 +171,7 @@ export class Client {
         brokenSince = 0
         if (isReportedDown) onLink?.(true)
         isReportedDown = false
-        for await (const data of eventData(body)) {
+        for await (const data of eventData(body, path === ROWS_PATH ? MAX_SNAPSHOT_BYTES : undefined)) {
           const event = JSON.parse(data) as ReeveEvent | ErrorBody
           if (isError(event)) throw toApiError(event)
           // An event of rows has a cursor of its own.

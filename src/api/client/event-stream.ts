@@ -3,6 +3,8 @@
 
 /** the longest event, in bytes: a tool result of 8 MiB, and its overhead in JSON */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024
+/** the longest event of the stream of rows: a snapshot of all rows, of some 1.5 KB each */
+export const MAX_SNAPSHOT_BYTES = 128 * 1024 * 1024
 
 /** Yields the `data` of each event. Comments, ids and names of events are skipped, because the data contains `seq` and `type`. */
 export async function* eventData(body: AsyncIterable<Buffer>, maxBytes = MAX_EVENT_BYTES): AsyncGenerator<string, void> {

@@ -1,7 +1,7 @@
 // The input line for messages: keys edit the message, and Enter sends it. A backslash at the end of a line, Alt+Enter or a paste gives the
 // message several lines. Independent of the terminal: takes keys in the format of node:readline, and returns lines to draw. Test:
 // test/tables/cli/live/line-editor.test.ts.
-import { stripControls, displayWidth } from '../print/text.ts'
+import { graphemesOf, stripControls, displayWidth } from '../print/text.ts'
 import type { Drawing } from './sticky-footer.ts'
 
 /** A key in the format of node:readline. */
@@ -157,15 +157,12 @@ const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i + 1}`, (): void => {}])),
 }
 
-/** Splits text into graphemes: a letter with an accent, or a composed emoji, counts as one character. */
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
 function positionBefore(text: string, cursor: number): number {
-  return graphemes.segment(text).containing(cursor - 1)?.index ?? 0
+  return graphemesOf(text).containing(cursor - 1)?.index ?? 0
 }
 
 function positionAfter(text: string, cursor: number): number {
-  const at = graphemes.segment(text).containing(cursor)
+  const at = graphemesOf(text).containing(cursor)
   return at ? at.index + at.segment.length : text.length
 }
 
@@ -196,7 +193,7 @@ function layoutRows(text: string, cursor: number, room: number): { rows: string[
     rows.push('')
     used = 0
   }
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const columns = segment === '\t' ? 1 : displayWidth(segment)
     if (segment !== '\n' && used + columns > room) wrap()
     if (at === cursor) position = { line: rows.length - 1, column: used }

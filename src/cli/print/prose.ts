@@ -2,7 +2,7 @@
 // indentation. Code and URLs are not broken, so that they can be copied. Pure. The text must not contain control characters but colours. Test:
 // test/tables/cli/print/prose.test.ts.
 import { stripColours, unfinishedLength } from '../live/cursor.ts'
-import { isPrintableAscii, displayWidth } from './text.ts'
+import { isPrintableAscii, displayWidth, graphemesOf } from './text.ts'
 
 /** the greatest length of the marker that begins a list item, a quotation or a fence */
 const MAX_MARKER_CHARS = 12
@@ -221,18 +221,14 @@ export class Prose implements TextWrapper {
   }
 }
 
-/** Created at first use. */
-let graphemes: Intl.Segmenter | undefined
-
 /** Returns the first part of a word that must not be broken: all of it, unless it has wide characters. */
 function unbreakablePart(word: string): string {
   if (isPrintableAscii(word)) return word
   const url = URL_PATTERN.exec(word)
   const [from, to] = url ? [url.index, url.index + url[0].length] : [0, 0]
-  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   let unit = ''
   let wasWide = false
-  for (const { segment } of graphemes.segment(word)) {
+  for (const { segment } of graphemesOf(word)) {
     const isWide = displayWidth(segment) > 1
     const isWithin = from < unit.length && unit.length < to
     if (unit !== '' && (isWide || wasWide) && !isWithin && !CLOSES.test(segment) && !OPENS.test(unit)) return unit

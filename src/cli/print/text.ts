@@ -76,3 +76,12 @@ function characterWidth(character: string): number {
   if (classes.zero.test(character)) return 0
   return classes.wide.test(character) ? 2 : 1
 }
+
+/** Created at first use, which takes longer than the start of most commands. */
+let graphemes: Intl.Segmenter | undefined
+
+/** Splits a text into graphemes: a letter with an accent, or a composed emoji, counts as one character. */
+export function graphemesOf(text: string): Intl.Segments {
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return graphemes.segment(text)
+}

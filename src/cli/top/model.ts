@@ -13,8 +13,15 @@ export type PeekTab = (typeof PEEK_TABS)[number]
 export type Order = 'tree' | FlatOrder
 const ORDERS: readonly Order[] = ['tree', ...FLAT_ORDERS]
 
-/** The fields that decide whether a row is visible in the tree, and where. */
-const PLACE_FIELDS = ['parent', 'endedAt', 'attention'] as const
+/** The fields that decide whether a row is visible without a filter, and where it is in each order; `name`: conditions on the tree have it. */
+const PLACE_FIELDS = ['parent', 'name', 'endedAt', 'attention'] as const
+const ORDER_FIELDS: Readonly<Record<Order, readonly (keyof RowView)[]>> = {
+  tree: [],
+  urgency: [],
+  recent: ['since'],
+  cost: ['cost'],
+  name: ['about'],
+}
 
 /** What the panel below the table shows. */
 export interface Peek {
@@ -73,6 +80,8 @@ export class TopModel {
   /** when each need was shown first, monotonic ms */
   readonly #needShownAt = new Map<string, number>()
   #lines: readonly TreeLine[] | null = null
+  /** where the selection was last */
+  #index = -1
 
   /** Applies an event of the stream of rows. `mono`: monotonic ms; `wall`: ms. */
   onRows(event: RowEvent, mono: number, wall: number): void {
@@ -81,7 +90,7 @@ export class TopModel {
     if ('now' in event) this.clockLead = Date.parse(event.now) - wall
     if (event.type === 'alive') return
     if (event.sums) this.sums = event.sums
-    const isSamePlace = this.order === 'tree' && this.filter === '' && event.type === 'rows' && this.#keepsTree(event)
+    const isSamePlace = event.type === 'rows' && this.#keepsPlaces(event, wall)
     const index = isSamePlace ? 0 : this.selectedIndex
     applyRowEvent(this.rows, event)
     if (isSamePlace) return
@@ -90,9 +99,19 @@ export class TopModel {
     this.#keepSelection(index)
   }
 
-  /** Whether no row comes, goes or moves: in the tree, the place of a row depends only on its parent and its birth. */
-  #keepsTree({ up, gone }: Extract<RowEvent, { type: 'rows' }>): boolean {
-    return gone.length === 0 && up.every((patch) => this.rows.has(patch.uuid) && !PLACE_FIELDS.some((field) => field in patch))
+  /** Whether no row comes, goes or moves. */
+  #keepsPlaces({ up, gone }: Extract<RowEvent, { type: 'rows' }>, wall: number): boolean {
+    const fields = [...PLACE_FIELDS, ...ORDER_FIELDS[this.order]]
+    const now = wall + this.clockLead
+    const parts = parseFilter(this.filter, this.rows)
+    return (
+      gone.length === 0 &&
+      up.every((patch) => {
+        const row = this.rows.get(patch.uuid)
+        if (!row || fields.some((field) => field in patch)) return false
+        return parts.length === 0 || meetsFilter(parts, row, now) === meetsFilter(parts, { ...row, ...patch } as RowView, now)
+      })
+    )
   }
 
   onNeeds(needs: readonly NeedView[], mono: number): void {
@@ -133,7 +152,9 @@ export class TopModel {
   }
 
   get selectedIndex(): number {
-    return this.lines().findIndex(({ uuid }) => uuid === this.selected)
+    const lines = this.lines()
+    if (lines[this.#index]?.uuid !== this.selected) this.#index = lines.findIndex(({ uuid }) => uuid === this.selected)
+    return this.#index
   }
 
   /** The rows that actions concern: the tagged ones, or the selected one. */

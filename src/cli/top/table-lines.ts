@@ -73,26 +73,35 @@ export function titleLine(columns: number, style: Style): string {
   return lineOf([{ text: '', columns: 1 }, ...cells], columns, style)
 }
 
+/** The lines of each row as they were made last: only few rows change from one frame to the next. */
+const made = new WeakMap<RowView, { readonly key: string; readonly lines: string[] }>()
+
 /** Returns the lines of a process. */
 export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
-  const { isSelected } = table
-  const cursor: Cell = { text: isSelected ? (style.ascii ? '>' : '▌') : table.isTagged ? '+' : '', columns: 1 }
+  const { row, line, isSelected, isTagged } = table
+  // All that decides on the lines besides the row, which is replaced when it changes.
+  const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, style.ascii].map(Number).join('')
+  const key = `${columns} ${line.depth} ${flags} ${formatElapsed(elapsedAt(row, now))}`
+  const known = made.get(row)
+  if (known?.key === key) return known.lines
+  const lines = makeRowLines(table, columns, now, style)
+  made.set(row, { key, lines })
+  return lines
+}
+
+function makeRowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
+  const { row, line, isSelected, isTagged } = table
+  const cursor: Cell = { text: isSelected ? (style.ascii ? '>' : '▌') : isTagged ? '+' : '', columns: 1 }
   const cells = columnsFor(columns).map((def): Cell => ({
     ...def.cell(table, now, style, sizeOf(def, columns).columns ?? 0),
     ...sizeOf(def, columns),
   }))
-  const first = lineOf([cursor, ...cells], columns, style, isSelected)
-  const lines = [first]
-  if (linesPerRow(columns) === 2)
-    lines.push(
-      lineOf(
-        [cursor, { text: '', columns: 7 }, { text: whyText(table.row, table.line), style: whyStyle(table.row) }],
-        columns,
-        style,
-        isSelected,
-      ),
-    )
-  return isSelected ? lines.map((line) => style.paint('inverse', line)) : lines
+  const why: Cell = { text: whyText(row, line), style: whyStyle(row) }
+  const lines = [
+    lineOf([cursor, ...cells], columns, style, isSelected),
+    ...(linesPerRow(columns) === 2 ? [lineOf([cursor, { text: '', columns: 7 }, why], columns, style, isSelected)] : []),
+  ]
+  return isSelected ? lines.map((one) => style.paint('inverse', one)) : lines
 }
 
 function columnsFor(columns: number): ColumnDef[] {

@@ -1,11 +1,16 @@
 // The rows of a real daemon, as a snapshot in both shapes, and as a stream whose patches lead to the same rows. Covers scopes, ends,
 // removals, a viewer that returns, and a restart of the daemon.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { MAX_EVENT_BYTES } from '../../../src/api/client/event-stream.ts'
 import { applyRowEvent, type RowEvent } from '../../../src/api/row-events.ts'
 import { responseSchemas } from '../../../src/daemon/http/responses.ts'
 import { connect } from '../../../src/index.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
+import { ManyRowsDaemon } from '../../support/faces/many-rows-daemon.ts'
 
 let home: DaemonHome
 
@@ -129,4 +134,16 @@ test('after a kill of the daemon, a stream goes on with a snapshot of the next d
   expect(viewer.events.filter(({ type }) => type === 'reset')).toHaveLength(2)
   const { rows } = await home.client.get<{ rows: RowView[] }>('/v1/rows', { shape: 'objects' })
   expect([...viewer.rows.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))).toEqual(rows)
+})
+
+test('a snapshot may be longer than any other event', async () => {
+  const many = mkdtempSync(join(tmpdir(), 'reeve-rows-'))
+  const count = 16_000
+  await using _daemon = await ManyRowsDaemon.start(many, count)
+  const stream = connect({ home: many, start: false }).followRows()
+  const { value } = await stream.next()
+  expect(value).toMatchObject({ type: 'reset', rows: { length: count } })
+  expect(JSON.stringify(value).length).toBeGreaterThan(MAX_EVENT_BYTES)
+  await stream.return()
+  rmSync(many, { recursive: true })
 })

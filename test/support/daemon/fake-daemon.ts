@@ -16,9 +16,10 @@ export interface FakeRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A response: `json`, or a stream of `events`. After the events the stream ends, the connection breaks, or the stream stays open. */
+/** A response: `json`, a stream of `events`, or what `stream` writes. After the events the stream ends, the connection breaks, or the stream stays open. */
 export type FakeAnswer =
   | { readonly json: object; readonly status?: number }
+  | { readonly stream: (response: ServerResponse) => void }
   | { readonly events: readonly EventView[]; readonly then: 'end' | 'break' | 'open' }
 
 export type FakeRoutes = Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>
@@ -67,6 +68,7 @@ function sendAnswer(response: ServerResponse, fake: FakeAnswer): void {
     return
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
+  if ('stream' in fake) return fake.stream(response)
   response.write(': hello\n\n')
   for (const event of fake.events) response.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
   if (fake.then === 'end') response.end()

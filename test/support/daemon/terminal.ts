@@ -25,6 +25,8 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>
   /** shell text after the arguments of the command line, such as `</dev/null` */
   readonly redirection?: string
+  /** the command line of another installation */
+  readonly program?: string
 }
 
 export class Terminal implements Disposable {
@@ -35,10 +37,11 @@ export class Terminal implements Disposable {
   /** the exit code of the command line */
   readonly exitCode: Promise<number | null>
 
-  constructor(home: string, args: readonly string[], { columns = 80, rows = 24, env = {}, redirection = '' }: TerminalOptions = {}) {
+  constructor(home: string, args: readonly string[], options: TerminalOptions = {}) {
+    const { columns = 80, rows = 24, env = {}, redirection = '', program = CLI } = options
     this.#home = home
     this.#size = { columns, rows }
-    const words = [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+    const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
     const inner = `echo pid=$$; exec ${words} ${redirection}`
     const command = `trap : INT; stty cols ${columns} rows ${rows}; sh -c "$INNER"; code=$?; echo; echo ${MODE_LABEL}$(stty -a | grep -ow -e -icanon -e icanon -e -echo -e echo | tr '\\n' ' '); exit $code`
     this.#child = spawn(SCRIPT, ['-qfec', command, '/dev/null'], {

@@ -1,5 +1,6 @@
-// A row for tests of lists, with chosen fields.
-import type { RowView } from '../../../src/api/views/rows.ts'
+// Rows for tests of lists: one with chosen fields, or thousands.
+import type { RowPatch } from '../../../src/api/row-events.ts'
+import type { RowView, SumsView } from '../../../src/api/views/rows.ts'
 
 export const BIRTH = '2026-11-20T10:00:00.000Z'
 
@@ -62,4 +63,48 @@ export function rowOf(fields: Partial<RowView> = {}): RowView {
 /** Rows by UUID. */
 export function rowMap(...rows: readonly RowView[]): Map<string, RowView> {
   return new Map(rows.map((row) => [row.uuid, row]))
+}
+
+/** Each tree of many rows has this many processes. */
+const TREE = 100
+
+/** Rows of that many processes: agents in trees of 100, each with a step, a cost, a context and a sentence. */
+export function manyRows(count: number): RowView[] {
+  return Array.from({ length: count }, (_, index) =>
+    rowOf({
+      uuid: manyUuid(index),
+      pid: index + 1,
+      parent: index % TREE === 0 ? null : manyUuid(index - (index % TREE)),
+      name: `worker-${index}`,
+      agent: 'claude',
+      model: 'anthropic/claude-sonnet-5',
+      about: 'Find out why the tests of the parser fail.',
+      branch: `reeve/worker-${index}`,
+      step: 10 + (index % 90),
+      ctx: { used: 1_000 * (20 + (index % 150)), window: 200_000, compactsAt: 160_000 },
+      cost: { usd: 0.01 * (index % 500), unpriced: false, estimated: false },
+      sub: { usd: 0.01 * (index % 500), live: 1, working: 1, asking: 0, held: 0, failed: 0, reservedUsd: 0 },
+      why: { kind: 'tool', text: `bash npm test -- parser ${index}`, since: BIRTH },
+    }),
+  )
+}
+
+/** Changes of `changed` of the rows: a step further, with another sentence. */
+export function manyChanges(count: number, changed: number, round: number): RowPatch[] {
+  return Array.from({ length: changed }, (_, index) => {
+    const at = ((round * changed + index) * 7_919) % count
+    return {
+      uuid: manyUuid(at),
+      step: 100 + round,
+      why: { kind: 'tool', text: `edit src/parser-${round}.ts`, since: BIRTH },
+      seq: 100 + round,
+    }
+  })
+}
+
+const manyUuid = (index: number): string => `01a20000-0000-7000-8000-${String(index).padStart(12, '0')}`
+
+/** Sums of that many working processes. */
+export function sumsOf(count: number): SumsView {
+  return { live: count, working: count, asking: 0, held: 0, failed: 0, todayUsd: 18.42, reservedUsd: 0 }
 }

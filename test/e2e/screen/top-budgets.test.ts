@@ -1,0 +1,29 @@
+// The budgets of `reeve top` with thousands of rows, which other work of the machine widens as it slows the start of Node. The figures of a
+// quiet machine are made by `npm run bench top`.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { HAS_TERMINAL } from '../../support/daemon/terminal.ts'
+import { FORM } from '../../support/env.ts'
+import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../../support/faces/top-bench.ts'
+
+let slower: number
+beforeAll(async () => {
+  slower = await slowdown()
+})
+
+test.each([1_000, 10_000] as const)('a frame of %i rows', async (count) => {
+  const { cpuMs, bytes } = drawFrames(count, 200)
+  expect(cpuMs / slower).toBeLessThan(TOP_BUDGETS.frameMs[count])
+  expect(bytes).toBeLessThan(TOP_BUDGETS.frameBytes)
+})
+
+describe.runIf(HAS_TERMINAL)('the program with 1,000 rows', () => {
+  test('its start, its idle time and its memory', async () => {
+    await using top = await MeasuredTop.open(1_000)
+    const firstFrameMs = top.cpuMs
+    // The sources are stripped of their types at each start: only a build is as quick as what users run.
+    if (FORM === 'bundle') expect(firstFrameMs / slower).toBeLessThan(TOP_BUDGETS.firstFrameMs)
+    const idle = await top.idlePercent(4)
+    expect(idle / slower).toBeLessThan(TOP_BUDGETS.idlePercent)
+    if (FORM === 'bundle') expect(top.residentMb).toBeLessThan(TOP_BUDGETS.residentMb)
+  })
+})
