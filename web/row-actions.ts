@@ -3,7 +3,7 @@
 import type { RowView } from '../src/api/views/rows.ts'
 import { KEYS, type KeyAction } from '../src/faces/keys.ts'
 import { interrupt, markSeen, pauseOrResume, perform } from './actions.ts'
-import { commandName } from '../src/faces/process-names.ts'
+import { commandName, mainCommand } from '../src/faces/process-names.ts'
 import { doToAll } from './batch.ts'
 import { openBudget } from './fleet/budget-dialog.tsx'
 import { openEndOfAll } from './fleet/end-all-dialog.tsx'
@@ -128,14 +128,6 @@ export function commandOf(name: RowActionName, row: RowView): string | null {
 /** What an action does, as the help of keys has it. */
 export function nameOfAction(name: RowActionName, row: RowView): string {
   return name === 'pauseOrResume' ? (isHeld(row) ? 'resume with all below' : 'pause with all below') : KEYS[name].does
-}
-
-/** The command line that is most useful for a row: it ends its wait, or shows it. */
-function mainCommand(row: RowView): string {
-  const name = commandName(row)
-  if (row.asks > 0) return `reeve answer ${name}`
-  if (isHeld(row)) return `reeve resume ${name}`
-  return row.endedAt === null && row.kind === 'agent' ? `reeve attach ${name}` : `reeve inspect ${name}`
 }
 
 /** The handlers of keys for the rows that `targets` returns. */

@@ -10,3 +10,11 @@ export function titleOf({ name, about, pid }: Pick<RowView, 'name' | 'about' | '
 export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): string {
   return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
 }
+
+/** The command line that is most useful for a process: it ends its wait, or shows it. */
+export function mainCommand(row: Pick<RowView, 'name' | 'pid' | 'asks' | 'status' | 'endedAt' | 'kind'>): string {
+  const name = commandName(row)
+  if (row.asks > 0) return `reeve answer ${name}`
+  if (row.status === 'suspended') return `reeve resume ${name}`
+  return row.endedAt === null && row.kind === 'agent' ? `reeve attach ${name}` : `reeve inspect ${name}`
+}

@@ -46,6 +46,25 @@ export function raiseLimitCommand(limit: LimitName, process: string): string {
     : `more of \`${limit}\` (docs/reference/limits.md)`
 }
 
+/** A change of one limit. */
+export interface LimitChange {
+  readonly limits?: Limits
+  readonly raise?: { readonly [L in LimitName]?: number }
+}
+
+/** The names of the flags, for choices. */
+export const LIMIT_FLAG_NAMES: readonly string[] = Object.keys(PARSERS)
+
+/** Parses `max-steps 60` or `timeout +10m`; null if it is no change of a limit. */
+export function parseLimitChange(text: string): (LimitChange & { readonly flag: string; readonly value: string }) | null {
+  const [, flag = '', plus = '', amountOf = ''] = /^\s*(?:--)?([a-z-]+)[\s=]+(\+?)(\S+)\s*$/.exec(text) ?? []
+  const parser = Object.hasOwn(PARSERS, flag) ? PARSERS[flag] : undefined
+  const value = parser?.parse(amountOf) ?? null
+  if (!parser || value === null) return null
+  const change = { [parser.limit]: value }
+  return { flag, value: plus + amountOf, ...(plus === '' ? { limits: change } : { raise: change }) }
+}
+
 /** Parses the limits of a new process. Errors: usage. */
 export function parseNewLimits(args: Args): Limits {
   const { limits, raise } = parseLimitChanges(args)

@@ -63,7 +63,8 @@ export class Screen implements Disposable {
     this.#clock = setInterval(this.requestFrame, CLOCK_MS)
     process.stdout.on('resize', this.#onResize)
     process.stdin.on('data', this.#onInput).on('end', deps.onInputClosed).on('error', deps.onInputClosed)
-    process.on('SIGCONT', this.#onContinued).on('exit', this.#dispose)
+    // An error that nobody catches is printed after the first of these two, and so on the user's own screen.
+    process.on('SIGCONT', this.#onContinued).on('uncaughtExceptionMonitor', this.#dispose).on('exit', this.#dispose)
     this.#open()
   }
 
@@ -191,7 +192,7 @@ export class Screen implements Disposable {
     this.#reader[Symbol.dispose]()
     process.stdout.off('resize', this.#onResize)
     process.stdin.off('data', this.#onInput).off('end', this.#deps.onInputClosed).off('error', this.#deps.onInputClosed)
-    process.off('SIGCONT', this.#onContinued).off('exit', this.#dispose)
+    process.off('SIGCONT', this.#onContinued).off('uncaughtExceptionMonitor', this.#dispose).off('exit', this.#dispose)
     this.#close()
   }
 }

@@ -2,11 +2,15 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import type { AskView, SteerView } from '../../api/views/process.ts'
 import { shellWord } from '../../api/text/shell-quote.ts'
+import { parseDuration } from '../../config/duration.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
+import type { parseLimitChange } from '../input/limit-flags.ts'
 import type { Reeve, RowView } from '../../index.ts'
+import { openBrowser } from '../actions/open-browser.ts'
+import { refuseInProcess } from '../verbs/system/web.ts'
 import type { Action } from './dialogs.ts'
 
 type OptionKind = AskView['options'][number]['kind']
@@ -61,6 +65,46 @@ export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action 
 
 export function markSeen(rows: readonly RowView[]): Action {
   return onEach(rows, 'reeve needs --seen', 'seen:', (reeve, uuid) => reeve.markSeen(uuid))
+}
+
+/** Puts off what the rows need, for a time such as `2h`, or shows it again (`off`); null: it is no time. */
+export function snooze(rows: readonly RowView[], time: string): Action | null {
+  const ms = time === 'off' ? 0 : parseDuration(time)
+  if (ms === null || (ms <= 0 && time !== 'off')) return null
+  const [first, ...more] = rows
+  if (!first) return null
+  const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
+  const done = ms === 0 ? 'shown again:' : `put off for ${time}:`
+  const action = onEach(rows, `reeve needs --snooze ${time}`, done, (reeve, uuid) => reeve.snooze(uuid, until))
+  // The command takes one process.
+  const commands = [first, ...more].map((row) => `reeve needs --snooze ${time} ${commandName(row)}`)
+  return { ...action, command: commands.join('; ') }
+}
+
+/** Changes a limit of a process. One that this limit has held continues. */
+export function changeLimit(row: RowView, change: NonNullable<ReturnType<typeof parseLimitChange>>): Action {
+  const { flag, value, limits, raise } = change
+  return onEach([row], `reeve resume --${flag} ${value}`, `${flag} ${value} for`, (reeve, uuid) =>
+    reeve.resume(uuid, { ...(limits ? { limits } : {}), ...(raise ? { raise } : {}) }),
+  )
+}
+
+/** Opens the page at a process. Where no browser can be opened, the text is the link, which works once. */
+export function openPage(row: RowView): Action {
+  return {
+    command: `reeve open ${commandName(row)}`,
+    run: async (reeve) => {
+      refuseInProcess('reeve open')
+      const { url, code, usableMs } = await reeve.web.open({ right: 'all' })
+      const link = `${url}p/${row.uuid}#k=${code}`
+      const file = openBrowser(link)
+      if (!file) return `${link} works once, for a minute`
+      const remove = (): void => file.remove()
+      setTimeout(remove, usableMs).unref()
+      process.once('exit', remove)
+      return `the page opens in your browser, at ${url}`
+    },
+  }
 }
 
 export function sendMessage(row: RowView, text: string): Action {

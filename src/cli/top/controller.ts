@@ -1,8 +1,9 @@
 // What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
 // Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
-import { commandName, titleOf } from '../../faces/process-names.ts'
+import { mainCommand, titleOf } from '../../faces/process-names.ts'
 import type { RowView } from '../../index.ts'
+import { LIMIT_FLAG_NAMES, parseLimitChange } from '../input/limit-flags.ts'
 import type { Key } from '../live/line-editor.ts'
 import * as actions from './actions.ts'
 import {
@@ -25,16 +26,28 @@ const SCREEN_KEYS: Readonly<Record<string, keyof typeof SCREEN_ACTIONS>> = {
   R: 'resumeWith',
   e: 'showEnded',
   M: 'mouse',
-  '[': 'previousTab',
-  ']': 'nextTab',
+  Z: 'snooze',
+  L: 'changeLimit',
+  z: 'replay',
+  w: 'openPage',
+  '[': 'previousPart',
+  ']': 'nextPart',
+  '{': 'previousEdit',
+  '}': 'nextEdit',
 }
 const SCREEN_ACTIONS = {
   leave: 'leave',
   resumeWith: 'resume with a message …',
   showEnded: 'show all processes that ended in the last 24 hours',
   mouse: 'the wheel scrolls, and a click selects; the terminal selects no text then',
-  previousTab: 'the previous tab of the panel',
-  nextTab: 'the next tab of the panel',
+  snooze: 'put off what it needs …',
+  changeLimit: 'resume with another limit …',
+  openPage: 'open it on the page, in the browser',
+  replay: 'the steps one by one, as they were; again: as it is now',
+  previousPart: 'the previous tab of the panel, or the previous step',
+  nextPart: 'the next tab of the panel, or the next step',
+  previousEdit: 'the previous step that changed files',
+  nextEdit: 'the next step that changed files',
 } as const
 
 const PLACES: ReadonlySet<KeyPlace> = new Set(['anywhere', 'list', 'need'])
@@ -128,10 +141,24 @@ export class Controller {
         )
       case 'mouse':
         return { type: 'mouse' }
-      case 'previousTab':
-      case 'nextTab':
-        model.movePeekTab(action === 'nextTab' ? 1 : -1)
+      case 'snooze':
+        return model.targets.length === 0 ? this.#say('select a process first') : this.#openSnooze(model.targets)
+      case 'changeLimit':
+        return this.#withRow((row) => this.#openLimit(row))
+      case 'openPage':
+        return this.#withRow((row) => ({ type: 'action', action: actions.openPage(row) }))
+      case 'replay':
+        return this.#withRow((row) => (row.step === 0 ? this.#say(`${titleOf(row)} has no steps`) : this.#toggleReplay()))
+      case 'previousPart':
+      case 'nextPart':
+        if (model.peek?.at === null || !model.peek) model.movePeekTab(action === 'nextPart' ? 1 : -1)
+        else model.moveStep(action === 'nextPart' ? 1 : -1)
         return null
+      case 'previousEdit':
+      case 'nextEdit':
+        return model.moveToEdit(action === 'nextEdit' ? 1 : -1)
+          ? null
+          : this.#say('no such step has changed files; z shows steps one by one')
     }
   }
 
@@ -213,7 +240,7 @@ export class Controller {
       case 'copyPath':
         return this.#withRow((row) => ({ type: 'copy', text: row.directory }))
       case 'copyCommand':
-        return this.#withRow((row) => ({ type: 'copy', text: `reeve attach ${commandName(row)}` }))
+        return this.#withRow((row) => ({ type: 'copy', text: mainCommand(row) }))
       case 'copyUuid':
         return this.#withRow((row) => ({ type: 'copy', text: row.uuid }))
       default:
@@ -271,6 +298,42 @@ export class Controller {
         },
       }),
     )
+  }
+
+  #openSnooze(rows: readonly RowView[]): null {
+    return this.#open(
+      new TextDialog({
+        title: `put off what ${rows.map(titleOf).join(', ')} needs`,
+        lines: ['For how long, such as 30m or 2h; `off` shows it again:'],
+        text: rows.some(({ snoozedUntil }) => snoozedUntil !== null) ? 'off' : '1h',
+        actionOf: (text) => actions.snooze(rows, text.trim()),
+      }),
+    )
+  }
+
+  /** The limits of a process that runs cannot change. */
+  #openLimit(row: RowView): null {
+    if (row.endedAt === null && row.status !== 'suspended')
+      return this.#say(`${titleOf(row)} runs: p pauses it, and then L changes a limit`)
+    return this.#open(
+      new TextDialog({
+        title: `resume ${titleOf(row)} with another limit`,
+        lines: [
+          'A limit and its new value; a plus adds to it: max-steps 60, timeout +10m, memory 2GiB',
+          `Limits: ${LIMIT_FLAG_NAMES.join(' ')}`,
+        ],
+        text: 'max-steps +',
+        actionOf: (text) => {
+          const change = parseLimitChange(text)
+          return change && actions.changeLimit(row, change)
+        },
+      }),
+    )
+  }
+
+  #toggleReplay(): null {
+    this.#model.toggleReplay()
+    return null
   }
 
   #openFilter(): Outcome | null {

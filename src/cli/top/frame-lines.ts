@@ -2,7 +2,8 @@
 // Pure. Test: test/tables/cli/top/frame-lines.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
 import { formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
-import { commandName } from '../../faces/process-names.ts'
+import { mainCommand } from '../../faces/process-names.ts'
+import { sparkline } from '../../faces/sparkline.ts'
 import { displayWidth, fitWidth, oneLine } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
 import type { Size } from '../screen/screen.ts'
@@ -19,6 +20,8 @@ const [LEAST_COLUMNS, LEAST_ROWS] = [40, 10]
 const MAX_NEEDS = 9
 /** the most lines of a text that is typed */
 const MAX_INPUT_LINES = 4
+/** the most columns of the name of this machine */
+const MAX_HOST = 16
 /** after this time without a sign of life the figures count as old, in ms */
 const STALE_MS = 5_000
 
@@ -54,14 +57,16 @@ export function frameOf(model: TopModel, { columns, rows }: Size, { wall, mono }
 }
 
 function headLine(model: TopModel, columns: number, { wall, mono }: Clocks, style: Style): string {
-  const { sums, heardAt } = model
+  const { sums, heardAt, host } = model
   const quietMs = heardAt === null ? 0 : mono - heardAt
   const isStale = !model.isLinkUp || quietMs > STALE_MS
   const clock = new Date(wall).toTimeString().slice(0, 8)
   const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer for ${formatElapsed(quietMs)}` : 'live'
-  const parts = ['reeve', ...(sums ? [countsText(sums, style), spentText(model, sums)] : []), shownText(model)].filter(
-    (part) => part !== '',
-  )
+  const parts = [
+    host === '' ? 'reeve' : `reeve ${fitWidth(oneLine(host), MAX_HOST, style.ellipsis)}`,
+    ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
+    shownText(model),
+  ].filter((part) => part !== '')
   const text = joinFitting(parts, Math.max(0, columns - link.length - clock.length - 5), style)
   const cells: Cell[] = [
     { text, style: isStale ? 'dim' : 'bold' },
@@ -81,8 +86,10 @@ function countsText({ working, asking, held, failed }: SumsView, { ascii, pauseM
   return counts.flatMap(([count, mark]) => (count === 0 ? [] : [`${count} ${mark}`])).join(' ')
 }
 
-function spentText({ usdPerMinute }: TopModel, { todayUsd }: SumsView): string {
-  return `${formatCost(todayUsd)} today${usdPerMinute > 0 ? `, ${formatCost(usdPerMinute)}/min` : ''}`
+/** On a wide terminal with the last 24 hours as bars. */
+function spentText({ usdPerMinute, hours }: TopModel, { todayUsd }: SumsView, columns: number, { ascii }: Style): string {
+  const bars = columns < WIDE_COLUMNS ? '' : sparkline(hours, ascii)
+  return `${formatCost(todayUsd)} today${usdPerMinute > 0 ? `, ${formatCost(usdPerMinute)}/min` : ''}${bars === '' ? '' : ` 24h ${bars}`}`
 }
 
 function shownText({ rows, filter, order, tagged }: TopModel): string {
@@ -154,7 +161,9 @@ function tableLines(model: TopModel, columns: number, room: number, now: number,
   const text = shown.flatMap((line) => {
     const row = model.rows.get(line.uuid)
     if (!row) return []
-    return rowLines({ row, line, isSelected: line.uuid === model.selected, isTagged: model.tagged.has(line.uuid) }, columns, now, style)
+    const { uuid } = line
+    const usdPerMinute = model.ratesByRoot.get(uuid)
+    return rowLines({ row, line, isSelected: uuid === model.selected, isTagged: model.tagged.has(uuid), usdPerMinute }, columns, now, style)
   })
   const all = [
     titleLine(columns, style),
@@ -197,9 +206,8 @@ function peekLines(model: TopModel, columns: number, room: number, style: Style)
   if (content === null) return [style.paint('dim', rule), '  ...']
   const last = Math.max(0, content.length - height)
   // Steps and logs grow at their end, which is shown first.
-  const isTail = shownTab === 'steps' || shownTab === 'logs'
   const scroll = Math.max(0, Math.min(peek.scroll, last))
-  const from = isTail ? last - scroll : scroll
+  const from = model.showsEnd ? last - scroll : scroll
   const shown = content.slice(from, from + height).map((text) => cutPainted(text, columns, style))
   return [style.paint('dim', rule), ...shown, ...Array<string>(Math.max(0, height - shown.length)).fill('')]
 }
@@ -253,6 +261,7 @@ const KEYS = [
   'n next need',
   '/ filter',
   ': commands',
+  'z replay',
   'p pause',
   'm message',
   'f fork',
@@ -262,8 +271,8 @@ const KEYS = [
 
 /** The notice, and the keys with the command line of the dialog, or else the one that shows the selected process. */
 function lastLines({ dialog, notice, selectedRow }: TopModel, columns: number, style: Style): string[] {
-  const attach = selectedRow ? `reeve attach ${commandName(selectedRow)}` : ''
-  const command = dialog ? (dialog.command ?? '') : attach
+  const main = selectedRow ? mainCommand(selectedRow) : ''
+  const command = dialog ? (dialog.command ?? '') : main
   const isWide = columns >= WIDE_COLUMNS
   const commandColumns = isWide ? Math.floor(columns * COMMAND_SHARE) : 0
   const keys = joinFitting(dialog ? [dialog.keys] : KEYS, columns - commandColumns - 1, style)

@@ -30,6 +30,8 @@ export interface Peek {
   readonly isWhole: boolean
   /** lines above the shown ones */
   readonly scroll: number
+  /** the step as of which the process is shown; null: now */
+  readonly at: number | null
 }
 
 /** The content of the panel for a process; null: it is requested. */
@@ -37,6 +39,8 @@ export interface PeekContent {
   /** what was selected when it was read: `TopModel.peekKey` */
   readonly key: string
   readonly lines: readonly string[] | null
+  /** the steps that changed files, in order; absent: not read */
+  readonly edits?: readonly number[]
 }
 
 export interface ScreenNotice {
@@ -53,8 +57,13 @@ export class TopModel {
   readonly rows = new Map<string, RowView>()
   sums: SumsView | null = null
   needs: readonly NeedView[] = []
-  /** the USD a minute over the last five minutes */
+  /** the USD a minute over the last five minutes: of all, and of the trees that spend, by their roots */
   usdPerMinute = 0
+  ratesByRoot: ReadonlyMap<string, number> = new Map()
+  /** the USD of each of the last 24 hours; empty: unknown */
+  hours: readonly number[] = []
+  /** the name of this machine */
+  host = ''
   /** the daemon's clock less this one, in ms */
   clockLead = 0
   /** when the daemon was heard of last, monotonic ms; null: never */
@@ -172,7 +181,7 @@ export class TopModel {
   select(uuid: string | null): void {
     if (uuid === this.selected) return
     this.selected = uuid
-    if (this.peek) this.peek = { ...this.peek, scroll: 0 }
+    if (this.peek) this.peek = { ...this.peek, scroll: 0, at: null }
   }
 
   /** Makes a row visible, and selects it. */
@@ -200,7 +209,7 @@ export class TopModel {
     if (!need) return
     this.reveal(need.uuid)
     this.#needId = need.id
-    this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0 }
+    this.showEvidence()
   }
 
   /** Selects the need after the selected one, or the one before it. */
@@ -265,7 +274,7 @@ export class TopModel {
   scrollOrMove(by: number): void {
     if (!this.peek?.isWhole) return this.move(by)
     // Steps and logs are shown from their end.
-    const direction = this.shownTab === 'steps' || this.shownTab === 'logs' ? -1 : 1
+    const direction = this.showsEnd ? -1 : 1
     const most = Math.max(0, (this.peekLines?.length ?? 1) - 1)
     this.peek = { ...this.peek, scroll: Math.max(0, Math.min(most, this.peek.scroll + by * direction)) }
   }
@@ -278,13 +287,14 @@ export class TopModel {
 
   /** Closes the panel, else clears the tags, else the filter. */
   close(): void {
-    if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null
+    if (this.peek && this.peek.at !== null) this.peek = { ...this.peek, at: null, scroll: 0 }
+    else if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null
     else if (this.tagged.size > 0) this.tagged.clear()
     else if (this.filter !== '') this.setFilter('')
   }
 
   togglePeek(): void {
-    this.peek = this.peek ? null : { tab: this.selectedNeed ? 'need' : 'steps', isWhole: false, scroll: 0 }
+    this.peek = this.peek ? null : { tab: this.selectedNeed ? 'need' : 'steps', isWhole: false, scroll: 0, at: null }
   }
 
   /** Shows the tab to the left or to the right. */
@@ -292,13 +302,42 @@ export class TopModel {
     if (!this.peek) return this.togglePeek()
     const tabs = this.selectedNeed ? PEEK_TABS : PEEK_TABS.slice(1)
     const at = tabs.indexOf(this.peek.tab)
-    this.peek = { ...this.peek, tab: tabs[(at + by + tabs.length) % tabs.length] ?? 'steps', scroll: 0 }
+    this.peek = { ...this.peek, tab: tabs[(at + by + tabs.length) % tabs.length] ?? 'steps', scroll: 0, at: null }
+  }
+
+  /** Shows the process as of its last step, or again as it is now. */
+  toggleReplay(): void {
+    const at = this.peek?.at ?? null
+    this.peek = { tab: 'steps', isWhole: this.peek?.isWhole ?? false, scroll: 0, at: at === null ? (this.selectedRow?.step ?? 1) : null }
+  }
+
+  /** Shows the process as of the next step, or the one before. */
+  moveStep(by: -1 | 1): void {
+    const { peek, selectedRow } = this
+    if (!peek || peek.at === null || !selectedRow) return
+    this.peek = { ...peek, scroll: 0, at: Math.max(1, Math.min(selectedRow.step, peek.at + by)) }
+  }
+
+  /** Shows the process as of the next or the previous step that changed files. Returns false if there is none. */
+  moveToEdit(by: -1 | 1): boolean {
+    const { peek } = this
+    const at = peek?.at ?? null
+    const edits = this.peekContent?.edits ?? []
+    const step = at === null ? undefined : by > 0 ? edits.find((one) => one > at) : edits.findLast((one) => one < at)
+    if (!peek || step === undefined) return false
+    this.peek = { ...peek, scroll: 0, at: step }
+    return true
   }
 
   /** The tab that the panel shows: without a need there is no tab for it. */
   get shownTab(): PeekTab | null {
     if (!this.peek) return null
     return this.peek.tab === 'need' && !this.selectedNeed ? 'steps' : this.peek.tab
+  }
+
+  /** Whether the panel shows its end first: steps and logs grow there. */
+  get showsEnd(): boolean {
+    return this.peek?.at === null && (this.shownTab === 'steps' || this.shownTab === 'logs')
   }
 
   /** The lines of the panel, if they belong to what is selected; null: they are requested. */
@@ -309,7 +348,7 @@ export class TopModel {
   /** What the panel is about: its process, its tab, and the question as it is now. */
   get peekKey(): string {
     const need = this.shownTab === 'need' ? this.selectedNeed : undefined
-    return `${this.selected} ${this.shownTab} ${need ? needKey(need) : ''}`
+    return `${this.selected} ${this.shownTab} ${need ? needKey(need) : ''} ${this.peek?.at ?? ''}`
   }
 
   /** Whether the panel shows the selected need with its evidence. */
@@ -319,7 +358,7 @@ export class TopModel {
 
   /** Shows what the selected need is about. */
   showEvidence(): void {
-    this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0 }
+    this.peek = { tab: 'need', isWhole: this.peek?.isWhole ?? false, scroll: 0, at: null }
   }
 
   #setFolded(uuid: string, isFolded: boolean): void {

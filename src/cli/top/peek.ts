@@ -2,8 +2,10 @@
 // Test: test/e2e/screen/top.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
 import { STEP_FLAGS, type Reeve } from '../../index.ts'
-import { formatClock, formatCost, formatDuration } from '../../faces/format.ts'
+import { formatClock, formatCost, formatDuration, formatElapsed, formatTokens } from '../../faces/format.ts'
+import { hasFlag, usageUpTo } from '../../faces/step-list.ts'
 import { diffLines } from '../../faces/unified-diff.ts'
+import { stepDetailLines } from '../print/details/step-detail.ts'
 import { limitRows } from '../print/limits.ts'
 import { evidenceLines } from '../print/needs.ts'
 import { escapeControls, fitWidth, oneLine, padWidth, stripControls } from '../print/text.ts'
@@ -25,10 +27,23 @@ export interface PeekRequest {
   /** null: the process has none */
   readonly need: NeedView | null
   readonly columns: number
+  /** the step as of which the process is shown; null: now */
+  readonly at: number | null
 }
 
-/** Reads the lines of a tab; the newest come last, except in a diff. `now`: wall ms of the daemon. Errors: those of the daemon. */
-export async function readPeek(reeve: Reeve, { uuid, tab, need, columns }: PeekRequest, style: Style, now: number): Promise<string[]> {
+export interface PeekLines {
+  readonly lines: string[]
+  /** the steps that changed files */
+  readonly edits?: readonly number[]
+}
+
+/** Reads a tab, or one step with what was used up to it. `now`: wall ms of the daemon. Errors: those of the daemon. */
+export async function readPeek(reeve: Reeve, request: PeekRequest, style: Style, now: number): Promise<PeekLines> {
+  return request.at === null ? { lines: await tabLines(reeve, request, style, now) } : stepAt(reeve, request.uuid, request.at, style)
+}
+
+/** The lines of a tab; the newest come last, except in a diff. */
+async function tabLines(reeve: Reeve, { uuid, tab, need, columns }: PeekRequest, style: Style, now: number): Promise<string[]> {
   switch (tab) {
     case 'need':
       return need === null
@@ -52,6 +67,24 @@ export async function readPeek(reeve: Reeve, { uuid, tab, need, columns }: PeekR
       const rows = limitRows(await reeve.get(uuid))
       return rows.flatMap(([label, text]) => (text === null ? [] : [`${label.padEnd(10)}${oneLine(text)}`]))
     }
+  }
+}
+
+/** The process as of a step: its figures up to it, and the step whole. */
+async function stepAt(reeve: Reeve, uuid: string, step: number, style: Style): Promise<PeekLines> {
+  const [{ columns, total }, detail] = await Promise.all([reeve.stepColumns(uuid), reeve.step(uuid, step)])
+  const end = columns.step.filter((one) => one <= step).length
+  const { usd, input, output, context, activeMs } = usageUpTo(columns, end)
+  const figures = [
+    `as of step ${step} of ${total}`,
+    formatCost(usd),
+    `${formatTokens(input)} in, ${formatTokens(output)} out`,
+    ...(context === null ? [] : [`context ${formatTokens(context)}`]),
+    `active ${formatElapsed(activeMs)}`,
+  ].join(', ')
+  return {
+    lines: [style.paint('yellow', figures), ...stepDetailLines(detail, style)],
+    edits: columns.step.filter((_, index) => hasFlag(columns, index, 'files')),
   }
 }
 

@@ -1,7 +1,7 @@
 // The table of processes on the screen of `reeve top`: fixed widths by the width of the terminal, so that no column moves. Pure.
 // Test: test/tables/cli/top/frame-lines.test.ts.
 import type { RowView } from '../../index.ts'
-import { elapsedAt, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
+import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
 import { markOf } from '../../faces/marks.ts'
 import type { TreeLine } from '../../faces/tree.ts'
 import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
@@ -12,6 +12,8 @@ export interface TableRow {
   readonly line: TreeLine
   readonly isSelected: boolean
   readonly isTagged: boolean
+  /** the USD a minute of its tree; absent: it spends nothing, or is no root */
+  readonly usdPerMinute?: number | undefined
 }
 
 interface ColumnDef {
@@ -21,7 +23,7 @@ interface ColumnDef {
   readonly side?: 'right'
   /** the narrowest terminal that shows it */
   readonly from: number
-  readonly cell: (table: TableRow, now: number, style: Style, width: number) => Pick<Cell, 'text' | 'style' | 'indent'>
+  readonly cell: (table: TableRow, now: number, style: Style, width: number, terminal: number) => Pick<Cell, 'text' | 'style' | 'indent'>
 }
 
 /** Below this width each process has two lines. */
@@ -31,8 +33,12 @@ const INDENT = 2
 /** the deepest level that still moves the name */
 const MAX_INDENTS = 8
 const BAR_COLUMNS = 8
-/** the narrowest terminal with a bar beside the budget */
-const BAR_FROM = 140
+const NARROW_BAR_COLUMNS = 5
+/** the narrowest terminal with a bar beside the budget, and the one with a long bar */
+const BAR_FROM = 120
+const WIDE_FROM = 140
+/** the narrowest terminal with a column for the agent; on a narrower one the names of crews, runs and supervisors say what they are */
+const AGENT_FROM = 100
 
 const KIND_WORDS: Readonly<Partial<Record<RowView['kind'], string>>> = { crew: 'crew', run: 'run', supervisor: 'supervisor' }
 
@@ -40,11 +46,15 @@ const COLUMNS: readonly ColumnDef[] = [
   { title: 'PID', columns: 6, side: 'right', from: 0, cell: ({ row }) => ({ text: String(row.pid), style: 'dim' }) },
   {
     title: 'NAME',
-    columns: (terminal) => (terminal < TWO_LINES_BELOW ? undefined : terminal < BAR_FROM ? 24 : 32),
+    columns: (terminal) => (terminal < TWO_LINES_BELOW ? undefined : terminal < WIDE_FROM ? 24 : 32),
     from: 0,
-    cell: (table, _, style) => ({ text: nameText(table, style), indent: indentOf(table), style: nameStyle(table) }),
+    cell: (table, _, style, __, terminal) => ({
+      text: nameText(table, style, terminal < AGENT_FROM),
+      indent: indentOf(table),
+      style: nameStyle(table),
+    }),
   },
-  { title: 'AGENT', columns: 10, from: 100, cell: ({ row }) => ({ text: KIND_WORDS[row.kind] ?? row.agent }) },
+  { title: 'AGENT', columns: 10, from: AGENT_FROM, cell: ({ row }) => ({ text: KIND_WORDS[row.kind] ?? row.agent }) },
   { title: 'MODEL', columns: 14, from: 160, cell: ({ row }) => ({ text: row.model ?? '', style: 'dim' }) },
   { title: 'STEP', columns: 5, side: 'right', from: 80, cell: ({ row }) => ({ text: row.step === 0 ? '' : String(row.step) }) },
   { title: 'CTX', columns: 4, side: 'right', from: 100, cell: ({ row }) => ({ text: contextText(row) }) },
@@ -52,13 +62,21 @@ const COLUMNS: readonly ColumnDef[] = [
   { title: 'COST', columns: 9, side: 'right', from: 0, cell: ({ row }) => ({ text: treeCostText(row) }) },
   {
     title: 'BUDGET',
-    columns: (terminal) => (terminal < BAR_FROM ? 6 : 7 + BAR_COLUMNS),
+    columns: (terminal) => 6 + (terminal < BAR_FROM ? 0 : 1 + (terminal < WIDE_FROM ? NARROW_BAR_COLUMNS : BAR_COLUMNS)),
     side: 'right',
     from: 90,
     cell: ({ row }, _, style, width) => budgetCell(row, style, width),
   },
-  { title: 'QUEUE', columns: 5, side: 'right', from: 180, cell: ({ row }) => ({ text: row.queue === 0 ? '' : String(row.queue) }) },
+  {
+    title: '$/MIN',
+    columns: 7,
+    side: 'right',
+    from: 160,
+    cell: ({ usdPerMinute = 0 }) => ({ text: usdPerMinute > 0 ? formatCost(usdPerMinute) : '' }),
+  },
+  { title: 'QUEUE', columns: 5, side: 'right', from: 160, cell: ({ row }) => ({ text: row.queue === 0 ? '' : String(row.queue) }) },
   { title: 'BRANCH', columns: 22, from: 180, cell: ({ row }) => ({ text: row.branch ?? '', style: 'dim' }) },
+  { title: 'HOST', columns: 8, from: 200, cell: ({ row }) => ({ text: row.host, style: 'dim' }) },
   { title: 'WHY', from: 80, cell: ({ row, line }) => ({ text: whyText(row, line), style: whyStyle(row) }) },
 ]
 
@@ -78,10 +96,10 @@ const made = new WeakMap<RowView, { readonly key: string; readonly lines: string
 
 /** Returns the lines of a process. */
 export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
-  const { row, line, isSelected, isTagged } = table
+  const { row, line, isSelected, isTagged, usdPerMinute } = table
   // All that decides on the lines besides the row, which is replaced when it changes.
   const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, style.ascii].map(Number).join('')
-  const key = `${columns} ${line.depth} ${flags} ${formatElapsed(elapsedAt(row, now))}`
+  const key = `${columns} ${line.depth} ${flags} ${usdPerMinute} ${formatElapsed(elapsedAt(row, now))}`
   const known = made.get(row)
   if (known?.key === key) return known.lines
   const lines = makeRowLines(table, columns, now, style)
@@ -93,7 +111,7 @@ function makeRowLines(table: TableRow, columns: number, now: number, style: Styl
   const { row, line, isSelected, isTagged } = table
   const cursor: Cell = { text: isSelected ? (style.ascii ? '>' : '▌') : isTagged ? '+' : '', columns: 1 }
   const cells = columnsFor(columns).map((def): Cell => ({
-    ...def.cell(table, now, style, sizeOf(def, columns).columns ?? 0),
+    ...def.cell(table, now, style, sizeOf(def, columns).columns ?? 0, columns),
     ...sizeOf(def, columns),
   }))
   const why: Cell = { text: whyText(row, line), style: whyStyle(row) }
@@ -113,11 +131,13 @@ function sizeOf({ columns: own, side }: ColumnDef, terminal: number): Pick<Cell,
   return { ...(columns === undefined ? {} : { columns }), ...(side ? { side } : {}) }
 }
 
-function nameText({ row, line }: TableRow, style: Style): string {
+/** `withKind`: says if it is more than an agent or a command. */
+function nameText({ row, line }: TableRow, style: Style, withKind: boolean): string {
   const mark = markOf(row)
   const fold = !line.hasChildren ? '' : style.ascii ? (line.isFolded ? '+ ' : '- ') : line.isFolded ? '▸ ' : '▾ '
   const title = row.name ?? (row.about === '' ? `process ${row.pid}` : row.about)
-  return `${fold}${style.ascii ? mark.ascii : mark.symbol} ${title}`
+  const kind = withKind ? KIND_WORDS[row.kind] : undefined
+  return `${fold}${style.ascii ? mark.ascii : mark.symbol} ${kind === undefined ? '' : `${kind} `}${title}`
 }
 
 /** A row without a fold stands where the marks of its siblings with a fold are. */
@@ -137,14 +157,14 @@ function budgetCell({ budget }: RowView, { ascii }: Style, width: number): Pick<
   if (budget === null || budget.of <= 0) return { text: '' }
   const share = (budget.used + budget.reserved) / budget.of
   const most = budget.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : `${Math.round(100 * share)}%`
-  const bar = width < BAR_COLUMNS + 4 ? '' : `${barText(share, ascii)} `
+  const bar = width <= 6 ? '' : `${barText(share, width - 7, ascii)} `
   return { text: bar + most, style: share >= 1 ? 'red' : share >= budget.warnAt ? 'yellow' : undefined }
 }
 
-function barText(share: number, ascii: boolean): string {
-  const full = Math.max(0, Math.min(BAR_COLUMNS, Math.round(share * BAR_COLUMNS)))
+function barText(share: number, columns: number, ascii: boolean): string {
+  const full = Math.max(0, Math.min(columns, Math.round(share * columns)))
   const [used, free] = ascii ? (['#', '.'] as const) : (['█', '░'] as const)
-  return used.repeat(full) + free.repeat(BAR_COLUMNS - full)
+  return used.repeat(full) + free.repeat(columns - full)
 }
 
 function whyText(row: RowView, line: TreeLine): string {

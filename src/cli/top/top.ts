@@ -1,9 +1,11 @@
 // `reeve top`: shows all processes on a screen of its own and takes keys. Follows the rows of the daemon, and never starts a daemon after the
 // first request, because the user may have stopped it. Tests: test/e2e/screen/top.test.ts, test/tables/cli/top.
+import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
+import { costChart } from '../../faces/cost-chart.ts'
 import { formatCount } from '../../faces/format.ts'
 import { oneLine } from '../print/text.ts'
 import { stakesLines } from '../print/details/stakes-text.ts'
@@ -25,6 +27,10 @@ const LAST_ANSWERS_MS = 1_000
 /** the time between two reads of what is spent a minute */
 const RATE_MS = 10_000
 const RATE_MINUTES = 5
+const HOUR_MS = 3_600_000
+const HOURS = 24
+/** the time between two reads of what the last hours cost */
+const HOURS_READ_MS = 60_000
 /** the most needs that are read */
 const MAX_NEEDS = 50
 /** the most processes whose end is described before it */
@@ -44,6 +50,13 @@ export async function runTop(reeve: Reeve, out: Output, options: TopOptions): Pr
   return 0
 }
 
+/** An hour as a usage report names it, in local time. */
+function hourText(at: number): string {
+  const date = new Date(at)
+  const twoDigits = (number: number): string => String(number).padStart(2, '0')
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${twoDigits(date.getHours())}:00`
+}
+
 class Top implements Disposable {
   readonly #reeve: Reeve
   readonly #out: Output
@@ -61,10 +74,13 @@ class Top implements Disposable {
   /** what the panel showed when its content was requested */
   #peekKey = ''
   #askCount = 0
+  /** when the costs of the hours are read again, monotonic ms */
+  #hoursDueAt = 0
 
   constructor(reeve: Reeve, out: Output, { showsEnded, filter }: TopOptions) {
     this.#reeve = reeve
     this.#out = out
+    this.#model.host = hostname()
     this.#model.showsEnded = showsEnded
     this.#model.setFilter(filter)
     for (const name of END_SIGNALS) process.on(name, this.#leave)
@@ -84,6 +100,7 @@ class Top implements Disposable {
     for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
       this.#model.onRows(event, performance.now(), Date.now())
       if (event.type !== 'alive') this.#needs.request()
+      if (event.type === 'reset') this.#rate.request()
       this.#refreshPeek()
       this.#screen.requestFrame()
     }
@@ -161,8 +178,21 @@ class Top implements Disposable {
   }
 
   async #readRate(): Promise<void> {
-    const { total } = await this.#reeve.usageRate()
-    this.#model.usdPerMinute = total.find(({ minutes }) => minutes === RATE_MINUTES)?.costUsd ?? 0
+    const { total, trees } = await this.#reeve.usageRate()
+    const usdOf = (rates: typeof total): number => rates.find(({ minutes }) => minutes === RATE_MINUTES)?.costUsd ?? 0
+    this.#model.usdPerMinute = usdOf(total)
+    this.#model.ratesByRoot = new Map(trees.map(({ root, rates }) => [root.uuid, usdOf(rates)]))
+    if (performance.now() >= this.#hoursDueAt) await this.#readHours()
+  }
+
+  /** Reads what each of the last hours cost. */
+  async #readHours(): Promise<void> {
+    this.#hoursDueAt = performance.now() + HOURS_READ_MS
+    const now = Date.now()
+    const since = now - (HOURS - 1) * HOUR_MS
+    const report = await this.#reeve.usageReport({ by: 'hour', since })
+    const range = { from: hourText(since), to: hourText(now) }
+    this.#model.hours = costChart(report, 'cost', range).columns.map(({ value }) => value)
   }
 
   /** Reads the panel again if it shows something else, or if its process has gone on. */
@@ -175,13 +205,12 @@ class Top implements Disposable {
   }
 
   async #readPeek(): Promise<void> {
-    const { selected: uuid, shownTab: tab, selectedNeed, peekKey: key } = this.#model
+    const { selected: uuid, shownTab: tab, selectedNeed, peekKey: key, peek } = this.#model
     if (uuid === null || tab === null) return
     const { columns = 80 } = process.stdout
     try {
-      const request = { uuid, tab, need: selectedNeed ?? null, columns }
-      const lines = await readPeek(this.#reeve, request, this.#out, Date.now() + this.#model.clockLead)
-      this.#model.peekContent = { key, lines }
+      const request = { uuid, tab, need: selectedNeed ?? null, columns, at: peek?.at ?? null }
+      this.#model.peekContent = { key, ...(await readPeek(this.#reeve, request, this.#out, Date.now() + this.#model.clockLead)) }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.#model.peekContent = { key, lines: [oneLine(error.message), oneLine(error.hint)] }

@@ -1,13 +1,17 @@
 // `reeve top` on a real terminal and without one. Questions are answered, and processes end after the user has seen the costs. The screen
 // survives the daemon, Ctrl+Z and a slow reader, and the terminal is restored at every end.
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
+import { ManyRowsDaemon } from '../../support/faces/many-rows-daemon.ts'
+import { rowOf } from '../../support/faces/rows.ts'
 import { signalFound } from '../../support/living-processes.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
 
 let daemon: LocalDaemon
 const openTerminals: Terminal[] = []
@@ -98,6 +102,61 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await terminal.waitForText('● long')
     signalFound(process, 'SIGTERM')
     expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
+  })
+
+  test('steps are shown one by one, and a need is put off', async () => {
+    const edit = { name: 'write', input: { path: 'a.txt', content: 'one\n' } }
+    const { uuid } = await daemon.spawnScripted(
+      [{ text: 'I look.', tools: [{ name: 'ls', input: {} }] }, { tools: [edit] }, { text: 'Done.' }],
+      {
+        name: 'work',
+      },
+    )
+    await daemon.waitForEnd(uuid)
+    await startAsking()
+    await daemon.client.get('/v1/processes/asks/wait', { for: 'waiting' })
+    const terminal = openTop({}, '-a')
+    await terminal.waitForText(/NEEDS YOU \d/)
+    await terminal.waitForText(/\? asks/)
+    terminal.type('/work\rz')
+    await terminal.waitForText(/as of step 3 of 3.*\n.*step 3 .*\n(.*\n)*.*Done\./)
+    terminal.type('[')
+    await terminal.waitForText(/as of step 2 of 3/)
+    await terminal.waitForText(/write: ok/)
+    terminal.type('[')
+    await terminal.waitForText(/as of step 1 of 3.*\n(.*\n)*.*I look\./)
+    terminal.type('z')
+    await terminal.waitForText(/\n +1 \d\d:\d\d:\d\d I look\./)
+    terminal.type('\x1b')
+    await terminal.waitFor(() => !terminal.text.includes('[steps]'), 'the panel is closed')
+    terminal.type('\x1b')
+    await terminal.waitFor(() => !terminal.text.includes('filter work'), 'the filter is cleared')
+    terminal.type('1Z')
+    await terminal.waitForText('reeve needs --snooze 1h asks')
+    terminal.type('\r')
+    await terminal.waitFor(() => !/NEEDS YOU.*\n.* asks /.test(terminal.text), 'the need is gone')
+  })
+
+  test('a change of the size is drawn at once, and whole', async () => {
+    await daemon.spawnShell('sleep 1000', { name: 'long' })
+    const terminal = openTop()
+    await terminal.waitForText(/AGENT +STEP/)
+    terminal.resize(70, true)
+    await terminal.waitFor(() => /PID NAME +ELAPSED +COST\n.*long.*\n.*its program runs/.test(terminal.text), 'two lines for each process')
+    terminal.resize(120, true)
+    await terminal.waitForText(/AGENT +STEP/)
+  })
+
+  test('an error that nobody catches is printed after the screen was given back', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'reeve-top-'))
+    const broken = { ...rowOf(), cost: null } as unknown as RowView
+    await using _daemon = await ManyRowsDaemon.start(home, [broken])
+    const terminal = new Terminal(home, ['top'], { columns: 120, rows: 30 })
+    openTerminals.push(terminal)
+    expect(await terminal.exitCode).not.toBe(0)
+    expect([terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([true, false])
+    expect(terminal.text).toContain('TypeError')
+    rmSync(home, { recursive: true })
   })
 
   test('a terminal that reads slowly gets fewer frames, and the last one is right', async () => {

@@ -32,7 +32,7 @@ export interface TerminalOptions {
 export class Terminal implements Disposable {
   readonly #child: ChildProcess
   readonly #home: string
-  readonly #size: { readonly columns: number; readonly rows: number }
+  #size: { readonly columns: number; readonly rows: number }
   #written = ''
   /** the exit code of the command line */
   readonly exitCode: Promise<number | null>
@@ -63,8 +63,9 @@ export class Terminal implements Disposable {
     return findOwnProcess(Number(PID.exec(this.#written)?.[1]), this.#home)
   }
 
-  /** Sets the terminal's width; `screen` keeps the old one. */
-  resize(columns: number): void {
+  /** Sets the terminal's width; `screen` keeps the old one, unless all is drawn anew (`isRedrawn`). */
+  resize(columns: number, isRedrawn = false): void {
+    if (isRedrawn) this.#size = { ...this.#size, columns }
     const { status } = spawnSync('stty', ['-F', readlinkSync(`/proc/${this.process.pid}/fd/2`), 'cols', String(columns)], {
       stdio: 'ignore',
     })

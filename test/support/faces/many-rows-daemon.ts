@@ -1,24 +1,26 @@
 // A fake daemon of thousands of processes for `reeve top`: it sends their rows, changes on demand, and a sign of life every 2.5 s.
 import type { ServerResponse } from 'node:http'
 import type { RowEvent } from '../../../src/api/row-events.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
 import { startFakeDaemon, type FakeDaemon } from '../daemon/fake-daemon.ts'
 import { manyChanges, manyRows, sumsOf } from './rows.ts'
 
 const ALIVE_MS = 2_500
 
 export class ManyRowsDaemon implements AsyncDisposable {
-  readonly #count: number
+  readonly #rows: readonly RowView[]
   readonly #streams = new Set<ServerResponse>()
   readonly #alive = setInterval(() => this.#send({ ...this.#state(), type: 'alive', now: new Date().toISOString() }), ALIVE_MS)
   #daemon: FakeDaemon | undefined
   #round = 0
 
-  private constructor(count: number) {
-    this.#count = count
+  private constructor(rows: readonly RowView[]) {
+    this.#rows = rows
   }
 
-  static async start(home: string, count: number): Promise<ManyRowsDaemon> {
-    const made = new ManyRowsDaemon(count)
+  /** `rows`: the rows, or how many */
+  static async start(home: string, rows: number | readonly RowView[]): Promise<ManyRowsDaemon> {
+    const made = new ManyRowsDaemon(typeof rows === 'number' ? manyRows(rows) : rows)
     made.#daemon = await startFakeDaemon(home, {
       'GET /v1/daemon': () => ({ json: { version: 1, cursor: 1 } }),
       'GET /v1/needs': () => ({ json: { version: 1, needs: [], total: 0, snoozed: 0 } }),
@@ -32,14 +34,14 @@ export class ManyRowsDaemon implements AsyncDisposable {
   /** Changes so many rows in one message. */
   change(changed: number): void {
     this.#round += 1
-    this.#send({ ...this.#state(), type: 'rows', up: manyChanges(this.#count, changed, this.#round), gone: [] })
+    this.#send({ ...this.#state(), type: 'rows', up: manyChanges(this.#rows.length, changed, this.#round), gone: [] })
   }
 
   #open(response: ServerResponse): void {
     this.#streams.add(response)
     response.on('close', () => this.#streams.delete(response))
     const now = new Date().toISOString()
-    write(response, { ...this.#state(), type: 'reset', now, rows: manyRows(this.#count), sums: sumsOf(this.#count) })
+    write(response, { ...this.#state(), type: 'reset', now, rows: this.#rows, sums: sumsOf(this.#rows.length) })
   }
 
   #state(): { readonly cursor: string; readonly seq: number } {

@@ -132,6 +132,10 @@ describe('the commands of actions', () => {
     ['f Enter', 'reeve resume fix --fork --from-step 7'],
     ['G R g o Enter', 'reeve resume --message go docs'],
     ['.', 'reeve needs --seen fix'],
+    ['w', 'reeve open fix'],
+    ['Z Enter', 'reeve needs --snooze 1h fix'],
+    ['x x Z Enter', 'reeve needs --snooze 1h fix; reeve needs --snooze 1h fix.worker'],
+    ['G L 2 0 Enter', 'reeve resume --max-steps +20 docs'],
   ])('%s: %s', (keys, expected) => {
     expect(commandOf(keys)).toBe(expected)
     expect(model.dialog).toBeNull()
@@ -140,6 +144,7 @@ describe('the commands of actions', () => {
   test.each([
     ['1 A', 'the question has no such option; r lists its options'],
     ['a', 'the selected process asks nothing; n goes to the next question'],
+    ['L', 'fix runs: p pauses it, and then L changes a limit'],
     ['G f', 'docs cannot be forked: it has no history that another process can continue'],
   ])('%s gives no action, with the reason', (keys, expected) => {
     const last = keys.lastIndexOf(' ')
@@ -148,7 +153,7 @@ describe('the commands of actions', () => {
     expect([type(keys.slice(last + 1)), model.notice?.text]).toEqual([null, expected])
   })
 
-  test.each(['b x Enter', 'b Enter', 'm Enter'])('%s stays in the dialog', (keys) => {
+  test.each(['b x Enter', 'b Enter', 'm Enter', 'G L Enter', 'Z x Enter'])('%s stays in the dialog', (keys) => {
     expect(commandOf(keys)).toBeNull()
     expect(model.dialog).not.toBeNull()
   })
@@ -219,6 +224,42 @@ describe.each([
     expect(type('y')).toBeNull()
     expect(type('Esc')).toBeNull()
     expect(model.dialog).toBeNull()
+  })
+})
+
+describe('z shows the steps one by one', () => {
+  const shownStep = (): number | null | undefined => model.peek?.at
+  test('with [ and ], from the last one to the first', () => {
+    type('z')
+    expect([model.shownTab, shownStep()]).toEqual(['steps', 7])
+    type(']')
+    expect(shownStep()).toBe(7)
+    type('[ [')
+    expect(shownStep()).toBe(5)
+    type('[ [ [ [ [ [ [')
+    expect(shownStep()).toBe(1)
+    type('z ]')
+    expect([model.shownTab, shownStep()], 'now, and the next tab').toEqual(['diff', null])
+  })
+
+  test('with { and } by the steps that changed files', () => {
+    type('z')
+    model.peekContent = { key: model.peekKey, lines: [], edits: [2, 4] }
+    type('{')
+    expect(shownStep()).toBe(4)
+    type('{ }')
+    expect(shownStep()).toBe(4)
+    type('}')
+    expect([shownStep(), model.notice?.text]).toEqual([4, 'no such step has changed files; z shows steps one by one'])
+  })
+
+  test('another process is shown as it is now, and Esc returns to now', () => {
+    type('z Esc')
+    expect([model.shownTab, shownStep()]).toEqual(['steps', null])
+    type('z j')
+    expect(shownStep()).toBeNull()
+    type('j')
+    expect([type('z'), model.notice?.text]).toEqual([null, 'helper has no steps'])
   })
 })
 
