@@ -75,6 +75,7 @@ async function reportSlow(out: Output, name: string, answered: Promise<unknown>)
   const { WaitNote } = await import('./follow/wait-note.ts')
   await using note = new WaitNote(out, { isFallback: true })
   note.set({ key: 'answer', what: `the daemon to answer \`reeve ${name}\``, ends: 'Ctrl+C ends only this command' })
+  // The verb reports this error.
   await answered.catch(() => {})
 }
 

@@ -229,6 +229,22 @@ class RunningDaemon implements Daemon {
     })
   }
 
+  #createArchive(reads: ProcessQueries, removals: Removals): Archive {
+    const { store, clock, settings } = this.#deps
+    const { pipeline, sweeper, rows } = this.#parts
+    return new Archive({
+      store,
+      pipeline,
+      clock,
+      sweeper,
+      get: (uuid) => reads.get(uuid),
+      find: (uuid) => reads.find(uuid),
+      readRetentionRules: () => settings.gc(),
+      onImported: () => rows.reset(),
+      protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
+    })
+  }
+
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
@@ -291,6 +307,7 @@ class RunningDaemon implements Daemon {
       homeLimits,
       checkMayStart,
     })
+    const history = { table, store, reads, slices, worktrees, removals, clock, rate, paths }
     const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, clock, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
     const agents = (): ReturnType<typeof agentsView> => agentsView({ cwd: paths.state }, { paths, settings })
@@ -316,32 +333,10 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({
-        table,
-        store,
-        reads,
-        slices,
-        worktrees,
-        removals,
-        clock,
-        rate,
-        paths,
-        readBudgets: () => homeBudgetWatch.readNow(),
-        startedAt: this.#startedAt.wall,
-      }),
+      ...historyViews({ ...history, readBudgets: () => homeBudgetWatch.readNow(), startedAt: this.#startedAt.wall }),
       removals,
       collector,
-      archive: new Archive({
-        store,
-        pipeline,
-        clock,
-        sweeper,
-        get: (uuid) => reads.get(uuid),
-        find: (uuid) => reads.find(uuid),
-        readRetentionRules: () => settings.gc(),
-        onImported: () => rows.reset(),
-        protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
-      }),
+      archive: this.#createArchive(reads, removals),
       merges,
       annotations: new Annotations({ pipeline, reads }),
       daemon: () => this.#view(),

@@ -1,4 +1,4 @@
-// The plan of an agent: what it has done, does now and will do, as external agents report it, or as the input of a tool for lists has it.
+// The plan of an agent: what it has done, does now and will do. External agents report it; otherwise the input of a todo tool has it.
 // Pure. Test: test/tables/cli/follow/plan.test.ts.
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Output } from '../print/output.ts'

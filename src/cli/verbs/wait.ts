@@ -1,6 +1,6 @@
 // `reeve wait`: waits until processes meet a condition, and meanwhile reports why they do not continue. Exits with the code of the
-// process. The exit code is 75 if `--for done` needs the user, 123 if the process first meets another requested condition, and 124 after
-// the time limit. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/blocked.test.ts.
+// process. 75: `--for done` needs the user. 123: the process first meets another requested condition. 124: the time limit has passed.
+// Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/blocked.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { mayChangeBlock, watchBlocks } from '../follow/block-notices.ts'

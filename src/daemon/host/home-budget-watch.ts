@@ -1,5 +1,6 @@
-// Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when
-// config.yaml has changed: each start of a process and `reeve usage` bring that up at once, and a timer for what runs. Writes one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
+// Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when config.yaml
+// has changed. Each start of a process and `reeve usage` read config.yaml at once; for running processes a timer does. Writes one line to
+// the log when a budget is nearly spent, and one when it is spent. Decides nothing.
 // Test: test/e2e/limits/home-budgets.test.ts.
 import { stat } from 'node:fs/promises'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'

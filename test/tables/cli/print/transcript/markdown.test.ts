@@ -1,9 +1,9 @@
 // Markdown of models on a terminal: its marks become styles, its tables are aligned, and pieces give the same rows as the whole text.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MarkdownText } from '../../../../src/cli/print/markdown.ts'
-import { stripColours } from '../../../../src/cli/live/cursor.ts'
-import { displayWidth } from '../../../../src/cli/print/text.ts'
+import { MarkdownText } from '../../../../../src/cli/print/transcript/markdown.ts'
+import { stripColours } from '../../../../../src/cli/live/cursor.ts'
+import { displayWidth } from '../../../../../src/cli/print/text.ts'
 
 /** Paints as `<style:text>` would: the codes that terminals get. */
 const CODES: Readonly<Record<string, number>> = { bold: 1, dim: 2, italic: 3, underline: 4, red: 31, green: 32, cyan: 36 }

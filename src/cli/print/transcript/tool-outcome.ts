@@ -1,7 +1,7 @@
 // Selects the lines that `run`, `attach` and `steps` show of the result of a failed tool call. Pure.
 // Tests: test/tables/cli/follow/live-printer.test.ts, test/e2e/cli/cli.test.ts.
-import { isFailedCall, withoutExitCode, type ToolEnd } from '../../api/text/tool-outcome.ts'
-import { fitWidth, oneLine } from './text.ts'
+import { isFailedCall, withoutExitCode, type ToolEnd } from '../../../api/text/tool-outcome.ts'
+import { fitWidth, oneLine } from '../text.ts'
 
 /** the number of lines that are shown of the output of a failed command */
 const OUTPUT_LINES = 3

@@ -1,6 +1,6 @@
 // What a terminal shows below a finished call: changes in colour, names of images, the beginning of an output, and no control characters.
 import { expect, test } from 'vitest'
-import { toolResult } from '../../../../src/cli/print/tool-result.ts'
+import { toolResult } from '../../../../../src/cli/print/transcript/tool-result.ts'
 
 const STYLE = { paintMessage: (style: string, text: string) => `<${style}>${text}` }
 const result = (name: string, content: string, input: unknown = {}, more: object = {}): ReturnType<typeof toolResult> =>

@@ -1,11 +1,11 @@
 // Prints the log lines of one process, on a terminal with colours and wrapped between words. Among several processes each row begins with
 // the name of the process. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/live.test.ts, test/e2e/cli/logs.test.ts.
-import type { LogLine, ProcessView } from '../../api/views/process.ts'
-import { formatClock } from '../../faces/format.ts'
-import type { Output } from './output.ts'
-import { wrapText, Prose } from './prose.ts'
-import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallStanding } from './process-text.ts'
-import { displayWidth, fitWidth, oneLine, stripControls } from './text.ts'
+import type { LogLine, ProcessView } from '../../../api/views/process.ts'
+import { formatClock } from '../../../faces/format.ts'
+import type { Output } from '../output.ts'
+import { wrapText, Prose } from '../prose.ts'
+import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallStanding } from '../process-text.ts'
+import { displayWidth, fitWidth, oneLine, stripControls } from '../text.ts'
 
 const STYLES = { stdout: null, stderr: null, assistant: null, user: 'cyan', tool: 'dim', system: 'yellow' } as const
 

@@ -1,11 +1,11 @@
 // What a terminal shows below a finished tool call: the changed lines of an edit, names of images, and the beginning of an output. What is
-// left out can be shown whole. Pure; all text passes through `stripControls`. Test: test/tables/cli/print/tool-result.test.ts.
-import { withoutExitCode } from '../../api/text/tool-outcome.ts'
-import type { BodyOf } from '../../kernel/model/facts.ts'
-import { formatBytes } from '../../faces/format.ts'
-import { changeLines } from './needs.ts'
-import type { Output } from './output.ts'
-import { stripControls } from './text.ts'
+// left out can be shown whole. Pure; all text passes through `stripControls`. Test: test/tables/cli/print/transcript/tool-result.test.ts.
+import { withoutExitCode } from '../../../api/text/tool-outcome.ts'
+import type { BodyOf } from '../../../kernel/model/facts.ts'
+import { formatBytes } from '../../../faces/format.ts'
+import { changeLines } from '../needs.ts'
+import type { Output } from '../output.ts'
+import { stripControls } from '../text.ts'
 
 /** the lines that are shown of an edit, and of any other result */
 const DIFF_LINES = 12
@@ -17,7 +17,7 @@ const TAB = '    '
 /** Tools that only read: their results are what the user has, too. */
 const READING_TOOLS = /^(?:mcp__\w+__)?(?:read|ls|glob|grep|search|fetch|skill|list|todo\w*|update_plan|think)\w*$/i
 
-export interface ToolResult {
+export interface ResultLines {
   /** the lines that are shown */
   readonly lines: readonly string[]
   /** all lines */
@@ -28,7 +28,7 @@ type Fact = Pick<BodyOf<'tool.finished'>, 'name' | 'content' | 'images'>
 type Style = Pick<Output, 'paintMessage'>
 
 /** The result of a successful call. */
-export function toolResult({ name, content, images = [] }: Fact, input: unknown, style: Style): ToolResult {
+export function toolResult({ name, content, images = [] }: Fact, input: unknown, style: Style): ResultLines {
   const named = images.map(
     ({ mediaType, data }) => `[image: ${stripControls(mediaType)}, ${formatBytes(Math.floor((data.length * 3) / 4))}]`,
   )

@@ -1,11 +1,11 @@
 // Draws the Markdown that models write for a terminal, while it arrives in pieces: headings, lists, quotes, code, links and tables. Words
 // appear as they come; a mark is withheld until its end is known, and a table until its last row. Without colours the marks stay, and only
-// tables are drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/markdown.test.ts.
-import { fenceOf, isClosingFence, readInline, readLine, readTable, type TextPart } from '../../faces/rich-text.ts'
-import { stripColours } from '../live/cursor.ts'
-import type { Output } from './output.ts'
-import { Prose, wrapText, type TextWrapper } from './prose.ts'
-import { displayWidth } from './text.ts'
+// tables are drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/transcript/markdown.test.ts.
+import { fenceOf, isClosingFence, readInline, readLine, readTable, type TextPart } from '../../../faces/rich-text.ts'
+import { stripColours } from '../../live/cursor.ts'
+import type { Output } from '../output.ts'
+import { Prose, wrapText, type TextWrapper } from '../prose.ts'
+import { displayWidth } from '../text.ts'
 
 export type MarkdownStyle = Pick<Output, 'paint' | 'ascii'>
 type StyleName = Parameters<Output['paint']>[0]
@@ -216,8 +216,8 @@ export class MarkdownText implements TextWrapper {
 }
 
 /**
- * Where the last word begins, and the word with a mark that has no end yet; the length of the text, if there is none. Text behind a mark that
- * is too long has none.
+ * Returns where the last word begins, and where the word with an unfinished mark begins. Without one it is the length of the text. Text
+ * behind a mark that is too long has none.
  */
 function unfinishedParts(text: string, isInWord: boolean): { readonly open: number; readonly wordAt: number } {
   const before = isInWord ? 'x' : ''
