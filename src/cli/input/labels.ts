@@ -20,5 +20,9 @@ export function labelFilter(texts: readonly string[]): (labels: Readonly<Record<
 function parseLabel(text: string): [key: string, value: string] {
   const [key = '', ...rest] = text.split('=')
   if (key === '') throw new UsageError(`"${text}" is not a label`, 'Write it as KEY=VALUE, or as KEY alone.')
-  return [key, rest.join('=')]
+  const value = rest.join('=')
+  // A typing error, as other flags and tools take lists: the second label would silently be part of the first value.
+  if (/,[\w.-]+=/.test(value))
+    throw new UsageError(`"${text}" looks like several labels in one`, 'Give each by itself: repeat the flag, or separate them by spaces.')
+  return [key, value]
 }

@@ -8,6 +8,11 @@ test('a label of a new process has a key, and may have a value', () => {
   expect(() => parseLabels(['=web'])).toThrow('"=web" is not a label')
 })
 
+test.each(['team=db,env=prod', 'team=,env=prod', 'a=b,c,d.e=f'])('%s looks like several labels, and is refused', (text) => {
+  for (const parse of [parseLabels, parseLabelChanges, labelFilter])
+    expect(() => parse([text])).toThrow(`"${text}" looks like several labels in one`)
+})
+
 test('a change sets, and a dash at the end removes', () => {
   expect(parseLabelChanges(['team=web-', 'draft-', 'a-b'])).toEqual({ team: 'web-', draft: null, 'a-b': '' })
 })
