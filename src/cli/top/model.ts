@@ -118,7 +118,7 @@ export class TopModel {
       up.every((patch) => {
         const row = this.rows.get(patch.uuid)
         if (!row || fields.some((field) => field in patch)) return false
-        return parts.length === 0 || meetsFilter(parts, row, now) === meetsFilter(parts, { ...row, ...patch } as RowView, now)
+        return parts.length === 0 || meetsFilter(parts, row, now) === meetsFilter(parts, { ...row, ...patch }, now)
       })
     )
   }
