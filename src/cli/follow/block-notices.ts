@@ -15,6 +15,7 @@ import {
 import { processTitle } from '../print/process-text.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
+import { paintChange } from '../print/tool-result.ts'
 import { blockWait, joinWaits, type Wait } from '../print/wait-text.ts'
 import { WaitNote } from './wait-note.ts'
 
@@ -82,12 +83,18 @@ export class BlockNotices implements AsyncDisposable {
 
   #notice(process: ProcessStanding, why: string, next: string): string {
     const mark = process.status === 'suspended' ? `${this.#out.pauseMark} ` : ''
+    const hasDiff = process.asks.some(({ diff }) => diff.length > 0)
     const summary = stripControls(`${mark}${processTitle(process)} ${why}`)
       .trimEnd()
-      .replaceAll('\n', '\n  ')
-    return `${this.#out.paintMessage('yellow', `  ${summary}`)}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
+      .split('\n')
+      .map((line) => `  ${hasDiff && CHANGED_LINE.test(line) ? paintChange(line, this.#out) : this.#out.paintMessage('yellow', line)}`)
+      .join('\n')
+    return `${summary}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
   }
 }
+
+/** A line of the change that a question is about. */
+const CHANGED_LINE = /^[-+]/
 
 function blockKey(block: Block | null): string {
   return block ? `${block.why}\n${block.next}` : ''

@@ -3,7 +3,7 @@
 // `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
 import { Footer } from '../live/footer.ts'
 import type { Output } from '../print/output.ts'
-import { fitWidth } from '../print/text.ts'
+import { wrapText } from '../print/prose.ts'
 import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
 
 /** the time after which a wait is no short one, in ms; also the shortest time between two lines */
@@ -124,7 +124,7 @@ class Board {
   }
 }
 
-/** The line below all output on a terminal. */
+/** The line below all output on a terminal; several rows on a narrow one. */
 class LastLine implements Disposable {
   readonly #footer: Footer
   #text: string
@@ -136,7 +136,10 @@ class LastLine implements Disposable {
       stream: out.messageStream,
       input: null,
       onTick: () => {},
-      rows: ({ columns, ellipsis, paintMessage }) => [paintMessage('dim', fitWidth(this.#text, columns - 1, ellipsis))],
+      rows: ({ columns, paintMessage }) =>
+        wrapText(this.#text, columns - 1)
+          .split('\n')
+          .map((row) => paintMessage('dim', row)),
     })
     this.#footer.redraw()
   }

@@ -69,7 +69,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     first.type('then\\\rthis\r')
     await first.waitForText(/> then\n {2}this\n {2}queued \(1 message\)/)
     createFile('talk-go')
-    await first.waitForText(/ok \d.*\n {2}step 3\nWorked\.\n {2}step 4\nRead\.\n● ready/)
+    await first.waitForText(/ok \d.*\n(?: {4}.*\n)+ {2}step 3\nWorked\.\n {2}step 4\nRead\.\n● ready/)
     first.type('\x04')
     expect(await first.exitCode).toBe(0)
     expect(first.text).toMatch(/Read\.\ndetached: PID \d+ \(talk\) goes on; `reeve attach \d+` comes back/)

@@ -51,7 +51,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     createGoFile('rows')
     expect(await terminal.exitCode).toBe(0)
     expect(terminal.text).toMatch(
-      /I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
+      /I look\.\n {2}bash while.* {2}ok \d.*\n {4}one\n {4}two red\n(?: {4}.*\n)* {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
     )
     expect(terminal.text).not.toContain('●')
     // No raw tool output, and no code that hides the cursor or takes the screen.

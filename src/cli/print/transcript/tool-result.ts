@@ -66,7 +66,8 @@ function linesOf(text: string): string[] {
   return stripControls(text).replace(/\n$/, '').replaceAll('\t', TAB).split('\n').slice(0, MAX_LINES)
 }
 
-function paintChange(line: string, style: Style): string {
+/** Paints a line of a change by its sign. */
+export function paintChange(line: string, style: Style): string {
   if (line.startsWith('--- ') || line.startsWith('+++ ')) return style.paintMessage('bold', line)
   if (line.startsWith('@@ ')) return style.paintMessage('cyan', line)
   return line.startsWith('+') ? style.paintMessage('green', line) : line.startsWith('-') ? style.paintMessage('red', line) : line
