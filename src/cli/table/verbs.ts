@@ -418,8 +418,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve wait [--for exited|done|ready|suspended|waiting[,...]] [--any] [--timeout D] P...'],
     about: [
       'Waits until all processes (with `--any`: one) have exited or reached the given condition. It prints a line for each. The exit code is that of the process; with several, the first that is not 0.',
-      'If a process is suspended or asks a question meanwhile, stderr reports it with the command that lets it continue. After two seconds a line states what it waits for, since when, and what ends the wait, and again when that changes.',
-      '`--for done` waits until a process has ended, or is ready and has nothing left to do. It ends with 75 when the process needs you, and names the command that lets it continue. With `--for exited,suspended,waiting` the exit code is 123 if a process has not ended.',
+      'If a process is suspended or asks a question meanwhile, stderr reports it with the command that lets it continue. After two seconds a line states what it waits for, since when, and what ends the wait. Another line comes when that changes.',
+      '`--for done` waits until a process has ended, or is ready and has nothing left to do. It exits with 75 when the process needs you. A line on stderr then names the command that helps. With `--for exited,suspended,waiting` the exit code is 123 if a process has not ended.',
     ],
     wordRange: SOME_WORDS,
     exitsWithProcessCode: true,
