@@ -1,5 +1,5 @@
 // Follows a process that this command has started or resumed. On a terminal the user can answer its questions and send messages. The
-// last lines say where its work is. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
+// last lines name the place of its work. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { isPlainCommandView } from '../print/process-text.ts'

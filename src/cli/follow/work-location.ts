@@ -1,4 +1,4 @@
-// Says where the work of ended processes with a worktree is, and which verbs take it: at the end of `run`, `resume` and `compose up`.
+// Prints where the work of ended processes with a worktree is, and which verbs take it: at the end of `run`, `resume` and `compose up`.
 // Tests: test/e2e/cli/run.test.ts, test/e2e/compose/merge.test.ts.
 import type { RunView } from '../../api/views/compose.ts'
 import type { ProcessView } from '../../api/views/process.ts'
@@ -37,8 +37,9 @@ export async function printWorkOfNodes({ nodes }: RunView, context: CommandConte
   }
 }
 
-/** The process with its changes; null if it has not ended, or no daemon answers: a command must not fail because these lines are missing. */
+/** The process with its changes; null if it has not ended, or no daemon answers. */
 async function findEnded(uuid: string, { reeve }: CommandContext): Promise<ProcessView | null> {
+  // The command must not fail because these lines are missing: the daemon may have ended.
   const current = await reeve.get(uuid, { changes: true }).catch(() => null)
   return current && hasEnded(current) ? current : null
 }
