@@ -1,117 +1,169 @@
-// Makes docs/screens/web*.png: pictures of the page in Chromium, on a desktop and on a phone, from a real daemon with models that are files.
-// Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and check the pictures before you commit them.
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Makes docs/screens/web*.png: pictures of the page in Chromium, on a desktop and on a phone, from a real daemon. With `all DIR` it puts
+// pictures of all pages, of a desktop and a phone, in light and dark, into a directory.
+// Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and look at the pictures before you
+// commit them.
+import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
+import { ScreenWorld } from './web-screens/world.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
-const OUT = join(ROOT, 'docs/screens')
-const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-web-'))
-const SHOP = join(SCRATCH, 'shop')
+const OUT = resolve(import.meta.dirname, '../docs/screens')
 const CHROMIUM = process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium'
-const LIMIT_MS = 60_000
+/** far more than anything here takes */
+const LIMIT_MS = 240_000
 
-const DESKTOP = { width: 1280, height: 720 } as const
-const PHONE = { width: 390, height: 844 } as const
+const VIEWPORTS = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const
+type Device = keyof typeof VIEWPORTS
+type Scheme = 'light' | 'dark'
 
-const LEXER = `- text: I look at the failing case first.
-  tools: [{ name: bash, input: { command: 'echo "lexer: 40 passed, 1 failed"; exit 1' } }]
-  usage: { input: 21400, output: 310 }
-- text: The state of the string was lost at a newline. I keep it.
-  tools: [{ name: write, input: { path: lexer.js, content: "exports.scan = (text) => text.split(/\\\\b/)\\n" } }]
-  usage: { input: 24100, output: 543 }
-- text: All 41 tests pass. I push the branch, so that CI runs on it.
-  tools: [{ name: bash, input: { command: git push --force origin HEAD } }]
-  usage: { input: 26500, output: 151 }
-`
-const WRITER = `- text: I collect what changed since the last release.
-  tools: [{ name: bash, input: { command: 'sleep 600 # git log --oneline v0.1..HEAD' } }]
-  usage: { input: 8200, output: 90 }
-`
+interface Picture {
+  readonly name: string
+  readonly path: string
+  /** what must be there before the picture is taken */
+  readonly ready: string
+  readonly before?: (page: Page) => Promise<unknown>
+}
 
-function reeve(...args: string[]): string {
-  return execFileSync(join(ROOT, 'bin/reeve'), args, {
-    cwd: SHOP,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, HOME: SCRATCH, REEVE_HOME: join(SCRATCH, 'home') },
+/** The processes by name, once all of them are as the pictures show them. */
+async function findProcesses(world: ScreenWorld): Promise<ReadonlyMap<string, string>> {
+  const { processes } = JSON.parse(await world.reeve('ps', '-a', '--json')) as {
+    readonly processes: readonly { readonly uuid: string; readonly name: string | null }[]
+  }
+  return new Map(processes.map(({ uuid, name }) => [name ?? '', uuid]))
+}
+
+function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
+  const at = (name: string, tab = ''): string => `/p/${uuids.get(name) ?? ''}${tab}`
+  const tab = (name: string, ready = '.process-tab'): Picture => ({ name: `process-${name}`, path: at('lexer', `/${name}`), ready })
+  return [
+    { name: 'fleet', path: '/', ready: `.row[data-uuid="${uuids.get('shop') ?? ''}"]` },
+    {
+      name: 'peek',
+      path: '/',
+      ready: '.peek-panel',
+      before: async (page) => {
+        await page.locator(`.row[data-uuid="${uuids.get('lexer') ?? ''}"] .why`).click()
+        await page.keyboard.press('Space')
+      },
+    },
+    { name: 'needs', path: '/needs', ready: '.need-cards [data-need]' },
+    {
+      name: 'need',
+      path: '/needs',
+      ready: '.need-page button',
+      before: (page) => page.locator('[data-need] a').first().click(),
+    },
+    { name: 'process', path: at('lexer'), ready: '.question button:enabled' },
+    tab('files', '.file'),
+    tab('logs', '.log'),
+    ...['context', 'signals', 'limits', 'events'].map((name) => tab(name)),
+    {
+      name: 'stop',
+      path: at('lexer'),
+      ready: 'dialog .stakes',
+      before: (page) => page.getByRole('button', { name: 'Stop …' }).click(),
+    },
+    {
+      name: 'fork',
+      path: at('lexer', '/step/3'),
+      ready: 'dialog .fork-form',
+      before: (page) => page.locator('.fork').click(),
+    },
+    { name: 'lineage', path: at('lexer', '/lineage'), ready: '.runs, .lineage' },
+    { name: 'compare', path: `/compare/${uuids.get('lexer') ?? ''}/${uuids.get('lexer2') ?? ''}`, ready: '.compare' },
+    { name: 'start', path: '/start', ready: '.start form' },
+    { name: 'crews', path: '/crews', ready: 'tr[data-crew]' },
+    { name: 'crew-start', path: '/crews/start', ready: '.plan ol li' },
+    { name: 'crew', path: at('shop', '/board'), ready: '.lane .card' },
+    { name: 'crew-task', path: at('shop', '/board/tax'), ready: '.thread li' },
+    { name: 'runs', path: '/runs', ready: 'tr[data-run]' },
+    { name: 'run', path: `/runs/nightly/node/docs`, ready: '.node-panel' },
+    { name: 'night', path: '/night', ready: '.night' },
+    { name: 'supervisors', path: '/supervisors', ready: 'main section' },
+    { name: 'machine', path: '/machines', ready: 'table tbody tr' },
+    { name: 'cost', path: '/cost?split=model', ready: 'main table, .chart' },
+    { name: 'settings', path: '/settings', ready: 'tr[data-session]' },
+  ]
+}
+
+/** The pictures of the documentation: name, device, and the file. */
+const DOCUMENTED: readonly (readonly [picture: string, device: Device, scheme: Scheme, file: string])[] = [
+  ['fleet', 'desktop', 'light', 'web'],
+  ['process', 'desktop', 'light', 'web-process'],
+  ['crew', 'desktop', 'light', 'web-crew'],
+  ['run', 'desktop', 'light', 'web-run'],
+  ['night', 'desktop', 'light', 'web-night'],
+  ['cost', 'desktop', 'dark', 'web-cost'],
+  ['settings', 'desktop', 'light', 'web-settings'],
+  ['needs', 'phone', 'dark', 'web-phone'],
+]
+
+async function open(world: ScreenWorld, browser: Browser, device: Device, scheme: Scheme): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: VIEWPORTS[device],
+    colorScheme: scheme,
+    deviceScaleFactor: 1,
+    hasTouch: device === 'phone',
   })
-}
-
-/** Starts a crew, an agent that asks, one that works, a paused one, a server, and a command that fails. */
-function startProcesses(): void {
-  cpSync(join(ROOT, 'examples/crew'), SHOP, { recursive: true })
-  writeFileSync(join(SHOP, 'lexer.yaml'), LEXER)
-  writeFileSync(join(SHOP, 'writer.yaml'), WRITER)
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: SHOP, encoding: 'utf8' })
-  git('init', '-q', '-b', 'main')
-  for (const [name, value] of [['user.name', 'Ann'] as const, ['user.email', 'ann@example.org'] as const]) git('config', name, value)
-  git('add', '-A')
-  git('commit', '-q', '-m', 'first')
-  reeve('run', '-d', '--name', 'notes', '--budget-tokens', '20000', '--model', 'script:writer.yaml', 'write the release notes')
-  reeve('run', '-d', '--name', 'changes', '--parent', 'notes', '--model', 'script:writer.yaml', 'collect the changes')
-  reeve(
-    'run',
-    '-d',
-    '--name',
-    'lexer',
-    ...['--permissions', 'ask', '--allow', 'bash(echo:*),bash(exit:*),write'],
-    '--model',
-    'script:lexer.yaml',
-    'keep the state of a string',
-  )
-  reeve('run', '-d', '--name', 'server', '--restart', 'on-failure', '--', 'sh', '-c', 'echo listening on 3000; sleep 900')
-  reeve('run', '-d', '--name', 'bench', '--', 'sleep', '900')
-  reeve('pause', 'bench')
-  reeve('run', '-d', '--name', 'tests', '--', 'sh', '-c', 'echo 3 of 41 failed; exit 2')
-  reeve('crew', 'up', '-d', '--gate', 'human')
-}
-
-async function open(
-  browser: Browser,
-  viewport: { readonly width: number; readonly height: number },
-  scheme: 'light' | 'dark',
-): Promise<Page> {
-  const context = await browser.newContext({ viewport, colorScheme: scheme, deviceScaleFactor: 1 })
   const page = await context.newPage()
   page.setDefaultTimeout(LIMIT_MS)
-  const { link } = JSON.parse(reeve('web', '--no-open', '--json')) as { link: string }
+  const { link } = JSON.parse(await world.reeve('web', '--no-open', '--json')) as { link: string }
   await page.goto(link)
   await page.locator('[data-link="open"]').waitFor()
   return page
 }
 
-async function takePictures(browser: Browser): Promise<void> {
-  const { processes } = JSON.parse(reeve('ps', '-a', '--json')) as {
-    processes: { readonly uuid: string; readonly name: string | null; readonly driver: string }[]
+/** Takes a picture. Returns false if the page does not come to look as it should. */
+async function take(page: Page, { name, path, ready, before }: Picture, file: string, waitMs: number): Promise<boolean> {
+  const origin = new URL(page.url()).origin
+  try {
+    await page.goto(origin + path)
+    await page.locator('[data-link="open"]').waitFor()
+    await before?.(page)
+    await page.locator(ready).first().waitFor({ timeout: waitMs })
+    await page.screenshot({ path: file })
+    return true
+  } catch (error) {
+    console.error(`${name}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`)
+    return false
   }
-  const uuidOf = (isIt: (process: (typeof processes)[number]) => boolean): string => processes.find(isIt)?.uuid ?? ''
-  const [crew, lexer] = [uuidOf(({ driver }) => driver === 'crew'), uuidOf(({ name }) => name === 'lexer')]
-  const desktop = await open(browser, DESKTOP, 'light')
-  await desktop.locator(`[data-uuid="${crew}"] .mark[aria-label="asks"]`).waitFor()
-  await desktop.locator('.needs button[data-kind="allow_once"]:enabled').waitFor()
-  await desktop.screenshot({ path: join(OUT, 'web.png') })
-  await desktop.locator(`.row[data-uuid="${lexer}"] .name a`).click()
-  await desktop.locator('.step-row').nth(2).waitFor()
-  await desktop.locator('.question').waitFor()
-  await desktop.screenshot({ path: join(OUT, 'web-process.png') })
-  const phone = await open(browser, PHONE, 'dark')
-  // The first page of a phone lists the needs.
-  await phone.locator('button[data-kind="allow_once"]:enabled').first().waitFor()
-  await phone.screenshot({ path: join(OUT, 'web-phone.png') })
 }
 
-mkdirSync(SHOP)
-mkdirSync(OUT, { recursive: true })
-let browser: Browser | undefined
+/** Waits until the crew and the agents ask, and makes a fork. */
+async function waitForQuestions(world: ScreenWorld, page: Page): Promise<void> {
+  await page.locator('.needs button[data-kind="allow_once"]:enabled').first().waitFor()
+  await page.locator('.needs li', { hasText: 'shop' }).first().waitFor()
+  await world.reeve('resume', 'lexer', '--fork', '--from-step', '2', '--name', 'lexer2', '--message', 'keep the whole string')
+  await page.locator('.row', { hasText: 'lexer2' }).waitFor()
+}
+
+const [mode, dir] = process.argv.slice(2)
+const target = mode === 'all' ? resolve(dir ?? 'screens') : OUT
+mkdirSync(target, { recursive: true })
+await using world = await ScreenWorld.start()
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] })
 try {
-  startProcesses()
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] })
-  await takePictures(browser)
+  const first = await open(world, browser, 'desktop', 'light')
+  await waitForQuestions(world, first)
+  const pictures = picturesOf(await findProcesses(world))
+  const wanted =
+    mode === 'all'
+      ? (['desktop', 'phone'] as const).flatMap((device) =>
+          (['light', 'dark'] as const).flatMap((scheme) =>
+            pictures.map((picture) => ({ picture, device, scheme, file: `${picture.name}-${device}-${scheme}` })),
+          ),
+        )
+      : DOCUMENTED.flatMap(([name, device, scheme, file]) =>
+          pictures.filter((picture) => picture.name === name).map((picture) => ({ picture, device, scheme, file })),
+        )
+  const pages = new Map<string, Page>()
+  for (const { picture, device, scheme, file } of wanted) {
+    const key = `${device} ${scheme}`
+    const page = pages.get(key) ?? (await open(world, browser, device, scheme))
+    pages.set(key, page)
+    const isTaken = await take(page, picture, join(target, `${file}.png`), mode === 'all' ? 30_000 : LIMIT_MS)
+    if (!isTaken) process.exitCode = 1
+  }
 } finally {
-  await browser?.close()
-  reeve('daemon', 'stop', '--now')
-  rmSync(SCRATCH, { recursive: true, force: true })
+  await browser.close()
 }

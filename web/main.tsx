@@ -12,6 +12,8 @@ import { MessageDialog } from './fleet/message-dialog.tsx'
 import { useFrameKeys } from './frame/frame-keys.ts'
 import { HelpDialog } from './frame/help.tsx'
 import { Palette } from './frame/palette.tsx'
+import { watchNeeds } from './bell.ts'
+import './looks.ts'
 import { notice } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
@@ -23,6 +25,7 @@ import { pageOf } from './pages.ts'
 import { followLink, navigate, path } from './router.ts'
 import { rowsWithNeeds } from './rows.ts'
 import { openSession, takeCode, type NoSession, type StoredSession } from './session.ts'
+import { followSpending } from './spending.ts'
 import { isStale, session, show } from './store.ts'
 
 function App(): JSX.Element {
@@ -88,7 +91,11 @@ if (root) {
   root.replaceChildren()
   const open = (opened: StoredSession | NoSession): void => {
     if (typeof opened === 'string') session.value = opened
-    else show(opened)
+    else {
+      show(opened)
+      watchNeeds()
+      followSpending()
+    }
     render(<App />, root)
   }
   if (link?.needsNumber) render(<NumberPage code={link.code} onOpened={open} />, root)

@@ -19,6 +19,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
   { path: '/start', title: 'Start', place: 'more', key: 'a', load: async () => (await import('./pages/start.tsx')).StartPage },
+  { path: '/crews', title: 'Crews', place: 'more', key: 'c', load: async () => (await import('./pages/crews.tsx')).CrewsPage },
   { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
   { path: '/night', title: 'Night', place: 'more', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
   {
@@ -29,6 +30,7 @@ export const PAGES: readonly PageEntry[] = [
   },
   { path: '/machines', title: 'Machine', place: 'more', key: 'm', load: async () => (await import('./pages/machine.tsx')).MachinePage },
   { path: '/cost', title: 'Cost', place: 'bar', key: '$', load: async () => (await import('./pages/cost.tsx')).CostPage },
+  { path: '/settings', title: 'Settings', place: 'more', key: ',', load: async () => (await import('./pages/settings.tsx')).SettingsPage },
 ]
 
 /** The page of an address; undefined: there is none. */

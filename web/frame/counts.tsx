@@ -1,7 +1,9 @@
-// How many processes do what, and what they cost today. Test: test/e2e/web/fleet.test.ts.
+// How many processes do what, what they cost today, and what each of the last minutes has cost. Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import { formatCost } from '../../src/faces/format.ts'
+import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { sums } from '../rows.ts'
+import { perMinute, spending } from '../spending.ts'
 
 export function Counts(): JSX.Element | null {
   const all = sums.value
@@ -17,6 +19,19 @@ export function Counts(): JSX.Element | null {
     <span class="counts">
       {texts.length === 0 ? `${all.live} living` : texts.join(' · ')}
       {all.todayUsd > 0 ? ` · ${formatCost(all.todayUsd)} today` : ''}
+      <SpentNow />
     </span>
+  )
+}
+
+/** What is spent per minute now. It is a link to where it goes. */
+function SpentNow(): JSX.Element | null {
+  const rate = spending.value
+  const now = rate === null ? 0 : perMinute(rate.total)
+  if (rate === null || now === 0) return null
+  return (
+    <a href="/cost" class="spent-now">
+      {formatCost(now)}/min <Sparkline values={rate.usdByMinute} label="cost of each of the last 30 minutes" />
+    </a>
   )
 }

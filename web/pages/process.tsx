@@ -3,15 +3,19 @@
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCost, formatTokens, treeCostText } from '../../src/faces/format.ts'
+import type { UsageRateView } from '../../src/api/views/usage.ts'
+import { formatCost, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
-import { BudgetBar } from '../parts/budget-bar.tsx'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
+import { ContextBar } from '../parts/figures/context-bar.tsx'
 import { Elapsed, Since } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { ProcessLinks } from '../parts/process-links.tsx'
 import { Questions } from '../parts/questions.tsx'
+import { fullInText } from '../../src/faces/projection.ts'
+import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { markSeen } from '../actions.ts'
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
@@ -26,9 +30,10 @@ import { StepsTab } from '../process/steps-tab.tsx'
 import type { StepColumns } from '../../src/faces/step-list.ts'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { navigate, type PageProps } from '../router.ts'
+import { perMinute, perMinuteOf, spending } from '../spending.ts'
 import { may } from '../store.ts'
 
-const CrewBoard = lazy('The board', async () => (await import('../parts/crew-board.tsx')).CrewBoard)
+const CrewBoard = lazy('The board', async () => (await import('../crew/board.tsx')).CrewBoard)
 const Files = lazy('The list of files', async () => (await import('../parts/files.tsx')).Files)
 const Logs = lazy('The log', async () => (await import('../parts/logs.tsx')).Logs)
 
@@ -185,15 +190,45 @@ function exitText({ code, reason, signal, error }: NonNullable<RowView['exit']>)
   return `ended: ${reason}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
 }
 
+/** The tree that a process belongs to, if it has spent something in the last hour. */
+function spendingTree(row: RowView): UsageRateView['trees'][number] | undefined {
+  let root = row
+  for (let up = rows.get(root.parent ?? ''); up; up = rows.get(root.parent ?? '')) root = up
+  return spending.value?.trees.find((tree) => tree.root.uuid === root.uuid)
+}
+
+/** What the tree spends per minute, and what each of the last minutes has cost. */
+function SpentNow({ tree: { rates, usdByMinute } }: { readonly tree: UsageRateView['trees'][number] }): JSX.Element {
+  return (
+    <>
+      {formatCost(perMinute(rates))}/min <Sparkline values={usdByMinute} label="cost of each of the last 30 minutes" />
+    </>
+  )
+}
+
+/** The budget, and when it is full if the tree goes on to spend as it does. Of a process below another one that is not known. */
+function BudgetOfTree({ row }: { readonly row: RowView }): JSX.Element {
+  const usdPerMinute = perMinuteOf(row.uuid)
+  const fullIn = row.budget && usdPerMinute !== null ? fullInText(row.budget, usdPerMinute) : null
+  return (
+    <>
+      <BudgetBar row={row} usdPerMinute={usdPerMinute} />
+      {fullIn === null ? null : <span class="quiet">{fullIn}</span>}
+    </>
+  )
+}
+
 function Figures({ row }: { readonly row: RowView }): JSX.Element {
+  const tree = spendingTree(row)
   const figures: readonly Figure[] = [
     ['time', <Elapsed key="time" row={row} />],
-    ...(row.ctx ? [['context', `${formatTokens(row.ctx.used)} of ${formatTokens(row.ctx.window)}`] as const] : []),
+    ...(row.ctx ? [['context', <ContextBar key="context" ctx={row.ctx} />] as const] : []),
     ...(treeCostText(row) === '' ? [] : [['cost', formatCost(row.cost.usd, row.cost.unpriced)] as const]),
     ...(row.sub.usd > (row.cost.usd ?? 0) ? [['with all below', formatCost(row.sub.usd)] as const] : []),
     ...(row.branch === null ? [] : [['branch', row.branch] as const]),
     ...(row.queue === 0 ? [] : [['waiting messages', String(row.queue)] as const]),
-    ...(row.budget ? [[row.budget.limit, <BudgetBar key="budget" row={row} />] as const] : []),
+    ...(row.budget ? [[row.budget.limit, <BudgetOfTree key="budget" row={row} />] as const] : []),
+    ...(tree === undefined ? [] : [[row.parent === null ? 'now' : 'its tree now', <SpentNow key="now" tree={tree} />] as const]),
   ]
   return <FigureList figures={figures} />
 }

@@ -6,7 +6,7 @@ import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.t
 import { ask } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
-import { BudgetBar } from '../parts/budget-bar.tsx'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Graph, nodeFigures } from '../parts/run/graph.tsx'

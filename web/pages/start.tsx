@@ -2,22 +2,20 @@
 // user's choice: the page is not allowed to name one. Test: test/e2e/web/start.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { AgentsView, AgentView, PlacesView } from '../../src/api/views/agents.ts'
+import type { AgentView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { ask, failure, failureOf } from '../actions.ts'
-import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
+import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
 import { isStale, may } from '../store.ts'
 
 const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
-const EMPTY = { agent: '', cwd: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
+const EMPTY = { agent: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
 
 /** what was typed stays while other pages are shown */
 const fields = signal(EMPTY)
 const isAsked = signal(false)
-/** grows to read again what could not be read; what was read stays, so that no choice changes under the user */
-const attempt = signal(1)
 
 type Fields = typeof EMPTY
 
@@ -26,50 +24,22 @@ function setField<K extends keyof Fields>(name: K, value: Fields[K]): void {
 }
 
 export function StartPage(): JSX.Element {
-  const mayRead = (): boolean => !isStale.value && attempt.value > 0
-  const places = useReader<PlacesView>(mayRead, 'places', async (before) => before ?? ask('/v1/places'))
-  const dirs = (places.value.value?.places ?? []).filter(({ exists }) => exists).map(({ dir }) => dir)
-  const cwd = fields.value.cwd === '' ? (dirs[0] ?? '') : fields.value.cwd
-  const agents = useReader<AgentsView>(
-    () => mayRead() && cwd !== '',
-    `agents ${cwd}`,
-    async (before) => before ?? ask(`/v1/agents?cwd=${encodeURIComponent(cwd)}`),
-  )
   if (!may('start')) return <p class="quiet">This session may not start agents.</p>
-  const error = places.error.value ?? agents.error.value
-  if (error !== null)
-    return (
-      <section>
-        <p class="problem" role="alert">
-          {error}
-        </p>
-        <p class="buttons">
-          <button type="button" onClick={() => (attempt.value += 1)}>
-            Read again
-          </button>
-        </p>
-      </section>
-    )
-  if (places.value.value === null) return <p class="quiet">The directories are being read.</p>
-  if (dirs.length === 0)
-    return (
-      <section class="empty">
-        <p>The page starts agents where processes have worked, and none has worked yet. Start the first one there:</p>
-        <CommandLine words={['reeve', 'run', 'fix the failing test']} />
-      </section>
-    )
-  return <StartForm dirs={dirs} cwd={cwd} agents={agents.value.value?.agents ?? []} />
+  return (
+    <WithPlaces command={['reeve', 'run', 'fix the failing test']}>
+      {({ dirs, agents, chosen, choose }) => <StartForm dirs={dirs} agents={agents} cwd={chosen} onDirectory={choose} />}
+    </WithPlaces>
+  )
 }
 
-function StartForm({
-  dirs,
-  cwd,
-  agents,
-}: {
+interface StartProps {
   readonly dirs: readonly string[]
   readonly cwd: string
   readonly agents: readonly AgentView[]
-}): JSX.Element {
+  readonly onDirectory: (dir: string) => void
+}
+
+function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element {
   const body = bodyOf(fields.value, cwd)
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -93,7 +63,7 @@ function StartForm({
           What it should do
           <textarea rows={4} required value={fields.value.intent} onInput={(event) => setField('intent', event.currentTarget.value)} />
         </label>
-        <StartFields dirs={dirs} cwd={cwd} agents={agents} />
+        <StartFields dirs={dirs} cwd={cwd} agents={agents} onDirectory={onDirectory} />
         <CommandLine words={commandOf(body)} />
         <p class="buttons">
           <button type="submit" class="primary" disabled={isAsked.value || isStale.value}>
@@ -105,15 +75,7 @@ function StartForm({
   )
 }
 
-function StartFields({
-  dirs,
-  cwd,
-  agents,
-}: {
-  readonly dirs: readonly string[]
-  readonly cwd: string
-  readonly agents: readonly AgentView[]
-}): JSX.Element {
+function StartFields({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element {
   const { agent, name, model, permissions, budget, hasWorktree } = fields.value
   const chosen = agents.find((one) => one.name === (agent === '' ? 'default' : agent))
   return (
@@ -135,7 +97,7 @@ function StartFields({
         </label>
         <label>
           Directory
-          <select value={cwd} onChange={(event) => setField('cwd', event.currentTarget.value)}>
+          <select value={cwd} onChange={(event) => onDirectory(event.currentTarget.value)}>
             {dirs.map((dir) => (
               <option key={dir}>{dir}</option>
             ))}

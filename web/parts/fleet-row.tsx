@@ -2,14 +2,15 @@
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { treeCostText } from '../../src/faces/format.ts'
+import { formatTokens, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { rowSignal } from '../rows.ts'
 import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
-import { BudgetBar } from './budget-bar.tsx'
+import { perMinuteOf } from '../spending.ts'
+import { BudgetBar } from './figures/budget-bar.tsx'
 import { Elapsed } from './clock.tsx'
 import { isNarrow } from '../frame/narrow.ts'
 import { KindMark, MarkIcon, type KindIcon } from './icons.tsx'
@@ -68,17 +69,23 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
       <span role="gridcell" class="number">
         {row.step === 0 ? '' : row.step}
       </span>
-      <span role="gridcell" class="number">
+      <span role="gridcell" class="number" title={contextTitle(row)}>
         {row.ctx ? `${Math.round((100 * row.ctx.used) / row.ctx.window)} %` : ''}
       </span>
       <span role="gridcell" class="number cost">
         {treeCostText(row)}
       </span>
       <span role="gridcell" class="budget">
-        <BudgetBar row={row} />
+        <BudgetBar row={row} usdPerMinute={perMinuteOf(row.uuid)} />
       </span>
     </div>
   )
+}
+
+function contextTitle({ ctx }: RowView): string {
+  if (!ctx) return ''
+  const compacted = ctx.compactsAt === null ? '' : `, compacted at ${formatTokens(ctx.compactsAt)}`
+  return `${formatTokens(ctx.used)} of ${formatTokens(ctx.window)} tokens${compacted}`
 }
 
 function FoldButton({ line }: { readonly line: TreeLine }): JSX.Element {

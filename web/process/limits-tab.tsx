@@ -1,4 +1,5 @@
-// The limits of a process and of those above it, how much of each is used, and a field that adds to a limit of its own.
+// The limits of a process and of those above it, how much of each is used, and fields that add to a limit of its own, lower it, or set a
+// new one. A limit cannot be removed: the daemon has no such request.
 // Test: test/e2e/web/process/tabs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -64,7 +65,9 @@ export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
         <p class="quiet">
           It has no limits, and none is above it. A resume can set some: <code>reeve resume {commandName(row)} --budget-usd 5</code>
         </p>
-      ) : (
+      ) : null}
+      <ChangeNote row={row} />
+      {limitUse.length === 0 ? null : (
         <table class="limits">
           <thead>
             <tr>
@@ -73,7 +76,7 @@ export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
               <th>share</th>
               <th>at the limit</th>
               <th>of</th>
-              <th>add</th>
+              <th>change</th>
             </tr>
           </thead>
           <tbody>
@@ -83,8 +86,24 @@ export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
           </tbody>
         </table>
       )}
+      <NewLimit row={row} known={limitUse.filter((use) => isOwn(row, use)).map(({ limit }) => limit)} />
       <p class="quiet">{METERING[metering]}</p>
     </section>
+  )
+}
+
+const isOwn = (row: RowView, { scope }: LimitUseView): boolean => scope === null || scope === row.uuid
+const mayChange = (row: RowView): boolean => row.endedAt === null && may('steer')
+
+/** When limits can be changed, and what else a change does. */
+function ChangeNote({ row }: { readonly row: RowView }): JSX.Element | null {
+  if (!mayChange(row)) return null
+  return (
+    <p class="quiet">
+      {row.status === 'suspended'
+        ? 'A change of a limit resumes it, as far as there is room then.'
+        : 'A running process keeps its limits. Pause it to change them.'}
+    </p>
   )
 }
 
@@ -98,7 +117,7 @@ function LimitRow({ row, use }: { readonly row: RowView; readonly use: LimitUseV
   const { name, format } = unitOf(use.limit)
   const share = use.of > 0 ? Math.min(1, use.used / use.of) : 1
   const owner = use.scope === null ? undefined : rows.get(use.scope)
-  const isOwn = use.scope === null || use.scope === row.uuid
+  const own = isOwn(row, use)
   return (
     <tr data-limit={use.limit}>
       <th scope="row">{name}</th>
@@ -110,37 +129,81 @@ function LimitRow({ row, use }: { readonly row: RowView; readonly use: LimitUseV
       </td>
       <td>{use.action === 'refuse' ? 'more is refused' : use.action === 'suspend' ? 'it is suspended' : 'it ends'}</td>
       <td>
-        {isOwn ? 'itself' : <a href={`/p/${use.scope}/limits`}>{owner?.name ?? 'a process above it'}</a>}
+        {own ? 'itself' : <a href={`/p/${use.scope}/limits`}>{owner?.name ?? 'a process above it'}</a>}
         {use.source === 'config' ? <span class="quiet"> (config.yaml)</span> : null}
       </td>
-      <td>{isOwn && row.endedAt === null && may('steer') ? <AddTo row={row} limit={use.limit} /> : null}</td>
+      <td>{own && mayChange(row) ? <ChangeLimit row={row} limit={use.limit} /> : null}</td>
     </tr>
   )
 }
 
-/** A field that adds to a limit, with the command that does the same. */
-function AddTo({ row, limit }: { readonly row: RowView; readonly limit: Limit }): JSX.Element {
+interface ChangeLimitProps {
+  readonly row: RowView
+  readonly limit: Limit
+  /** true: the process does not have the limit yet */
+  readonly isNew?: boolean
+}
+
+/** A field that adds to a limit or sets it, with the command that does the same. */
+function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Element {
   const [text, setText] = useState('')
+  const [how, setHow] = useState<'add' | 'set'>(isNew ? 'set' : 'add')
   const { name, flag, unit, size } = unitOf(limit)
   const amount = Number(text)
   const isValid = text !== '' && Number.isFinite(amount) && amount > 0
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (isValid && (await perform(row.uuid, 'resume', { raise: { [limit]: Math.round(amount * size * 1e6) / 1e6 } }))) setText('')
+    const value = { [limit]: Math.round(amount * size * 1e6) / 1e6 }
+    if (isValid && (await perform(row.uuid, 'resume', how === 'add' ? { raise: value } : { limits: value }))) setText('')
   }
   return (
-    <form class="add-limit" onSubmit={(event) => void submit(event)}>
+    <form class="change-limit" onSubmit={(event) => void submit(event)}>
+      {isNew ? null : (
+        <select
+          aria-label={`How ${name} changes`}
+          value={how}
+          onChange={(event) => setHow(event.currentTarget.value === 'add' ? 'add' : 'set')}
+        >
+          <option value="add">add</option>
+          <option value="set">set to</option>
+        </select>
+      )}{' '}
       <input
-        aria-label={`Add to ${name}${unit[0] === '' ? '' : `, in ${unit[0]}`}`}
+        aria-label={`${how === 'add' ? 'Add to' : 'Set'} ${name}${unit[0] === '' ? '' : `, in ${unit[0]}`}`}
         inputMode="decimal"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />{' '}
       {unit[0]}
-      <button type="submit" disabled={!isValid || isStale.value || isAsked(row.uuid, 'resume')}>
-        Add
+      <button type="submit" disabled={!isValid || row.status !== 'suspended' || isStale.value || isAsked(row.uuid, 'resume')}>
+        {how === 'add' ? 'Add' : 'Set'}
       </button>
-      {isValid ? <code>{shellLine(['reeve', 'resume', commandName(row), flag, `+${text}${unit[1]}`])}</code> : null}
+      {isValid ? (
+        <code>{shellLine(['reeve', 'resume', commandName(row), flag, `${how === 'add' ? '+' : ''}${text}${unit[1]}`])}</code>
+      ) : null}
     </form>
+  )
+}
+
+/** Sets a limit that the process does not have. */
+function NewLimit({ row, known }: { readonly row: RowView; readonly known: readonly Limit[] }): JSX.Element | null {
+  const others = (Object.keys(UNITS) as Limit[]).filter((limit) => !known.includes(limit))
+  const [chosen, choose] = useState<Limit>('budgetUsd')
+  const limit = others.includes(chosen) ? chosen : others[0]
+  if (!mayChange(row) || limit === undefined) return null
+  return (
+    <div class="new-limit">
+      <label>
+        New limit{' '}
+        <select value={limit} onChange={(event) => choose(others.find((one) => one === event.currentTarget.value) ?? limit)}>
+          {others.map((one) => (
+            <option key={one} value={one}>
+              {unitOf(one).name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <ChangeLimit key={limit} row={row} limit={limit} isNew />
+    </div>
   )
 }

@@ -95,6 +95,8 @@ export interface UsageRateView {
   since: string
   /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
   total: { minutes: number; costUsd: number; tokens: number }[]
+  /** USD of each of the last 30 minutes, the oldest first; the last one still goes on */
+  usdByMinute: number[]
   /** the trees that have spent in the last hour, the most expensive first */
   trees: {
     root: {
@@ -106,5 +108,7 @@ export interface UsageRateView {
     }
     /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
     rates: { minutes: number; costUsd: number; tokens: number }[]
+    /** USD of each of the last 30 minutes, the oldest first; the last one still goes on */
+    usdByMinute: number[]
   }[]
 }

@@ -1,4 +1,5 @@
-// Routes of the page's links and sessions; routes.ts registers them. Those over TCP are the start of a session, and the proof of who answers.
+// Routes of the page's links and sessions; routes.ts registers them. Over TCP a session starts, its daemon proves who it is, and a session
+// with all rights lists sessions and ends them. Links are made over the socket alone, so that no session makes another one.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/daemon/openapi.test.ts.
 import { clientGoneSignal } from './event-stream.ts'
 import { webCodeBody, webHelloBody, webLinkQuery, webOpenBody } from './responses/web.ts'
@@ -63,7 +64,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     id: 'getWeb',
     method: 'GET',
     path: '/v1/web',
-    right: 'socket',
+    right: 'all',
     summary: 'Returns the address of the page, if it is open, and its sessions.',
     answer: 'web',
     errors: [],
@@ -84,7 +85,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     id: 'revokeWebSession',
     method: 'DELETE',
     path: '/v1/web/sessions/:id',
-    right: 'socket',
+    right: 'all',
     summary: 'Ends a session of the page, with its streams.',
     answer: 'webRevoked',
     errors: ['NOT_FOUND'],
@@ -94,7 +95,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     id: 'revokeWebSessions',
     method: 'DELETE',
     path: '/v1/web/sessions',
-    right: 'socket',
+    right: 'all',
     summary: 'Ends all sessions of the page.',
     answer: 'webRevoked',
     errors: [],

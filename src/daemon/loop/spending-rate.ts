@@ -10,6 +10,8 @@ const MINUTE_MS = 60_000
 const SLOTS = 360
 /** The greatest number of trees; the ones that have spent nothing for the longest time are dropped. */
 const MAX_TREES = 1_000
+/** The number of minutes whose sums are returned. */
+const SUM_MINUTES = 30
 /** The periods for which rates are returned, in minutes. */
 export const RATE_MINUTES = [1, 5, 60] as const
 
@@ -57,10 +59,15 @@ export class SpendingRate {
     return this.#ratesOf(this.#all)
   }
 
-  /** The rates of the trees that have spent in the last hour, by their roots. */
-  trees(): readonly (readonly [root: Uuid, rates: readonly Rate[]])[] {
+  /** USD of each of the last 30 minutes, the oldest first. */
+  totalByMinute(): readonly number[] {
+    return this.#byMinute(this.#all)
+  }
+
+  /** The rates of the trees that have spent in the last hour, by their roots, with the sum of each of the last 30 minutes. */
+  trees(): readonly (readonly [root: Uuid, rates: readonly Rate[], usdByMinute: readonly number[]])[] {
     for (const [root, slots] of this.#trees) if (slots.every(({ slot }) => slot <= this.#slot() - SLOTS)) this.#trees.delete(root)
-    return [...this.#trees].map(([root, slots]) => [root, this.#ratesOf(slots)] as const)
+    return [...this.#trees].map(([root, slots]) => [root, this.#ratesOf(slots), this.#byMinute(slots)] as const)
   }
 
   #add(uuid: Uuid, usd: number, tokens: number): void {
@@ -99,6 +106,15 @@ export class SpendingRate {
       const sum = (key: 'usd' | 'tokens'): number => counted.reduce((total, slot) => total + slot[key], 0)
       return { minutes, costUsd: sum('usd') / divisor, tokens: sum('tokens') / divisor }
     })
+  }
+
+  #byMinute(slots: readonly Slot[]): number[] {
+    const sums = Array.from({ length: SUM_MINUTES }, () => 0)
+    for (const { slot, usd } of slots) {
+      const at = SUM_MINUTES - 1 - Math.floor((this.#slot() - slot) / (MINUTE_MS / SLOT_MS))
+      if (at >= 0) sums[at] = (sums[at] ?? 0) + usd
+    }
+    return sums
   }
 
   #slot(): number {

@@ -99,10 +99,20 @@ export interface UsageRateDeps extends Pick<UsageDeps, 'reads'> {
 /** Returns what is spent per minute now, by tree; the most expensive tree first. */
 export async function usageRateView({ rate, store, reads, startedAt }: UsageRateDeps): Promise<UsageRateView> {
   const trees = await Promise.all(
-    rate.trees().map(async ([root, rates]) => ({ root: await rootOf(root, '', { store, reads }), rates: [...rates] })),
+    rate.trees().map(async ([root, rates, usdByMinute]) => ({
+      root: await rootOf(root, '', { store, reads }),
+      rates: [...rates],
+      usdByMinute: [...usdByMinute],
+    })),
   )
   const lastHour = ({ rates }: (typeof trees)[number]): number => rates.at(-1)?.costUsd ?? 0
-  return { version: 1, since: isoTime(startedAt), total: [...rate.total()], trees: trees.toSorted((a, b) => lastHour(b) - lastHour(a)) }
+  return {
+    version: 1,
+    since: isoTime(startedAt),
+    total: [...rate.total()],
+    usdByMinute: [...rate.totalByMinute()],
+    trees: trees.toSorted((a, b) => lastHour(b) - lastHour(a)),
+  }
 }
 
 function periodView({ book, budgets, ends }: Home, name: HomeBudgetName): UsageReportView['home']['day'] {

@@ -6,7 +6,7 @@ import { costSigns } from '../../../src/faces/cost-chart.ts'
 import { formatCost } from '../../../src/faces/format.ts'
 import { titleOf } from '../../../src/faces/process-names.ts'
 import { rows, watchList } from '../../rows.ts'
-import { BudgetBar } from '../budget-bar.tsx'
+import { BudgetBar } from '../figures/budget-bar.tsx'
 import type { CostData } from './cost-query.ts'
 
 export function CostFigures({ data: { chart, rate } }: { readonly data: CostData }): JSX.Element {

@@ -48,11 +48,14 @@ const rates = z
   .array(z.object({ minutes: count, costUsd: usd, tokens: z.number().min(0) }))
   .describe('USD and tokens a minute, over the last 1, 5 and 60 minutes')
 
+const usdByMinute = z.array(usd).describe('USD of each of the last 30 minutes, the oldest first; the last one still goes on')
+
 const rateReport = z.object({
   version,
   since: time.describe('the start of the daemon: what was spent before it is not in the rates'),
   total: rates,
-  trees: z.array(z.object({ root, rates })).describe('the trees that have spent in the last hour, the most expensive first'),
+  usdByMinute,
+  trees: z.array(z.object({ root, rates, usdByMinute })).describe('the trees that have spent in the last hour, the most expensive first'),
 })
 
 export const usageAnswers = { usage: report, usageRate: rateReport }

@@ -51,6 +51,22 @@ describePage('a tab of a process', {}, (world) => {
     await field.press('Enter')
     await page.locator('[data-limit="timeoutMs"]', { hasText: 'of 15m 00s' }).waitFor()
     expect((await world.daemon.view(uuid)).limits).toMatchObject({ timeoutMs: 900_000 })
+    // It goes on with the new limit, and keeps its limits while it runs.
+    await page.getByText('Pause it to change them.').waitFor()
+    await world.daemon.pause(uuid)
+    await page.getByText('A change of a limit resumes it').waitFor()
+    await page.getByLabel('How steps changes').selectOption('set')
+    await page.getByLabel('Set steps').fill('20')
+    expect(await page.locator('[data-limit="maxSteps"] code').textContent()).toBe('reeve resume worker --max-steps 20')
+    await page.getByLabel('Set steps').press('Enter')
+    await page.locator('[data-limit="maxSteps"]', { hasText: '1 of 20' }).waitFor()
+    await world.daemon.pause(uuid)
+    await page.getByText('A change of a limit resumes it').waitFor()
+    await page.getByLabel('New limit').selectOption('tool calls')
+    await page.getByLabel('Set tool calls').fill('7')
+    await page.getByLabel('Set tool calls').press('Enter')
+    await page.locator('[data-limit="maxToolCalls"]', { hasText: '0 of 7' }).waitFor()
+    expect((await world.daemon.view(uuid)).limits).toMatchObject({ maxSteps: 20, maxToolCalls: 7 })
   })
 
   test('without limits says so, and how to set one', async () => {

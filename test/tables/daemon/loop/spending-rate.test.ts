@@ -43,6 +43,22 @@ test('a child counts for its root, and the periods are 1, 5 and 60 minutes', () 
   expect([costs(rate.total()), rate.trees()]).toEqual([[0, 0, 0], []])
 })
 
+test('each of the last 30 minutes has its sum, the oldest first', () => {
+  const { rate, spend, advance } = world()
+  spend('other', 8)
+  advance(40 * MINUTE)
+  spend('child', 6)
+  advance(2 * MINUTE)
+  spend('root', 1)
+  spend('root', 2)
+  expect(rate.totalByMinute()).toHaveLength(30)
+  expect(rate.totalByMinute().slice(-4)).toEqual([0, 6, 0, 3])
+  expect(rate.trees().map(([root, , usdByMinute]) => [root, usdByMinute.slice(-3)])).toEqual([
+    ['other', [0, 0, 0]],
+    ['root', [6, 0, 3]],
+  ])
+})
+
 test('just after the start, only the time since then counts', () => {
   const { rate, spend, advance } = makeRate()
   spend('root', 4)

@@ -1,14 +1,17 @@
-// The board of a crew: its tasks by state, its members, and one task with its thread and its change. A card never moves by hand to a state
-// that only the crew can give. Test: test/e2e/web/crew.test.ts.
+// The board of a crew: its settings, its tasks by state, its members, one task whole, and what the user can tell it. A card never moves by
+// hand to a state that only the crew can give. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost, formatElapsed, formatTokens } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { ask, isAsked, perform } from '../actions.ts'
 import { useLive } from '../live.ts'
+import { daemonNow } from '../parts/clock.tsx'
 import { path } from '../router.ts'
-import { CrewTask } from './crew-task.tsx'
-import { daemonNow } from './clock.tsx'
+import { isStale, may } from '../store.ts'
+import { CommandButtons, CommandDialog } from './command-buttons.tsx'
+import { crewCommands, memberCommands } from './commands.ts'
+import { CrewTask } from './task.tsx'
 
 type Lane = 'queued' | 'implementing' | 'review' | 'feedback' | 'commit' | 'done' | 'failed'
 
@@ -45,18 +48,43 @@ export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
     <section class="crew" aria-label="Crew">
       {error.value === null ? null : <p class="problem">{error.value}</p>}
       {selected ? (
-        <CrewTask row={row} task={selected} />
+        <CrewTask row={row} crew={crew} task={selected} />
       ) : (
         <>
+          <CrewHead crew={crew} />
           <div class="lanes">
             {LANES.map((lane) => (
               <BoardLane key={lane} lane={lane} row={row} tasks={crew.tasks.filter((task) => laneOf(task) === lane)} />
             ))}
           </div>
-          <Members members={crew.members} />
+          <Members crew={crew} />
         </>
       )}
+      <CommandDialog />
     </section>
+  )
+}
+
+/** How far the crew is, how it works, and what the user can tell it. */
+function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
+  const { uuid, tasks, gate, merge, reviews, branch, base, exitedAt, resumable } = crew
+  const facts = [
+    `${tasks.filter(({ state }) => state === 'done').length} of ${tasks.length} done`,
+    `gate ${gate}`,
+    ...(reviews ? [] : ['no reviews']),
+    ...(branch === null ? ['no repository'] : [`${merge === 'auto' ? 'merges into' : 'leaves commits beside'} ${branch}`]),
+    ...(base === null ? [] : [`from ${base.slice(0, 7)}`]),
+  ]
+  return (
+    <div class="crew-head">
+      <span class="quiet">{facts.join(' · ')}</span>
+      <CommandButtons uuid={uuid} label="Crew" commands={crewCommands(crew)} />
+      {exitedAt !== null && resumable && may('steer') ? (
+        <button type="button" disabled={isStale.value || isAsked(uuid, 'resume')} onClick={() => void perform(uuid, 'resume', {})}>
+          {isAsked(uuid, 'resume') ? 'asked' : 'Resume the crew'}
+        </button>
+      ) : null}
+    </div>
   )
 }
 
@@ -68,7 +96,7 @@ interface BoardLaneProps {
 
 function BoardLane({ lane, row, tasks }: BoardLaneProps): JSX.Element {
   return (
-    <section class="lane" data-lane={lane} aria-label={lane}>
+    <section class={tasks.length === 0 ? 'lane none' : 'lane'} data-lane={lane} aria-label={lane}>
       <h3>
         {lane} <span class="quiet">{tasks.length}</span>
       </h3>
@@ -101,17 +129,20 @@ function cardText(task: CrewTaskView): string {
   ].join(' · ')
 }
 
-function Members({ members }: { readonly members: readonly CrewMemberView[] }): JSX.Element {
+function Members({ crew }: { readonly crew: CrewView }): JSX.Element {
   return (
     <section class="members" aria-label="Members">
-      <h3>members</h3>
+      <h3>Members</h3>
       <ul>
-        {members
+        {crew.members
           .filter(({ state }) => state !== 'gone')
           .map((member) => (
-            <li key={member.id} class={member.asks.length > 0 ? 'asks' : ''}>
-              {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>}{' '}
-              <span class="quiet">{memberText(member)}</span>
+            <li key={member.id} class={member.asks.length > 0 ? 'asks' : ''} data-member={member.id}>
+              <span>
+                {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>}{' '}
+                <span class="quiet">{memberText(member)}</span>
+              </span>
+              <CommandButtons uuid={crew.uuid} label={member.id} commands={memberCommands(crew, member)} />
             </li>
           ))}
       </ul>

@@ -1,0 +1,14 @@
+// When a budget is used up, if the spending goes on as it is. Pure. Test: test/tables/faces/projection.test.ts.
+import type { RowBudgetView } from '../api/views/rows.ts'
+import { formatElapsed } from './format.ts'
+
+const MINUTE_MS = 60_000
+/** A day is the longest that is foretold: spending changes sooner. */
+const MAX_MS = 86_400_000
+
+/** `full in ~38m 00s`; null for another limit than money, without spending, or if it lasts for more than a day. */
+export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'used' | 'of'>, usdPerMinute: number): string | null {
+  if (limit !== 'budgetUsd' || usdPerMinute <= 0 || used >= of) return null
+  const ms = ((of - used) / usdPerMinute) * MINUTE_MS
+  return ms > MAX_MS ? null : `full in ~${formatElapsed(ms < MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS)}`
+}

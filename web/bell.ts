@@ -1,0 +1,56 @@
+// Notifications of this browser: while the page is hidden, it notifies the user of each process that begins to need them. It is off until
+// the user switches it on in the settings. Test: test/e2e/web/pages/settings.test.ts.
+import { effect, signal } from '@preact/signals'
+import { titleOf } from '../src/faces/process-names.ts'
+import { visibleText } from '../src/faces/visible-text.ts'
+import { navigate } from './router.ts'
+import { rows, rowsWithNeeds } from './rows.ts'
+
+const KEY = 'reeve.bell'
+
+/** Whether it is on. The browser may still refuse. */
+export const isBellOn = signal(localStorage.getItem(KEY) === 'on')
+
+/** Whether this browser has notifications at all. */
+export const hasBell = 'Notification' in globalThis
+
+/** Switches it on or off. Returns why it stays off; null: it does not. */
+export async function setBell(isOn: boolean): Promise<string | null> {
+  if (isOn && (await Notification.requestPermission()) !== 'granted') return 'This browser does not allow it for this address.'
+  isBellOn.value = isOn
+  if (isOn) localStorage.setItem(KEY, 'on')
+  else localStorage.removeItem(KEY)
+  return null
+}
+
+let known: ReadonlySet<string> | null = null
+
+/** Rings for what is new, from now on. What was there before does not ring. */
+export function watchNeeds(): void {
+  effect(() => {
+    const current = rowsWithNeeds.value
+    const added = known === null ? [] : [...current].filter((uuid) => !known?.has(uuid))
+    known = current
+    if (isBellOn.peek() && document.hidden) for (const uuid of added) ring(uuid)
+  })
+}
+
+function ring(uuid: string): void {
+  const row = rows.get(uuid)
+  if (!row || !hasBell) return
+  try {
+    // Several tabs show the notification of one process once.
+    const shown = new Notification(`reeve: ${visibleText(titleOf(row))}`, {
+      body: visibleText(row.why?.text ?? row.note ?? row.status),
+      tag: uuid,
+    })
+    shown.onclick = () => {
+      window.focus()
+      navigate(`/p/${uuid}`)
+      shown.close()
+    }
+  } catch {
+    // Chrome on Android shows notifications only for pages with a service worker, which this page must not have.
+    isBellOn.value = false
+  }
+}
