@@ -1,5 +1,5 @@
 // Makes docs/screens/web*.png: pictures of the page in Chromium, on a desktop and on a phone, from a real daemon. With `all DIR` it puts
-// pictures of all pages, of a desktop and a phone, in light and dark, into a directory.
+// pictures of all pages, of a desktop and a phone, in light and dark, into a directory; `all DIR phone-dark` only those with that name.
 // Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and look at the pictures before you
 // commit them.
 import { mkdirSync } from 'node:fs'
@@ -133,11 +133,22 @@ async function take(page: Page, { name, path, ready, before }: Picture, file: st
 async function waitForQuestions(world: ScreenWorld, page: Page): Promise<void> {
   await page.locator('.needs button[data-kind="allow_once"]:enabled').first().waitFor()
   await page.locator('.needs li', { hasText: 'shop' }).first().waitFor()
-  await world.reeve('resume', 'lexer', '--fork', '--from-step', '2', '--name', 'lexer2', '--message', 'keep the whole string')
+  await world.reeve(
+    'resume',
+    'lexer',
+    '--fork',
+    '--from-step',
+    '2',
+    '--with-files',
+    '--name',
+    'lexer2',
+    '--message',
+    'keep the whole string',
+  )
   await page.locator('.row', { hasText: 'lexer2' }).waitFor()
 }
 
-const [mode, dir] = process.argv.slice(2)
+const [mode, dir, only = ''] = process.argv.slice(2)
 const target = mode === 'all' ? resolve(dir ?? 'screens') : OUT
 mkdirSync(target, { recursive: true })
 await using world = await ScreenWorld.start()
@@ -157,7 +168,7 @@ try {
           pictures.filter((picture) => picture.name === name).map((picture) => ({ picture, device, scheme, file })),
         )
   const pages = new Map<string, Page>()
-  for (const { picture, device, scheme, file } of wanted) {
+  for (const { picture, device, scheme, file } of wanted.filter((one) => one.file.includes(only))) {
     const key = `${device} ${scheme}`
     const page = pages.get(key) ?? (await open(world, browser, device, scheme))
     pages.set(key, page)

@@ -44,11 +44,11 @@ function ring(uuid: string): void {
       body: visibleText(row.why?.text ?? row.note ?? row.status),
       tag: uuid,
     })
-    shown.onclick = () => {
+    shown.addEventListener('click', () => {
       window.focus()
       navigate(`/p/${uuid}`)
       shown.close()
-    }
+    })
   } catch {
     // Chrome on Android shows notifications only for pages with a service worker, which this page must not have.
     isBellOn.value = false

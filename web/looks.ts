@@ -9,9 +9,12 @@ const KEY = 'reeve.theme'
 /** `system`: as the browser asks for it */
 export const theme = signal<Theme>(THEMES.find((one) => one === localStorage.getItem(KEY)) ?? 'system')
 
-effect(() => {
-  document.documentElement.dataset['theme'] = theme.value
-})
+/** Applies the choice, now and when it changes. */
+export function applyTheme(): void {
+  effect(() => {
+    document.documentElement.dataset['theme'] = theme.value
+  })
+}
 
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen

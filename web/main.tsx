@@ -13,7 +13,7 @@ import { useFrameKeys } from './frame/frame-keys.ts'
 import { HelpDialog } from './frame/help.tsx'
 import { Palette } from './frame/palette.tsx'
 import { watchNeeds } from './bell.ts'
-import './looks.ts'
+import { applyTheme } from './looks.ts'
 import { notice } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
@@ -84,6 +84,7 @@ function NumberPage(props: { readonly code: string; readonly onOpened: (opened: 
 }
 
 const link = takeCode()
+applyTheme()
 const root = document.getElementById('app')
 if (isNarrow.value && location.pathname === '/' && location.search === '') navigate('/needs', 'replace')
 loadPages()

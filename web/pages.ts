@@ -1,13 +1,13 @@
 // The pages: one line for each. `path` is how its address begins; of two that fit, the longer one counts. `:uuid` stands for any value.
-// `key` opens it after `g`. `place` is where its link is: `bar` also in the bar of a phone, `more` behind "More" there, `none` for pages of
-// one process, which other pages link to. Styles of a page are in web/styles. Test: test/e2e/web/pages.test.ts.
+// `key` opens it after `g`. `place` is where its link is: `bar` in the head and in the bar of a phone, `head` in the head alone, `more` behind
+// "More" in both, where those of `head` are on a phone, too; `none` for pages of one process, which other pages link to. Styles of a page are in web/styles. Test: test/e2e/web/pages.test.ts.
 import type { FunctionComponent } from 'preact'
 import type { PageProps } from './router.ts'
 
 export interface PageEntry {
   readonly path: string
   readonly title: string
-  readonly place: 'bar' | 'more' | 'none'
+  readonly place: 'bar' | 'head' | 'more' | 'none'
   readonly key?: string
   readonly load: () => Promise<FunctionComponent<PageProps>>
 }
@@ -19,9 +19,9 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/p/:uuid/lineage', title: 'Forks', place: 'none', load: async () => (await import('./pages/lineage.tsx')).LineagePage },
   { path: '/compare/:a/:b', title: 'Compare', place: 'none', load: async () => (await import('./pages/compare.tsx')).ComparePage },
   { path: '/start', title: 'Start', place: 'more', key: 'a', load: async () => (await import('./pages/start.tsx')).StartPage },
-  { path: '/crews', title: 'Crews', place: 'more', key: 'c', load: async () => (await import('./pages/crews.tsx')).CrewsPage },
-  { path: '/runs', title: 'Runs', place: 'more', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
-  { path: '/night', title: 'Night', place: 'more', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
+  { path: '/crews', title: 'Crews', place: 'head', key: 'c', load: async () => (await import('./pages/crews.tsx')).CrewsPage },
+  { path: '/runs', title: 'Runs', place: 'head', key: 'r', load: async () => (await import('./pages/runs.tsx')).RunsPage },
+  { path: '/night', title: 'Night', place: 'head', key: 'w', load: async () => (await import('./pages/night.tsx')).NightPage },
   {
     path: '/supervisors',
     title: 'Supervisors',

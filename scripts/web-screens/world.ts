@@ -15,6 +15,14 @@ import {
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
+const LEXER = `exports.scan = (text) => {
+  let state = null
+  for (const c of text) {
+    if (c === '\\n') state = null
+  }
+}
+`
+
 const bash = (command: string): readonly ServedTool[] => [{ name: 'bash', input: { command } }]
 
 /** What each model of the server answers, one item for each call. The last one is repeated. */
@@ -34,8 +42,8 @@ const ANSWERS: Readonly<Record<string, readonly ServedAnswer[]>> = {
       text: 'The state of the string was lost at a newline. I keep it.',
       tools: [
         {
-          name: 'edit',
-          input: { path: 'lexer.js', old: "if (c === '\\n') state = null", new: "if (c === '\\n' && !inString) state = null" },
+          name: 'write',
+          input: { path: 'lexer.js', content: LEXER.replace("'\\n') state", "'\\n' && !inString) state") },
         },
       ],
       usage: { input: 24_100, output: 543 },
@@ -122,10 +130,7 @@ export class ScreenWorld implements AsyncDisposable {
     mkdirSync(join(this.#scratch, 'home'), { mode: 0o700 })
     writeFileSync(join(this.#scratch, 'home/config.yaml'), CONFIG(this.#models.url))
     const write = (name: string, text: string): void => writeFileSync(join(this.#shop, name), text)
-    write(
-      'lexer.js',
-      "exports.scan = (text) => {\n  let state = null\n  for (const c of text) {\n    if (c === '\\n') state = null\n  }\n}\n",
-    )
+    write('lexer.js', LEXER)
     write('run.yaml', RUN)
     const git = (...args: string[]): string => execFileSync('git', args, { cwd: this.#shop, encoding: 'utf8' })
     git('init', '-q', '-b', 'main')
@@ -133,7 +138,7 @@ export class ScreenWorld implements AsyncDisposable {
     git('add', '-A')
     git('commit', '-q', '-m', 'first')
     const run = (name: string, ...args: string[]): Promise<string> => this.reeve('run', '-d', '--name', name, ...args)
-    const asks = ['--permissions', 'ask', '--allow', 'bash(echo:*),bash(exit:*),bash(sleep:*),edit,read']
+    const asks = ['--permissions', 'ask', '--allow', 'bash(echo:*),bash(exit:*),bash(sleep:*),write,read']
     await run('notes', '--budget-usd', '0.6', '--permissions', 'allow', '--model', 'acme/writer', 'write the release notes')
     await run('changes', '--parent', 'notes', '--permissions', 'allow', '--model', 'acme/writer', 'collect the changes')
     await run('lexer', '--worktree', '--budget-usd', '2', ...asks, '--model', 'acme/coder', 'keep the state of a string')

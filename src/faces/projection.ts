@@ -6,9 +6,10 @@ const MINUTE_MS = 60_000
 /** A day is the longest that is foretold: spending changes sooner. */
 const MAX_MS = 86_400_000
 
-/** `full in ~38m 00s`; null for another limit than money, without spending, or if it lasts for more than a day. */
+/** `full in ~38m`; null for another limit than money, without spending, or if it lasts for more than a day. */
 export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'used' | 'of'>, usdPerMinute: number): string | null {
   if (limit !== 'budgetUsd' || usdPerMinute <= 0 || used >= of) return null
   const ms = ((of - used) / usdPerMinute) * MINUTE_MS
-  return ms > MAX_MS ? null : `full in ~${formatElapsed(ms < MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS)}`
+  if (ms > MAX_MS) return null
+  return `full in ~${ms < MINUTE_MS ? formatElapsed(ms) : formatElapsed(Math.round(ms / MINUTE_MS) * MINUTE_MS).replace(' 00s', '')}`
 }

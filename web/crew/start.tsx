@@ -118,7 +118,7 @@ function CrewFields({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Element 
     <div class="fork-columns">
       <label>
         Directory
-        <select value={cwd} onChange={(event) => onDirectory(event.currentTarget.value)}>
+        <select class="directory" value={cwd} onChange={(event) => onDirectory(event.currentTarget.value)}>
           {dirs.map((dir) => (
             <option key={dir}>{dir}</option>
           ))}

@@ -14,9 +14,10 @@ export function HeadNavigation(props: NavigationProps): JSX.Element | null {
   if (isNarrow.value) return null
   return (
     <nav class="pages" aria-label="Pages">
-      {PAGES.filter(({ place }) => place !== 'none').map((page) => (
+      {PAGES.filter(({ place }) => place === 'bar' || place === 'head').map((page) => (
         <PageLink key={page.path} page={page} {...props} />
       ))}
+      <MorePages pages={PAGES.filter(({ place }) => place === 'more')} {...props} />
     </nav>
   )
 }
@@ -24,23 +25,27 @@ export function HeadNavigation(props: NavigationProps): JSX.Element | null {
 /** The bar at the bottom of a phone; what has no place in it is behind "More". */
 export function BottomNavigation(props: NavigationProps): JSX.Element | null {
   if (!isNarrow.value) return null
-  const more = PAGES.filter(({ place }) => place === 'more')
   return (
     <nav class="pages bottom" aria-label="Pages">
       {PAGES.filter(({ place }) => place === 'bar').map((page) => (
         <PageLink key={page.path} page={page} {...props} />
       ))}
-      {more.length === 0 ? null : (
-        <details class="more-pages" key={path.value.join('/')}>
-          <summary>More</summary>
-          <div>
-            {more.map((page) => (
-              <PageLink key={page.path} page={page} {...props} />
-            ))}
-          </div>
-        </details>
-      )}
+      <MorePages pages={PAGES.filter(({ place }) => place === 'head' || place === 'more')} {...props} />
     </nav>
+  )
+}
+
+function MorePages({ pages, ...props }: NavigationProps & { readonly pages: readonly PageEntry[] }): JSX.Element {
+  const current = pageOf(path.value)
+  return (
+    <details class={current && pages.includes(current) ? 'more-pages current' : 'more-pages'} key={path.value.join('/')}>
+      <summary>More</summary>
+      <div>
+        {pages.map((page) => (
+          <PageLink key={page.path} page={page} {...props} />
+        ))}
+      </div>
+    </details>
   )
 }
 

@@ -209,10 +209,10 @@ function SpentNow({ tree: { rates, usdByMinute } }: { readonly tree: UsageRateVi
 /** The budget, and when it is full if the tree goes on to spend as it does. Of a process below another one that is not known. */
 function BudgetOfTree({ row }: { readonly row: RowView }): JSX.Element {
   const usdPerMinute = perMinuteOf(row.uuid)
-  const fullIn = row.budget && usdPerMinute !== null ? fullInText(row.budget, usdPerMinute) : null
+  const fullIn = row.budget && row.sub.working > 0 && usdPerMinute !== null ? fullInText(row.budget, usdPerMinute) : null
   return (
     <>
-      <BudgetBar row={row} usdPerMinute={usdPerMinute} />
+      <BudgetBar row={row} usdPerMinute={row.sub.working > 0 ? usdPerMinute : null} />
       {fullIn === null ? null : <span class="quiet">{fullIn}</span>}
     </>
   )
@@ -227,7 +227,9 @@ function Figures({ row }: { readonly row: RowView }): JSX.Element {
     ...(row.sub.usd > (row.cost.usd ?? 0) ? [['with all below', formatCost(row.sub.usd)] as const] : []),
     ...(row.branch === null ? [] : [['branch', row.branch] as const]),
     ...(row.queue === 0 ? [] : [['waiting messages', String(row.queue)] as const]),
-    ...(row.budget ? [[row.budget.limit, <BudgetOfTree key="budget" row={row} />] as const] : []),
+    ...(row.budget
+      ? [[row.budget.limit === 'budgetUsd' ? 'budget' : row.budget.limit, <BudgetOfTree key="budget" row={row} />] as const]
+      : []),
     ...(tree === undefined ? [] : [[row.parent === null ? 'now' : 'its tree now', <SpentNow key="now" tree={tree} />] as const]),
   ]
   return <FigureList figures={figures} />

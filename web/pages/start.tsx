@@ -97,7 +97,7 @@ function StartFields({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Elemen
         </label>
         <label>
           Directory
-          <select value={cwd} onChange={(event) => onDirectory(event.currentTarget.value)}>
+          <select class="directory" value={cwd} onChange={(event) => onDirectory(event.currentTarget.value)}>
             {dirs.map((dir) => (
               <option key={dir}>{dir}</option>
             ))}

@@ -76,7 +76,7 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
         {treeCostText(row)}
       </span>
       <span role="gridcell" class="budget">
-        <BudgetBar row={row} usdPerMinute={perMinuteOf(row.uuid)} />
+        <BudgetBar row={row} usdPerMinute={row.sub.working > 0 ? perMinuteOf(row.uuid) : null} />
       </span>
     </div>
   )

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { WebSessionView, WebView } from '../../src/api/views/web.ts'
-import { formatAgo, formatMoment } from '../../src/faces/format.ts'
+import { formatAgo, formatClock, formatMoment } from '../../src/faces/format.ts'
 import { ask, failure, failureOf } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { rows } from '../rows.ts'
@@ -127,7 +127,7 @@ function SessionLine({ session: one, isOwn, mayEnd }: SessionLineProps): JSX.Ele
       </th>
       <td>{right}</td>
       <td>{sees.join(', ')}</td>
-      <td class="number">{formatMoment(createdAt, daemonNow())}</td>
+      <td class="number">{formatClock(createdAt, daemonNow())}</td>
       <td class="number">{isOwn ? 'now' : formatAgo(daemonNow() - Date.parse(lastSeenAt))}</td>
       <td>{until}</td>
       <td title={userAgent}>
@@ -148,5 +148,5 @@ function SessionLine({ session: one, isOwn, mayEnd }: SessionLineProps): JSX.Ele
 function browserOf(userAgent: string): string {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/(\d+)/.exec(userAgent)
   const system = /(Android|iPhone|iPad|Macintosh|Windows|Linux)/.exec(userAgent)?.[1]
-  return [browser === null ? null : `${browser[1]} ${browser[2]}`, system].filter((word) => word != null).join(', ')
+  return [...(browser === null ? [] : [`${browser[1]} ${browser[2]}`]), ...(system === undefined ? [] : [system])].join(', ')
 }

@@ -5,7 +5,7 @@ import { fullInText } from '../../../src/faces/projection.ts'
 const budget = { limit: 'budgetUsd' as const, used: 4, of: 10 }
 
 test.each([
-  ['in minutes', budget, 0.5, 'full in ~12m 00s'],
+  ['in minutes', budget, 0.5, 'full in ~12m'],
   ['soon', { ...budget, used: 9.99 }, 0.5, 'full in ~1s'],
   ['not without spending', budget, 0, null],
   ['not if it is full', { ...budget, used: 10 }, 0.5, null],

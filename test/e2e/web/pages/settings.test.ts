@@ -49,7 +49,7 @@ describePage('the settings', {}, (world) => {
     const page = await world.openTab()
     await page.addInitScript(`
       globalThis.rung = []
-      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { rung.push(title + ' | ' + body) } }
+      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { rung.push(title + ' | ' + body) } addEventListener() {} }
     `)
     await page.goto(`${world.web.origin}/settings#k=${(await world.web.link()).code}`)
     await page.getByLabel('notify me').check()
