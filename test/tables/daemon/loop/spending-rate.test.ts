@@ -44,7 +44,7 @@ test('a child counts for its root, and the periods are 1, 5 and 60 minutes', () 
 })
 
 test('each of the last 30 minutes has its sum, the oldest first', () => {
-  const { rate, spend, advance } = world()
+  const { rate, spend, advance } = makeRate()
   spend('other', 8)
   advance(40 * MINUTE)
   spend('child', 6)
