@@ -15,7 +15,7 @@ import {
 import { processTitle } from '../print/process-text.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
-import { paintChange } from '../print/tool-result.ts'
+import { paintChange } from '../print/transcript/tool-result.ts'
 import { blockWait, joinWaits, type Wait } from '../print/wait-text.ts'
 import { WaitNote } from './wait-note.ts'
 
