@@ -1,9 +1,9 @@
-// `reeve ps --json -a`, the rows, their stream, and the needs of the user agree at random moments of a busy home.
+// `reeve ps --json -a`, the rows, their stream, the needs of the user and the screen of `reeve top` agree at random moments of a busy home.
 // The daemon restarts meanwhile, also after a kill.
 import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
-import { expectAgreement, readMoment, RowReader } from '../../support/faces/agreement.ts'
+import { expectAgreement, expectTopAgrees, readMoment, RowReader } from '../../support/faces/agreement.ts'
 import { BusyHome } from '../../support/faces/busy-home.ts'
 import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
 import { SEED } from '../../support/seed.ts'
@@ -40,7 +40,9 @@ test('at random moments, processes, rows, their stream and needs agree', { timeo
     if (found === null) continue
     try {
       expectAgreement(found)
-      expect(await reader.at(found.rows.cursor)).toEqual(found.rows.rows)
+      const streamed = await reader.at(found.rows.cursor)
+      expect(streamed).toEqual(found.rows.rows)
+      expectTopAgrees(streamed, found)
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED}, moment ${moment}: ${(error as Error).message}`, { cause: error })
     }

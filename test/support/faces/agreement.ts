@@ -2,6 +2,10 @@
 // folded from the stream, and what waits for the user. Only what live output and open budgets change all the time is left out.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { oneLine } from '../../../src/api/text/one-line.ts'
+import { wholeText } from '../../../src/cli/top/frame-lines.ts'
+import { TopModel } from '../../../src/cli/top/model.ts'
+import { markOf } from '../../../src/faces/marks.ts'
 import type { Client } from '../../../src/api/client/client.ts'
 import { applyRowEvent, type RowEvent } from '../../../src/api/row-events.ts'
 import type { NeedsView } from '../../../src/api/views/needs.ts'
@@ -181,4 +185,28 @@ function steadyDoing(doing: RowView['doing']): object | null {
 /** Without the evidence of a budget: the row has it as recorded, the process as it is now. */
 function steadyNote(note: string | null): string | null {
   return note?.replace(/^(paused: [^(]*\bbudget\b[^(]*)\(.*\)/, '$1') ?? null
+}
+
+/** wide enough for each sentence */
+const TOP_COLUMNS = 400
+const TOP_STYLE = { ascii: false, ellipsis: '…', pauseMark: '⏸', paint: (_: string, text: string) => text }
+
+/** Checks that the screen of `reeve top` has the mark of each process and what it waits for. `rows`: as its stream has sent them. */
+export function expectTopAgrees(rows: readonly RowView[], { processes, rows: { cursor, seq, now, sums } }: Moment): void {
+  const model = new TopModel()
+  model.showsEnded = true
+  model.onRows({ type: 'reset', cursor, seq, now, sums, rows }, 0, Date.parse(now))
+  const lines = wholeText(model, TOP_COLUMNS, { wall: Date.parse(now), mono: 0 }, TOP_STYLE)
+  const shown = model.lines().map(({ uuid }, index) => [uuid, lines[1 + index] ?? ''] as const)
+  expect(shown.map(([uuid]) => uuid).toSorted()).toEqual(processes.map(({ uuid }) => uuid).toSorted())
+  const lineOf = new Map(shown)
+  for (const process of processes) {
+    const { uuid, pid, status, asks, liveness, why, note } = process
+    const line = (lineOf.get(uuid) ?? '').replace(/^[^\d]*/, '')
+    const { symbol } = markOf({ status, asks: asks.length, liveness: liveness?.word ?? null })
+    expect(line, `the mark of ${pid}`).toMatch(new RegExp(`^${pid} +(▾ )?\\${symbol} `))
+    const text = steadyWhy(why)?.text ?? steadyNote(note) ?? status
+    if (!text.startsWith('waits for the model') && note === steadyNote(note))
+      expect(line, `why ${pid} waits`).toContain(oneLine(text).slice(0, 100))
+  }
 }
