@@ -47,7 +47,7 @@ export function raiseLimitCommand(limit: LimitName, process: string): string {
 }
 
 /** A change of one limit. */
-export interface LimitChange {
+interface ChangedLimit {
   readonly limits?: Limits
   readonly raise?: { readonly [L in LimitName]?: number }
 }
@@ -56,7 +56,7 @@ export interface LimitChange {
 export const LIMIT_FLAG_NAMES: readonly string[] = Object.keys(PARSERS)
 
 /** Parses `max-steps 60` or `timeout +10m`; null if it is no change of a limit. */
-export function parseLimitChange(text: string): (LimitChange & { readonly flag: string; readonly value: string }) | null {
+export function parseLimitChange(text: string): (ChangedLimit & { readonly flag: string; readonly value: string }) | null {
   const [, flag = '', plus = '', amountOf = ''] = /^\s*(?:--)?([a-z-]+)[\s=]+(\+?)(\S+)\s*$/.exec(text) ?? []
   const parser = Object.hasOwn(PARSERS, flag) ? PARSERS[flag] : undefined
   const value = parser?.parse(amountOf) ?? null

@@ -63,7 +63,7 @@ export class Screen implements Disposable {
     this.#clock = setInterval(this.requestFrame, CLOCK_MS)
     process.stdout.on('resize', this.#onResize)
     process.stdin.on('data', this.#onInput).on('end', deps.onInputClosed).on('error', deps.onInputClosed)
-    // An error that nobody catches is printed after the first of these two, and so on the user's own screen.
+    // Node prints an uncaught error after this event, and so on the user's own screen.
     process.on('SIGCONT', this.#onContinued).on('uncaughtExceptionMonitor', this.#dispose).on('exit', this.#dispose)
     this.#open()
   }

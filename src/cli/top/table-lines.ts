@@ -37,7 +37,7 @@ const NARROW_BAR_COLUMNS = 5
 /** the narrowest terminal with a bar beside the budget, and the one with a long bar */
 const BAR_FROM = 120
 const WIDE_FROM = 140
-/** the narrowest terminal with a column for the agent; on a narrower one the names of crews, runs and supervisors say what they are */
+/** the narrowest terminal with a column for the agent; on a narrower one names begin with `crew`, `run` or `supervisor` */
 const AGENT_FROM = 100
 
 const KIND_WORDS: Readonly<Partial<Record<RowView['kind'], string>>> = { crew: 'crew', run: 'run', supervisor: 'supervisor' }
@@ -131,7 +131,7 @@ function sizeOf({ columns: own, side }: ColumnDef, terminal: number): Pick<Cell,
   return { ...(columns === undefined ? {} : { columns }), ...(side ? { side } : {}) }
 }
 
-/** `withKind`: says if it is more than an agent or a command. */
+/** `withKind`: the name of a crew, run or supervisor begins with that word. */
 function nameText({ row, line }: TableRow, style: Style, withKind: boolean): string {
   const mark = markOf(row)
   const fold = !line.hasChildren ? '' : style.ascii ? (line.isFolded ? '+ ' : '- ') : line.isFolded ? '▸ ' : '▾ '
