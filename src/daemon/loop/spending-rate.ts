@@ -64,7 +64,7 @@ export class SpendingRate {
     return this.#byMinute(this.#all)
   }
 
-  /** The rates of the trees that have spent in the last hour, by their roots, with the sum of each of the last 30 minutes. */
+  /** The trees that have spent in the last hour: their roots, their rates, and USD of each of the last 30 minutes. */
   trees(): readonly (readonly [root: Uuid, rates: readonly Rate[], usdByMinute: readonly number[]])[] {
     for (const [root, slots] of this.#trees) if (slots.every(({ slot }) => slot <= this.#slot() - SLOTS)) this.#trees.delete(root)
     return [...this.#trees].map(([root, slots]) => [root, this.#ratesOf(slots), this.#byMinute(slots)] as const)
