@@ -119,7 +119,7 @@ export type {
   UsageView,
 } from './api/views/process.ts'
 export type { EventImage, EventSpec, FactEvent, LiveEvent, ReeveEvent } from './api/events.ts'
-export { applyRowEvent } from './api/row-events.ts'
+export { applyRowEvent, needsAfter } from './api/row-events.ts'
 export type { RowEvent, RowPatch } from './api/row-events.ts'
 export type { DoingView, RowBudgetView, RowColumnsView, RowsView, RowView, SubtreeSumsView, SumsView, WhyView } from './api/views/rows.ts'
 export type { CheckView, DaemonView, EventView, ModelView, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'

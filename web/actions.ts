@@ -3,7 +3,6 @@
 import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
-import type { NeedsView, NeedView } from '../src/api/views/needs.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream, request } from './api.ts'
 import { RequestError } from './request-error.ts'
@@ -116,12 +115,6 @@ export function markSeen(uuid: string): Promise<boolean> {
 export async function readProcess(uuid: string): Promise<ProcessView> {
   const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}`)
   return process
-}
-
-/** What waits for the user, the most urgent first. */
-export async function readNeeds(): Promise<NeedView[]> {
-  const { needs } = await ask<NeedsView>('/v1/needs')
-  return needs
 }
 
 export async function readSteps(uuid: string, after: number): Promise<StepView[]> {

@@ -1,7 +1,8 @@
 // The rows of all processes, as the stream sent them. A change of one row redraws only what shows that row; the list is made anew only
 // when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
 import { signal, type Signal } from '@preact/signals'
-import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
+import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
+import type { NeedView } from '../src/api/views/needs.ts'
 import type { RowView, SumsView } from '../src/api/views/rows.ts'
 import { needsUser } from '../src/faces/attention.ts'
 
@@ -15,8 +16,8 @@ export const clockOffset = signal(0)
 /** true while the list has a filter or a flat order, which any change can affect */
 export const followsAllChanges = signal(false)
 
-/** grows when a process that needs the user has changed */
-export const needsVersion = signal(0)
+/** what waits for the user, also what is put off; null: the first rows have not come */
+export const allNeeds = signal<readonly NeedView[] | null>(null)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
@@ -73,6 +74,7 @@ function applyWaiting(): void {
     hasNewShape = changesShape(event) || hasNewShape
     for (const uuid of uuidsOf(event)) changed.add(uuid)
     applyRowEvent(rows, event)
+    allNeeds.value = needsAfter(allNeeds.peek() ?? [], event)
     if (event.type === 'reset') isLoaded = true
   }
   for (const uuid of changed) {
@@ -97,14 +99,10 @@ function uuidsOf(event: RowEvent): Iterable<string> {
 function updateNeeds(uuids: Iterable<string>): void {
   const before = rowsWithNeeds.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))
-  let hasChange = false
   for (const uuid of uuids) {
     const row = rows.get(uuid)
-    hasChange ||= before.has(uuid)
     if (row && needsUser(row, Date.now() + clockOffset.peek())) next.add(uuid)
     else next.delete(uuid)
   }
   if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next
-  else if (!hasChange) return
-  needsVersion.value += 1
 }

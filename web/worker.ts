@@ -1,7 +1,7 @@
 // The worker that all tabs share: for each session it holds one stream to the daemon, opens it again when it breaks, keeps the rows, and
 // passes each event to each tab of that session. Must never keep a token that no tab has.
 // Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
-import { applyRowEvent, type RowEvent } from '../src/api/row-events.ts'
+import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
 import { RequestError } from './request-error.ts'
@@ -65,7 +65,8 @@ class Feed {
     else if (this.#newest) {
       const { cursor, seq } = event
       const sums = event.type === 'rows' ? (event.sums ?? this.#newest.sums) : this.#newest.sums
-      this.#newest = { ...this.#newest, cursor, seq, sums, now: event.type === 'alive' ? event.now : this.#newest.now }
+      const needs = needsAfter(this.#newest.needs, event)
+      this.#newest = { ...this.#newest, cursor, seq, sums, needs, now: event.type === 'alive' ? event.now : this.#newest.now }
     }
     this.#broadcast({ type: 'rows', event })
   }

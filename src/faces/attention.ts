@@ -6,5 +6,10 @@ const ENDED_WELL = 1
 
 /** Whether the process needs the user now. Good ends do not count, nor what is put off. `now`: the wall time of the daemon in ms. */
 export function needsUser({ attention, snoozedUntil }: Pick<RowView, 'attention' | 'snoozedUntil'>, now: number): boolean {
-  return attention > ENDED_WELL && (snoozedUntil === null || Date.parse(snoozedUntil) <= now)
+  return attention > ENDED_WELL && !isPutOff({ snoozedUntil }, now)
+}
+
+/** Whether a row or a need is put off now. `now`: the wall time of the daemon in ms. */
+export function isPutOff({ snoozedUntil }: Pick<RowView, 'snoozedUntil'>, now: number): boolean {
+  return snoozedUntil !== null && Date.parse(snoozedUntil) > now
 }

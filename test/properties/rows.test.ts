@@ -131,6 +131,9 @@ function simpleSums({ world, dead }: WatchedWorld, rows: ReadonlyMap<Uuid, RowVi
   }
 }
 
+/** The needs with all that viewers read of them. */
+const needsIn = (projection: Projection): unknown => projection.needs({ of: 'all' }).map(({ text }) => JSON.parse(text) as unknown)
+
 interface HistoryStep {
   readonly pick: PickNumber
   /** true: the viewers get a frame */
@@ -162,6 +165,7 @@ async function checkHistory(steps: Iterable<HistoryStep>): Promise<number> {
     const fresh = watched.newProjection()
     await fresh.open()
     expect(fresh.rows({ of: 'all' })).toEqual(rows)
+    expect(needsIn(fresh)).toEqual(needsIn(projection))
     expect([...viewer.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))).toEqual(rows)
     for (const { uuid, sub } of fresh.rows({ of: 'all' })) {
       const { usd: own = 0, ...counts } = simpleSums(watched, new Map(fresh.rows({ of: 'all' }).map((row) => [row.uuid, row])), uuid)

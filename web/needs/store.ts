@@ -1,20 +1,18 @@
-// What waits for the user, read once for all parts that show it, and again after each change. Test: test/e2e/web/needs-strip.test.ts.
-import { computed, signal } from '@preact/signals'
+// What waits for the user, as the stream of rows has it, for all parts that show it. Test: test/e2e/web/needs-strip.test.ts.
+import { computed } from '@preact/signals'
 import type { NeedView } from '../../src/api/views/needs.ts'
 import { flatOrder } from '../../src/faces/tree.ts'
-import { readNeeds } from '../actions.ts'
-import { useReader } from '../live.ts'
-import { needsVersion, rows, rowsWithNeeds } from '../rows.ts'
+import { isPutOff } from '../../src/faces/attention.ts'
+import { allNeeds, clockOffset, rows, rowsWithNeeds } from '../rows.ts'
+import { now } from '../store.ts'
 
-/** the last answer; null: none yet, or this session may not read it */
-const known = signal<readonly NeedView[] | null>(null)
-
-/** Reads the needs while the caller is drawn. */
-export function useNeeds(): readonly NeedView[] | null {
-  const { value } = useReader(() => needsVersion.value > 0 && rowsWithNeeds.value.size > 0, 'needs', readNeeds)
-  if (value.value !== null && known.peek() !== value.value) known.value = value.value
-  return value.value ?? known.value
-}
+/** The needs that are not put off, the most urgent first; null: the first rows have not come. */
+export const needs = computed((): readonly NeedView[] | null => {
+  const all = allNeeds.value
+  if (!all?.some(({ snoozedUntil }) => snoozedUntil !== null)) return all
+  const at = now.value + clockOffset.value
+  return all.filter((need) => !isPutOff(need, at))
+})
 
 /** The processes that need the user, the most urgent first. Rows alone decide, so that a narrow session has them, too. */
 export const urgent = computed((): readonly string[] => {

@@ -7,7 +7,7 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
-import { urgent, useNeeds } from './store.ts'
+import { needs, urgent } from './store.ts'
 import { rowSignal } from '../rows.ts'
 import { Since } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
@@ -24,7 +24,6 @@ function thaw(): void {
 }
 
 export function NeedsStrip(): JSX.Element | null {
-  const needs = useNeeds()
   useEffect(() => thaw, [])
   const all = urgent.value
   const kept = frozen.value?.filter((uuid) => all.includes(uuid)) ?? null
@@ -63,7 +62,7 @@ export function NeedsStrip(): JSX.Element | null {
       </h2>
       <ul>
         {shown.slice(0, MAX_SHOWN).map((uuid) => (
-          <Need key={uuid} uuid={uuid} need={needs?.find((need) => need.uuid === uuid) ?? null} />
+          <Need key={uuid} uuid={uuid} need={needs.value?.find((need) => need.uuid === uuid) ?? null} />
         ))}
         {shown.length > MAX_SHOWN ? <li class="more quiet">and {shown.length - MAX_SHOWN} more</li> : null}
       </ul>

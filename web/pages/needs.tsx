@@ -9,7 +9,7 @@ import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ask as request } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { useKeys } from '../keyboard.ts'
-import { urgent, useNeeds } from '../needs/store.ts'
+import { needs as knownNeeds, urgent } from '../needs/store.ts'
 import { Counts } from '../frame/counts.tsx'
 import { Since } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
@@ -26,7 +26,7 @@ const HELPFUL: readonly RowActionName[] = ['pauseOrResume', 'raiseBudget', 'mess
 const SWIPE_PX = 80
 
 export function NeedsPage({ path: [, id] }: PageProps): JSX.Element {
-  const known = useNeeds()
+  const known = knownNeeds.value
   const uuids = urgent.value
   const needs = (known ?? []).filter(({ uuid }) => uuids.includes(uuid))
   if (uuids.length === 0) return <NothingNeeded />

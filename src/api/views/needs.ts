@@ -51,7 +51,7 @@ export interface NeedView {
   title: string
   /** true: the user has seen it */
   seen: boolean
-  /** null: it is not put off */
+  /** null: it is not put off. In the stream of rows, the time may be over */
   snoozedUntil: string | null
   /** the question, with the call and its diff */
   ask: AskView | null

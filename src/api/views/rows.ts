@@ -2,6 +2,7 @@
 // edit. Test: test/e2e/rows/rows.test.ts.
 import type { Status } from '../../kernel/model/status.ts'
 import type { Activity, DriverName, LimitName, LivenessWord } from '../../kernel/model/words.ts'
+import type { NeedView } from './needs.ts'
 
 /** What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that. */
 export interface WhyView {
@@ -209,6 +210,8 @@ export interface RowsView {
   /** the time of the daemon */
   now: string
   sums: SumsView
+  /** the most urgent 100 needs of these processes, in order; those that are put off come last */
+  needs: NeedView[]
   rows: RowView[]
 }
 
@@ -222,5 +225,7 @@ export interface RowColumnsView {
   /** the time of the daemon */
   now: string
   sums: SumsView
+  /** the most urgent 100 needs of these processes, in order; those that are put off come last */
+  needs: NeedView[]
   columns: Record<string, unknown[]>
 }

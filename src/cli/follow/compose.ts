@@ -116,7 +116,6 @@ async function createPrinter(run: RunView, out: Output): Promise<RunPrinter> {
     out,
     stream: process.stderr,
     input: null,
-    onTick: () => {},
     rows: (style, now) =>
       nodeTable(
         last.run,

@@ -135,7 +135,6 @@ class LastLine implements Disposable {
       out,
       stream: out.messageStream,
       input: null,
-      onTick: () => {},
       rows: ({ columns, paintMessage }) =>
         wrapText(this.#text, columns - 1)
           .split('\n')

@@ -1,11 +1,11 @@
-// Draws the rows below the events of a followed crew on a terminal: the activity of each worker, and the state of the tasks. Requests the
-// crew after each event, and once a second for its clocks. Never starts a daemon. Test:
-// test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+// Draws the rows below the events of a followed crew on a terminal: the activity of each worker, and the state of the tasks. The daemon
+// streams what the members do, cost and hold; the crew with its tasks is requested when its row shows a change. Never starts a daemon.
+// Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
 import type { CrewMemberView, CrewView } from '../../api/views/crew.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
-import { connect } from '../../index.ts'
+import { connect, type RowEvent, type RowView } from '../../index.ts'
 import { formatTable } from '../print/format-table.ts'
 import { contextText, crewSummary, crewWaitLines, stateText } from '../print/crew.ts'
 import type { FollowPrinter } from '../follow/follow.ts'
@@ -13,6 +13,7 @@ import { formatCost, formatElapsed } from '../../faces/format.ts'
 import type { BottomLines, Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
+import { FollowedRows } from './followed-rows.ts'
 import { Footer } from './footer.ts'
 import type { RowStyle } from './format-rows.ts'
 import { Throttle } from './throttle.ts'
@@ -30,7 +31,11 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
   readonly #reeve = connect({ start: false })
   readonly #footer: Footer
   readonly #throttle: Throttle
+  readonly #live = new FollowedRows()
+  readonly #abort = new AbortController()
   #crew: CrewView | null = null
+  /** when the crew was read, monotonic ms */
+  #readAt = 0
 
   constructor(
     { uuid }: Pick<ProcessView, 'uuid'>,
@@ -39,22 +44,22 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
     this.#uuid = uuid
     this.#printer = printer
     this.#throttle = new Throttle(MIN_INTERVAL_MS, () => {
-      // Without an answer the rows stay as they are, until the request of the next second.
+      // Without an answer the rows stay as they are, until the next change.
       this.#update().catch(() => {})
     })
     this.#footer = new Footer({
       out,
       stream,
       input: null,
-      onTick: () => this.#throttle.request(),
-      rows: (style) => (this.#crew ? liveCrewLines(this.#crew, style) : []),
+      rows: (style) =>
+        this.#crew ? liveCrewLines(this.#crew, style, { rows: this.#live.byUuid, ageMs: performance.now() - this.#readAt }) : [],
     })
-    this.#throttle.request()
+    // Without the daemon, the rows stay as they are.
+    this.#follow().catch(() => {})
   }
 
-  async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
-    await this.#printer.printEvent(event, fact)
-    this.#throttle.request()
+  printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
+    return this.#printer.printEvent(event, fact)
   }
 
   async printEnd(process: ProcessView): Promise<void> {
@@ -75,18 +80,61 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#abort.abort()
     this.#throttle[Symbol.dispose]()
     this.#footer[Symbol.dispose]()
   }
 
   async #update(): Promise<void> {
     this.#crew = await this.#reeve.crews.get(this.#uuid)
+    this.#readAt = performance.now()
     this.#footer.requestRedraw()
+  }
+
+  async #follow(): Promise<void> {
+    for await (const event of this.#reeve.followRows({ scope: `subtree:${this.#uuid}`, signal: this.#abort.signal })) {
+      this.#live.take(event)
+      if (this.#mayChangeCrew(event)) this.#throttle.request()
+      this.#footer.requestRedraw()
+    }
+  }
+
+  /** Whether an event may change more than the figures of the crew: its own row has a new fact, or a member has another status or question. */
+  #mayChangeCrew(event: RowEvent): boolean {
+    if (event.type !== 'rows') return event.type === 'reset'
+    return (
+      event.gone.length > 0 ||
+      event.up.some((patch) => 'status' in patch || 'asks' in patch || (patch.uuid === this.#uuid && 'seq' in patch))
+    )
+  }
+}
+
+export interface CrewFigures {
+  readonly rows: ReadonlyMap<string, RowView>
+  /** how long ago the crew was read */
+  readonly ageMs: number
+}
+
+/** The crew with the cost, the context and the clocks of this moment. A new status comes with its holds, which are read. Pure. */
+function crewNow(crew: CrewView, { rows, ageMs }: CrewFigures): CrewView {
+  const elapsedMs = (before: number, row: RowView): number => before + (row.runsSince === null ? 0 : ageMs)
+  const own = rows.get(crew.uuid)
+  return {
+    ...crew,
+    ...(own ? { elapsedMs: elapsedMs(crew.elapsedMs, own), costUsd: crew.costUsd === null ? null : own.sub.usd } : {}),
+    members: crew.members.map((member) => {
+      const row = member.uuid === null ? undefined : rows.get(member.uuid)
+      if (!row) return member
+      const { ctx, cost } = row
+      const context = ctx ? { contextTokens: ctx.used, contextWindow: ctx.window } : {}
+      return { ...member, ...context, costUsd: cost.usd, unpriced: cost.unpriced, elapsedMs: elapsedMs(member.elapsedMs, row) }
+    }),
   }
 }
 
 /** Returns the lines for the crew, for what it waits for, and for its members. Pure. */
-export function liveCrewLines(crew: CrewView, style: RowStyle): string[] {
+export function liveCrewLines(known: CrewView, style: RowStyle, figures: CrewFigures): string[] {
+  const crew = crewNow(known, figures)
   const mark = crew.status === 'suspended' ? style.pauseMark : style.ascii ? '*' : '●'
   const colour = STATUS_COLOURS[crew.status]
   const head = fitWidth(crewSummary(crew), style.columns - displayWidth(mark) - 2, style.ellipsis)

@@ -26,8 +26,6 @@ export interface FooterDeps {
   readonly input: FooterInput | null
   /** returns the current lines, most important first; `now`: monotonic ms */
   readonly rows: (style: RowStyle, now: number) => readonly string[]
-  /** called once a second */
-  readonly onTick: () => void
 }
 
 export class Footer implements BottomLines, Disposable {
@@ -39,7 +37,7 @@ export class Footer implements BottomLines, Disposable {
   #isDisposed = false
 
   constructor(deps: FooterDeps) {
-    const { out, stream, onTick } = deps
+    const { out, stream } = deps
     this.#deps = deps
     this.#sticky = new StickyFooter({
       get columns() {
@@ -49,10 +47,7 @@ export class Footer implements BottomLines, Disposable {
         stream.write(text)
       },
     })
-    this.#clock = setInterval(() => {
-      onTick()
-      this.#throttle.request()
-    }, CLOCK_MS)
+    this.#clock = setInterval(() => this.#throttle.request(), CLOCK_MS)
     stream.on('resize', this.redraw)
     process.on('SIGCONT', this.#onContinued).on('exit', this.#dispose)
     out.bottomLines = this

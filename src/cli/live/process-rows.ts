@@ -36,7 +36,7 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   ) {
     this.#uuid = uuid
     this.#printer = printer
-    this.#footer = new Footer({ out, stream, input, onTick: () => {}, rows: (style) => this.#lines(style) })
+    this.#footer = new Footer({ out, stream, input, rows: (style) => this.#lines(style) })
     // Without the daemon, the rows stay as they are.
     this.#follow().catch(() => {})
     this.redraw()

@@ -1,7 +1,8 @@
 // The state of `reeve top`: rows and needs, the selection, folds, the filter, the panel and the dialog. Knows no terminal and no daemon.
 // Test: test/tables/cli/top/controller.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
-import { applyRowEvent, type RowEvent, type RowView, type SumsView } from '../../index.ts'
+import { isPutOff } from '../../faces/attention.ts'
+import { applyRowEvent, needsAfter, type RowEvent, type RowView, type SumsView } from '../../index.ts'
 import { meetsFilter, parseFilter } from '../../faces/filter.ts'
 import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../faces/tree.ts'
 import type { Dialog } from './dialogs.ts'
@@ -56,7 +57,9 @@ function needKey({ id, ask }: NeedView): string {
 export class TopModel {
   readonly rows = new Map<string, RowView>()
   sums: SumsView | null = null
+  /** those that are not put off, the most urgent first */
   needs: readonly NeedView[] = []
+  #allNeeds: readonly NeedView[] = []
   /** the USD a minute over the last five minutes: of all, and of the trees that spend, by their roots */
   usdPerMinute = 0
   ratesByRoot: ReadonlyMap<string, number> = new Map()
@@ -97,6 +100,12 @@ export class TopModel {
     this.heardAt = mono
     this.isLinkUp = true
     if ('now' in event) this.clockLead = Date.parse(event.now) - wall
+    this.#allNeeds = needsAfter(this.#allNeeds, event)
+    const now = wall + this.clockLead
+    this.onNeeds(
+      this.#allNeeds.filter((need) => !isPutOff(need, now)),
+      mono,
+    )
     if (event.type === 'alive') return
     if (event.sums) this.sums = event.sums
     const isSamePlace = event.type === 'rows' && this.#keepsPlaces(event, wall)

@@ -15,14 +15,13 @@ const DEFAULT_COLUMNS = 120
 
 /** Prints the needs and the rows once. */
 export async function printOnce(reeve: Reeve, out: Output, { showsEnded, filter }: TopOptions): Promise<void> {
-  const [rows, { needs }] = await Promise.all([reeve.rows({ scope: 'recent' }), reeve.needs()])
+  const rows = await reeve.rows({ scope: 'recent' })
   const model = new TopModel()
   model.showsEnded = showsEnded
   model.onRows({ type: 'reset', ...rows }, performance.now(), Date.now())
   model.setFilter(filter)
-  model.onNeeds(needs, performance.now())
   const shown = model.lines().flatMap(({ uuid }) => model.rows.get(uuid) ?? [])
-  if (out.json) return out.value({ cursor: rows.cursor, sums: rows.sums, needs, rows: shown })
+  if (out.json) return out.value({ cursor: rows.cursor, sums: rows.sums, needs: model.needs, rows: shown })
   model.select(null)
   const columns = Number.isFinite(out.columns) ? out.columns : DEFAULT_COLUMNS
   for (const line of wholeText(model, columns, { wall: Date.now(), mono: performance.now() }, out)) await out.line(line)

@@ -19,7 +19,7 @@ import { frameOf } from './frame-lines.ts'
 import { TopModel } from './model.ts'
 import { readPeek } from './peek.ts'
 
-/** the shortest time between two reads of the needs, and of the panel */
+/** the shortest time between two reads of the panel */
 const READ_MS = 500
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** the longest wait for answers after the screen was left */
@@ -31,8 +31,6 @@ const HOUR_MS = 3_600_000
 const HOURS = 24
 /** the time between two reads of what the last hours cost */
 const HOURS_READ_MS = 60_000
-/** the most needs that are read */
-const MAX_NEEDS = 50
 /** the most processes whose end is described before it */
 const MAX_STAKES = 10
 
@@ -64,7 +62,6 @@ class Top implements Disposable {
   readonly #controller = new Controller(this.#model, () => performance.now())
   readonly #screen: Screen
   readonly #end = new AbortController()
-  readonly #needs = new LatestRead(READ_MS, () => this.#track(this.#readNeeds()))
   readonly #peek = new LatestRead(READ_MS, () => this.#track(this.#readPeek()))
   readonly #running = new Set<Promise<void>>()
   readonly #rateClock = setInterval(() => {
@@ -99,7 +96,7 @@ class Top implements Disposable {
     }
     for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
       this.#model.onRows(event, performance.now(), Date.now())
-      if (event.type !== 'alive') this.#needs.request()
+      this.#showAskCount()
       if (event.type === 'reset') this.#rate.request()
       this.#refreshPeek()
       this.#screen.requestFrame()
@@ -112,7 +109,6 @@ class Top implements Disposable {
     for (const name of END_SIGNALS) process.off(name, this.#leave)
     clearInterval(this.#rateClock)
     this.#rate[Symbol.dispose]()
-    this.#needs[Symbol.dispose]()
     this.#peek[Symbol.dispose]()
     this.#screen[Symbol.dispose]()
   }
@@ -168,11 +164,9 @@ class Top implements Disposable {
     dialog.stakes = [...all.flat(), ...(more > 0 ? [`and ${formatCount(more, 'more process')}`] : [])]
   }
 
-  async #readNeeds(): Promise<void> {
-    const { needs } = await this.#reeve.needs({ limit: MAX_NEEDS })
-    this.#model.onNeeds(needs, performance.now())
-    this.#refreshPeek()
-    const asks = needs.filter(({ ask }) => ask !== null).length
+  /** Shows the number of questions as the title of the terminal. */
+  #showAskCount(): void {
+    const asks = this.#model.needs.filter(({ ask }) => ask !== null).length
     if (asks !== this.#askCount) this.#screen.send(`\x1b]2;${asks > 0 ? `${asks} ask - ` : ''}reeve top\x07`)
     this.#askCount = asks
   }

@@ -14,7 +14,8 @@ import { isSeen, snoozedUntil } from '../../kernel/state/attention.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
 import { toPlainLine } from '../notify/notices.ts'
 import { askView } from '../views/ask-view.ts'
-import { isoOrNull, isoTime } from '../views/format-times.ts'
+import { isoTime } from '../views/format-times.ts'
+import { snoozeTime } from './row-attention.ts'
 import type { NeedKind } from './order.ts'
 import type { Need } from './needs-of.ts'
 
@@ -23,7 +24,7 @@ const TITLE_CHARS = 200
 
 export interface NeedViewContext {
   readonly table: Pick<LiveTable, 'get'>
-  /** wall ms */
+  /** wall ms; -Infinity: a snooze is shown although its time may be over */
   readonly wall: number
   /** the process above which nothing is shown; null: there is none */
   readonly top: Uuid | null
@@ -35,6 +36,7 @@ export function needView(need: Need, { table, wall, top, view }: NeedViewContext
   const { id, kind, rank, at, process, ask, hold, task } = need
   const { uuid, pid, spec, progress, life } = process
   const root = rootOf(process, table, top)
+  const until = snoozedUntil(process, at, wall)
   const exit = life.state === 'zombie' || life.state === 'dead' ? life.exit : null
   return {
     id,
@@ -48,7 +50,7 @@ export function needView(need: Need, { table, wall, top, view }: NeedViewContext
     at: isoTime(at),
     title: toPlainLine(titleOf(need, view.note), TITLE_CHARS),
     seen: isSeen(process, at),
-    snoozedUntil: isoOrNull(snoozedUntil(process, at, wall)),
+    snoozedUntil: until === null ? null : snoozeTime(until),
     ask: ask ? askView(ask) : null,
     hold: (hold && view.holds.find(({ reason, by }) => reason === hold.reason && by === hold.by)) ?? null,
     task: task ? taskView(task) : null,

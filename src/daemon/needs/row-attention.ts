@@ -1,12 +1,11 @@
-// How much a process needs the user, for its row: its most urgent need, unseen or not, put off or not. Does not depend
-// on the time of the request, as no field of a row does: a reader compares the time itself. Pure.
+// The needs of a process for its row, and how much it needs the user: its most urgent need, unseen or not, put off or not. Does not
+// depend on the time of the request, as nothing in the stream of rows does: a reader compares the time itself. Pure.
 // Tests: test/tables/daemon/needs/row-attention.test.ts, test/properties/rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { isSeen } from '../../kernel/state/attention.ts'
-import type { LiveTable } from '../../kernel/state/live-table.ts'
 import { isoTime } from '../views/format-times.ts'
-import { needsOf, type NeedsContext } from './needs-of.ts'
+import { needsOf, type Need, type NeedsContext } from './needs-of.ts'
 import { RANKS } from './order.ts'
 
 /** The end of the year 9999: later times have no date of ISO 8601 with four digits. */
@@ -14,11 +13,13 @@ const MAX_TIME_MS = 253_402_300_799_999
 /** The attention of the least urgent rank is 1. */
 const LEAST = RANKS.finished + 1
 
-export function attentionOf(
-  process: Process,
-  { table, mono, seenUntil = -1 }: Pick<NeedsContext, 'mono' | 'seenUntil'> & { readonly table: LiveTable },
-): Pick<RowView, 'attention' | 'unseen' | 'snoozedUntil'> {
-  const needs = needsOf(process, { table, mono, wall: process.clock.exitedAt ?? 0, seenUntil })
+/** All needs of a process, the most urgent first. An end counts however long ago it was. */
+export function lastingNeedsOf(process: Process, { table, mono, seenUntil = -1 }: Omit<NeedsContext, 'wall'>): readonly Need[] {
+  return needsOf(process, { table, mono, wall: process.clock.exitedAt ?? 0, seenUntil })
+}
+
+/** `needs`: all needs of the process. */
+export function attentionOf(process: Process, needs: readonly Need[]): Pick<RowView, 'attention' | 'unseen' | 'snoozedUntil'> {
   const [first] = needs
   if (!first) return { attention: 0, unseen: false, snoozedUntil: null }
   const { snooze } = process
@@ -26,6 +27,11 @@ export function attentionOf(
     attention: LEAST - first.rank,
     unseen: needs.some(({ at }) => !isSeen(process, at)),
     // A need that came later is not put off, so the row must not be hidden.
-    snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? isoTime(Math.min(snooze.until, MAX_TIME_MS)) : null,
+    snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? snoozeTime(snooze.until) : null,
   }
+}
+
+/** The end of a snooze as a time of ISO 8601. */
+export function snoozeTime(until: number): string {
+  return isoTime(Math.min(until, MAX_TIME_MS))
 }

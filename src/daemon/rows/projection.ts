@@ -6,8 +6,10 @@ import { usdOf, tallyOf } from '../../kernel/state/accounts.ts'
 import { configuredLimits, payerChainOf, tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'
 import { budgetOf, budgetScopeOf, ownFieldsOf, type OwnFields } from './row.ts'
+import { RowNeeds, type RowNeed } from './row-needs.ts'
 import { countsOf, TreeSums } from './sums.ts'
 import { namedIn } from './why.ts'
+import { lastingNeedsOf } from '../needs/row-attention.ts'
 import type { RowScope } from './scope.ts'
 import type { WorkTracker } from './doing.ts'
 import type { RowPatch } from '../../api/row-events.ts'
@@ -96,6 +98,9 @@ export class Projection {
   readonly #deps: ProjectionDeps
   readonly #rows = new Map<Uuid, Entry>()
   readonly #tree = new TreeSums()
+  readonly #needs = new RowNeeds()
+  /** the version of the needs that the newest frame has */
+  #needsVersion = 0
   /** the rows to make again, with the process if it has ended */
   #dirty = new Map<Uuid, Process | null>()
   /** rows that were dropped since the last frame */
@@ -198,7 +203,9 @@ export class Projection {
     const sums = this.#changedSums()
     this.#seq = seq
     this.#removed.clear()
-    if (changes.length === 0 && sums === null) return null
+    const needsVersion = this.#needs.version
+    if (changes.length === 0 && sums === null && needsVersion === this.#needsVersion) return null
+    this.#needsVersion = needsVersion
     this.#frame += 1
     return { changes, sums }
   }
@@ -219,6 +226,20 @@ export class Projection {
     const found: RowView[] = []
     for (const { view } of this.#rows.values()) if (view !== null && this.isIn(scope, view)) found.push(view)
     return found.sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+  }
+
+  /** The most urgent needs of a scope, in order. Above the root of a subtree there is nothing. */
+  needs(scope: RowScope): readonly RowNeed[] {
+    const isIn = (uuid: Uuid): boolean => {
+      const view = this.#rows.get(uuid)?.view
+      return view !== null && view !== undefined && this.isIn(scope, view)
+    }
+    const found = this.#needs.first(isIn)
+    if (scope.of !== 'subtree') return found
+    const root = { root: scope.root, rootName: this.#rows.get(scope.root)?.own.name ?? null }
+    return found.map((need) =>
+      isIn(need.root) ? need : { ...need, ...root, text: JSON.stringify({ ...(JSON.parse(need.text) as object), ...root }) },
+    )
   }
 
   get sums(): SumsView {
@@ -298,7 +319,9 @@ export class Projection {
       mono: clock.now().mono,
       seenUntil: table.seenUntil,
     }
-    const own = ownFieldsOf(process, context)
+    const needs = lastingNeedsOf(process, context)
+    const own = ownFieldsOf(process, { ...context, needs })
+    this.#needs.put(process, needs, { table, mono: context.mono, note: own.note })
     const names = namedIn(process, context)
     this.#rows.set(uuid, {
       view: before?.view ?? null,
@@ -327,7 +350,15 @@ export class Projection {
       ...waiters,
       ...members.flatMap(({ uuid, state }) => (uuid !== null && state !== 'gone' ? [uuid] : [])),
       ...(parent?.spec.driver === 'supervisor' ? [parent.uuid] : []),
+      ...(before && (before.own.name !== own.name || (before.ended === null) !== (process.life.state !== 'dead'))
+        ? this.#needyBelow(process.uuid)
+        : []),
     ]
+  }
+
+  /** The processes below one that need the user: their needs name the topmost living process above them. */
+  #needyBelow(uuid: Uuid): Uuid[] {
+    return [...this.#needs.processes].filter((needy) => needy !== uuid && [...this.#tree.above(needy)].includes(uuid))
   }
 
   #moveWaiter(uuid: Uuid, before: readonly Uuid[], after: readonly Uuid[]): void {
@@ -423,6 +454,7 @@ export class Projection {
     for (const above of this.#tree.above(uuid)) if (!this.#dirty.has(above)) this.#dirty.set(above, null)
     this.#rows.delete(uuid)
     this.#tree.remove(uuid)
+    this.#needs.remove(uuid)
     this.#absent.add(uuid)
     this.#moveWaiter(uuid, entry.names, [])
     this.#heldByBudget.delete(uuid)

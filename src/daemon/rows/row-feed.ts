@@ -4,6 +4,7 @@
 // Test: test/e2e/rows/rows.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkTracker } from './doing.ts'
+import type { RowNeed } from './row-needs.ts'
 import { Projection, type Frame, type ProjectionDeps } from './projection.ts'
 import { scopeKey, type RowScope, type RowShape } from './scope.ts'
 import { isoTime } from '../views/format-times.ts'
@@ -29,6 +30,8 @@ const RECENT_MS = 86_400_000
 /** The time between two searches for rows that are no longer recent, in ms. */
 const EXPIRE_MS = 60_000
 
+/** A need counts as so many rows, because it may have the diff of a file. */
+const ROWS_PER_NEED = 10
 /** A snapshot is kept for this time in ms, because several viewers may begin at once. */
 const SHARE_MS = 1_000
 /** The field of a snapshot that has the rows. */
@@ -136,7 +139,7 @@ export class RowFeed {
 
 interface EncodedFrame {
   readonly bytes: Buffer
-  /** the number of changed rows; a frame of sums alone counts as one, a sign of life as none */
+  /** the number of changed rows and needs; a frame of sums alone counts as one, a sign of life as none */
   readonly rows: number
 }
 
@@ -156,6 +159,8 @@ class Board {
   readonly #log: (message: string, error: unknown) => void
   readonly #onClose: () => void
   readonly #viewers = new Set<Viewer>()
+  /** the needs of the newest frame, by scope; only of scopes with viewers */
+  readonly #sentNeeds = new Map<string, readonly RowNeed[]>()
   /** the snapshots of the last second, by scope and shape */
   readonly #snapshots = new Map<string, Snapshot>()
   readonly opened: Promise<void>
@@ -246,12 +251,19 @@ class Board {
     const viewer: Viewer = { scope, queue: [], waitingRows: 0, mustReset: false, wake: Promise.withResolvers() }
     const stop = (): void => viewer.wake.resolve()
     signal.addEventListener('abort', stop)
+    const key = scopeKey(scope)
+    if (!this.#sentNeeds.has(key)) this.#sentNeeds.set(key, this.#projection.needs(scope))
     this.#viewers.add(viewer)
     this.#alive ??= setInterval(() => this.#sendAlive(), ALIVE_MS)
     try {
       const missed = after === undefined ? null : this.#projection.since(after, scope)
       if (missed === null) viewer.mustReset = true
-      else yield this.#frameBytes('rows', { up: missed.up, gone: missed.gone, sums: this.#projection.sums })
+      else
+        yield this.#frameBytes(
+          'rows',
+          { up: missed.up, gone: missed.gone, sums: this.#projection.sums },
+          needsText(this.#projection.needs(scope)),
+        )
       while (!signal.aborted && !this.#closing.signal.aborted) {
         if (viewer.mustReset) {
           Object.assign(viewer, { mustReset: false, queue: [], waitingRows: 0 })
@@ -272,6 +284,7 @@ class Board {
       }
     } finally {
       this.#viewers.delete(viewer)
+      if (![...this.#viewers].some((other) => scopeKey(other.scope) === key)) this.#sentNeeds.delete(key)
       signal.removeEventListener('abort', stop)
       if (this.#viewers.size === 0 && this.#alive) {
         clearInterval(this.#alive)
@@ -291,10 +304,11 @@ class Board {
     if (snapshot?.cursor !== this.#projection.cursor) {
       const now = isoTime(this.#deps.clock.now().wall)
       const state = { ...this.#state(), now, sums: this.#projection.sums }
+      const needs = this.#projection.needs(scope)
       const rows = rowsJson(this.#projection.rows(scope), shape, this.#deps.slices)
       snapshot = {
         cursor: state.cursor,
-        text: rows.then((text) => `${JSON.stringify(state).slice(1, -1)},"${SHAPE_FIELDS[shape]}":${text}}`),
+        text: rows.then((text) => `${JSON.stringify(state).slice(1, -1)},"needs":${listText(needs)},"${SHAPE_FIELDS[shape]}":${text}}`),
       }
       this.#snapshots.set(key, snapshot)
       this.#dropSnapshot(key, snapshot)
@@ -376,9 +390,23 @@ class Board {
       if (after !== null && patch !== null && this.#projection.isIn(scope, after)) up.push(wasIn ? patch : after)
       else if (wasIn) gone.push(uuid)
     }
-    const rows = up.length + gone.length
-    if (rows === 0 && sums === null) return { bytes: null, rows }
-    return { bytes: this.#frameBytes('rows', { up, gone, ...(sums ? { sums } : {}) }), rows }
+    const needs = this.#changedNeeds(scope)
+    const rows = up.length + gone.length + ROWS_PER_NEED * (needs?.changed.length ?? 0)
+    if (rows === 0 && sums === null && needs === null) return { bytes: null, rows }
+    const body = { up, gone, ...(sums ? { sums } : {}) }
+    return { bytes: this.#frameBytes('rows', body, needs === null ? '' : needsText(needs.all, needs.changed)), rows }
+  }
+
+  /** The needs of a scope, with those that have changed since the last frame; null: none has. */
+  #changedNeeds(scope: RowScope): { readonly all: readonly RowNeed[]; readonly changed: readonly RowNeed[] } | null {
+    const key = scopeKey(scope)
+    const before = this.#sentNeeds.get(key) ?? []
+    const all = this.#projection.needs(scope)
+    this.#sentNeeds.set(key, all)
+    const texts = new Map(before.map(({ id, text }) => [id, text]))
+    const changed = all.filter(({ id, text }) => texts.get(id) !== text)
+    const isSame = changed.length === 0 && all.length === before.length && all.every(({ id }, index) => id === before[index]?.id)
+    return isSame ? null : { all, changed }
   }
 
   #sendAlive(): void {
@@ -397,7 +425,18 @@ class Board {
     }
   }
 
-  #frameBytes(type: 'rows' | 'alive', body: object): Buffer {
-    return Buffer.from(`id: ${this.#projection.cursor}\nevent: ${type}\ndata: ${JSON.stringify({ type, ...this.#state(), ...body })}\n\n`)
+  /** `needs`: JSON fields, which are added as they are. */
+  #frameBytes(type: 'rows' | 'alive', body: object, needs = ''): Buffer {
+    const json = JSON.stringify({ type, ...this.#state(), ...body })
+    return Buffer.from(`id: ${this.#projection.cursor}\nevent: ${type}\ndata: ${json.slice(0, -1)}${needs}}\n\n`)
   }
+}
+
+/** The fields of an event with the changed needs, and with all of them in order. */
+function needsText(all: readonly RowNeed[], changed: readonly RowNeed[] = all): string {
+  return `,"needs":${listText(changed)},"needIds":${JSON.stringify(all.map(({ id }) => id))}`
+}
+
+function listText(needs: readonly RowNeed[]): string {
+  return `[${needs.map(({ text }) => text).join(',')}]`
 }

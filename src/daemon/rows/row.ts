@@ -12,6 +12,7 @@ import { truncate } from '../../kernel/util/truncate.ts'
 import { doingOf, statusSince } from './doing.ts'
 import { whyOf, type WhyContext } from './why.ts'
 import { attentionOf } from '../needs/row-attention.ts'
+import type { Need } from '../needs/needs-of.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { memberRow, phaseOf } from '../views/member-view.ts'
 import { noteOf, aboutOf, exitView, startDirectory } from '../views/process-view.ts'
@@ -32,11 +33,8 @@ const MAX_LAST_TEXT = 160
 export type OwnFields = Omit<RowView, 'sub' | 'budget' | 'budgetOf'>
 
 interface RowContext extends WhyContext {
-  readonly table: LiveTable
-  /** monotonic ms, for limits of time */
-  readonly mono: number
-  /** the wall time up to which ends count as seen, in ms; absent: none */
-  readonly seenUntil?: number
+  /** all needs of the process */
+  readonly needs: readonly Need[]
 }
 
 export function ownFieldsOf(process: Process, context: RowContext): OwnFields {
@@ -84,7 +82,7 @@ export function ownFieldsOf(process: Process, context: RowContext): OwnFields {
     branch: files?.branch ?? spec.worktree?.branch ?? null,
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep },
     ...continuationOf(process),
-    ...attentionOf(process, context),
+    ...attentionOf(process, context.needs),
     pinned: process.pinned,
     lastText: progress.lastText === null ? null : truncate(progress.lastText, MAX_LAST_TEXT, '…'),
     exit: exitView(life),

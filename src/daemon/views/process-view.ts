@@ -294,10 +294,10 @@ export function totalElapsedMs(clock: ProcessClock, mono: number): number {
   return Math.round(clock.earlierMs ?? 0) + elapsedMs(clock, mono)
 }
 
-function holdView(
+export function holdView(
   { until, at, ...hold }: Hold,
   process: Process,
-  { context, mono }: { readonly context: ViewContext; readonly mono: number },
+  { context, mono }: { readonly context: Pick<ViewContext, 'table'>; readonly mono: number },
 ): ProcessView['holds'][number] {
   const reached = hold.reason === 'budget' ? findBlockingLimit(context.table, process, mono) : null
   return {

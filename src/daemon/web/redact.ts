@@ -83,7 +83,7 @@ function redactOption(option: AskView['options'][number]): AskView['options'][nu
 }
 
 /** A need without what it is about. The last text stays, because the steps have it, too. */
-function redactNeed(need: NeedView): NeedView {
+export function redactNeed(need: NeedView): NeedView {
   const { ask, task, options, evidence } = need
   return {
     ...need,

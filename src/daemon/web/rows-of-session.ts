@@ -3,7 +3,8 @@
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { passOf, type Pass } from './pass.ts'
-import { redactDoing, redactExit, redactWhy } from './redact.ts'
+import type { NeedView } from '../../api/views/needs.ts'
+import { redactDoing, redactExit, redactNeed, redactWhy } from './redact.ts'
 
 type Session = NonNullable<Pass['session']>
 
@@ -39,6 +40,7 @@ interface RowsBody {
   readonly sums?: unknown
   readonly rows?: readonly Partial<RowView>[]
   readonly up?: readonly Partial<RowView>[]
+  readonly needs?: readonly NeedView[]
   readonly columns?: Readonly<Record<string, readonly unknown[]>>
 }
 
@@ -50,6 +52,7 @@ export function rowsOfSession(body: RowsBody, { only, redact }: Pick<Session, 'o
   return {
     ...own,
     ...(own.rows ? { rows: own.rows.map(redactRow) } : {}),
+    ...(own.needs ? { needs: own.needs.map(redactNeed) } : {}),
     ...(own.up ? { up: own.up.map(redactRow) } : {}),
     ...(own.columns ? { columns: Object.fromEntries(Object.entries(own.columns).map(redactColumn)) } : {}),
   }

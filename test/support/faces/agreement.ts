@@ -7,8 +7,9 @@ import { wholeText } from '../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../src/cli/top/model.ts'
 import { markOf } from '../../../src/faces/marks.ts'
 import type { Client } from '../../../src/api/client/client.ts'
-import { applyRowEvent, type RowEvent } from '../../../src/api/row-events.ts'
-import type { NeedsView } from '../../../src/api/views/needs.ts'
+import { applyRowEvent, needsAfter, type RowEvent } from '../../../src/api/row-events.ts'
+import type { HeartbeatView } from '../../../src/api/views/heartbeat.ts'
+import type { NeedsView, NeedView } from '../../../src/api/views/needs.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { RowsView, RowView } from '../../../src/api/views/rows.ts'
 import { connect } from '../../../src/index.ts'
@@ -21,7 +22,8 @@ const MOMENT_MS = 10_000
 /** A reader that folds the stream, and remembers its rows at each cursor. */
 export class RowReader implements AsyncDisposable {
   readonly #rows = new Map<string, RowView>()
-  readonly #states = new Map<string, readonly RowView[]>()
+  #needs: readonly NeedView[] = []
+  readonly #states = new Map<string, Pick<RowsView, 'rows' | 'needs'>>()
   readonly #abort = new AbortController()
   readonly #ended: Promise<void>
   #wake = Promise.withResolvers<void>()
@@ -36,8 +38,8 @@ export class RowReader implements AsyncDisposable {
     while (this.resets < count) await this.#next()
   }
 
-  /** The rows as they were at a cursor, in the order of their birth. Waits for them. */
-  async at(cursor: string): Promise<readonly RowView[]> {
+  /** The rows in the order of their birth, and the needs, as they were at a cursor. Waits for them. */
+  async at(cursor: string): Promise<Pick<RowsView, 'rows' | 'needs'>> {
     const late = AbortSignal.timeout(MOMENT_MS)
     for (;;) {
       const state = this.#states.get(cursor)
@@ -56,7 +58,8 @@ export class RowReader implements AsyncDisposable {
     for await (const event of events) {
       if (event.type === 'reset') this.resets += 1
       applyRowEvent(this.#rows, event)
-      this.#states.set(event.cursor, [...this.#rows.values()].toSorted(byBirth))
+      this.#needs = needsAfter(this.#needs, event)
+      this.#states.set(event.cursor, { rows: [...this.#rows.values()].toSorted(byBirth), needs: [...this.#needs] })
       const oldest = this.#states.keys().next()
       if (this.#states.size > MAX_STATES && oldest.done === false) this.#states.delete(oldest.value)
       this.#wake.resolve()
@@ -78,6 +81,7 @@ export interface Moment {
   readonly processes: readonly ProcessView[]
   readonly rows: RowsView
   readonly needs: NeedsView
+  readonly heartbeat: HeartbeatView
 }
 
 /** Reads all faces until they are of the same state; null if the home never stands still that long. */
@@ -85,21 +89,24 @@ export async function readMoment(client: Client, scope: 'recent' | 'all'): Promi
   const readCursor = async (): Promise<number> => (await client.get<{ cursor: number }>('/v1/daemon')).cursor
   for (const deadline = performance.now() + MOMENT_MS; performance.now() < deadline; await nextTurn()) {
     const cursor = await readCursor()
-    const [{ processes }, rows, needs] = await Promise.all([
+    const [{ processes }, rows, needs, heartbeat] = await Promise.all([
       client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true, limit: 10_000 }),
       client.get<RowsView>('/v1/rows', { scope, shape: 'objects' }),
       client.get<NeedsView>('/v1/needs', { all: true, limit: 1_000 }),
+      client.get<HeartbeatView>('/v1/heartbeat'),
     ])
-    if (rows.seq === cursor && (await readCursor()) === cursor) return { processes, rows, needs }
+    if (rows.seq === cursor && (await readCursor()) === cursor) return { processes, rows, needs, heartbeat }
   }
   return null
 }
 
 /** Checks that all faces agree. */
-export function expectAgreement({ processes, rows: { rows }, needs: { needs } }: Moment): void {
+export function expectAgreement({ processes, rows: { rows, needs: sent }, needs: { needs }, heartbeat }: Moment): void {
   const pids = new Map(rows.flatMap(({ uuid, pid, endedAt }) => (endedAt === null ? [[uuid, pid] as const] : [])))
   const byUuid = new Map(rows.map((row) => [row.uuid, row]))
+  expect(sent.map(comparableNeed)).toEqual([...needs.filter(isShown), ...needs.filter((need) => !isShown(need))].map(comparableNeed))
   expect(processes.map(({ uuid }) => uuid).toSorted()).toEqual(rows.map(({ uuid }) => uuid).toSorted())
+  expectLiveness(heartbeat, byUuid)
   for (const process of processes) {
     const row = byUuid.get(process.uuid) as RowView
     const [ofRow, ofProcess] = [comparableRow(row, pids), comparableProcess(process)]
@@ -110,6 +117,21 @@ export function expectAgreement({ processes, rows: { rows }, needs: { needs } }:
       attention: Math.max(0, ...own.map(({ rank }) => ATTENTION_BASE - rank)),
       unseen: own.some(({ seen }) => !seen),
     })
+  }
+}
+
+const isShown = ({ snoozedUntil }: NeedView): boolean => snoozedUntil === null
+
+/** Without the evidence of a budget, and without the time of a snooze, which the stream has also when it is over. */
+function comparableNeed({ title: _t, evidence: _e, hold, snoozedUntil: _s, ...steady }: NeedView): object {
+  return { ...steady, hold: hold?.reason ?? null }
+}
+
+/** Without the word of a process that is not observed at this moment. */
+function expectLiveness({ processes }: HeartbeatView, rows: ReadonlyMap<string, RowView>): void {
+  for (const { uuid, status, word } of processes) {
+    const row = rows.get(uuid)
+    expect({ uuid, status: row?.status, word: word && (row?.liveness ?? 'alive') }).toEqual({ uuid, status, word })
   }
 }
 
@@ -195,7 +217,7 @@ const TOP_STYLE = { ascii: false, ellipsis: '…', pauseMark: '⏸', paint: (_: 
 export function expectTopAgrees(rows: readonly RowView[], { processes, rows: { cursor, seq, now, sums } }: Moment): void {
   const model = new TopModel()
   model.showsEnded = true
-  model.onRows({ type: 'reset', cursor, seq, now, sums, rows }, 0, Date.parse(now))
+  model.onRows({ type: 'reset', cursor, seq, now, sums, rows, needs: [] }, 0, Date.parse(now))
   const lines = wholeText(model, TOP_COLUMNS, { wall: Date.parse(now), mono: 0 }, TOP_STYLE)
   const shown = model.lines().map(({ uuid }, index) => [uuid, lines[1 + index] ?? ''] as const)
   expect(shown.map(([uuid]) => uuid).toSorted()).toEqual(processes.map(({ uuid }) => uuid).toSorted())

@@ -41,7 +41,7 @@ export class ManyRowsDaemon implements AsyncDisposable {
     this.#streams.add(response)
     response.on('close', () => this.#streams.delete(response))
     const now = new Date().toISOString()
-    write(response, { ...this.#state(), type: 'reset', now, rows: this.#rows, sums: sumsOf(this.#rows.length) })
+    write(response, { ...this.#state(), type: 'reset', needs: [], now, rows: this.#rows, sums: sumsOf(this.#rows.length) })
   }
 
   #state(): { readonly cursor: string; readonly seq: number } {

@@ -40,7 +40,7 @@ const STYLE = {
 export function drawFrames(count: number, frames: number): { readonly cpuMs: number; readonly bytes: number } {
   const model = new TopModel()
   const wall = Date.parse(BIRTH)
-  model.onRows({ type: 'reset', cursor: '0', seq: 0, now: BIRTH, rows: manyRows(count), sums: sumsOf(count) }, 0, wall)
+  model.onRows({ type: 'reset', needs: [], cursor: '0', seq: 0, now: BIRTH, rows: manyRows(count), sums: sumsOf(count) }, 0, wall)
   let before: ScreenFrame | null = null
   let bytes = 0
   let start = process.threadCpuUsage()

@@ -18,7 +18,7 @@ const task = z
   })
   .meta({ id: 'NeedTaskView', description: 'The task of a crew that a need is about.' })
 
-const need = z
+export const need = z
   .object({
     id: text.describe('the same as long as the need exists'),
     uuid,
@@ -35,7 +35,7 @@ const need = z
     at: time.describe('when it began'),
     title: text.describe('one line'),
     seen: z.boolean().describe('true: the user has seen it'),
-    snoozedUntil: time.nullable().describe('null: it is not put off'),
+    snoozedUntil: time.nullable().describe('null: it is not put off. In the stream of rows, the time may be over'),
     ask: ask.nullable().describe('the question, with the call and its diff'),
     hold: hold.nullable(),
     task: task.nullable(),

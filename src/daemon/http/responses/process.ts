@@ -37,7 +37,7 @@ import {
   uuid,
   version,
 } from './fields.ts'
-import { doing, why } from './rows.ts'
+import { doing, why } from './why.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
 import { ASK_KINDS, ASK_OPTION_KINDS, ASK_SOURCES, ASK_TOOL_KINDS } from '../../../kernel/model/asks.ts'
 

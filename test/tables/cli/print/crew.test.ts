@@ -19,6 +19,7 @@ import {
 import { liveCrewLines } from '../../../../src/cli/live/crew-rows.ts'
 import type { Reeve } from '../../../../src/index.ts'
 import { factEvent } from '../../../support/daemon/fake-daemon.ts'
+import { rowMap, rowOf } from '../../../support/faces/rows.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
 const STYLE = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
@@ -399,6 +400,8 @@ describe('the lines about a crew', () => {
 })
 
 describe('the rows below a followed crew', () => {
+  const AS_READ = { rows: new Map(), ageMs: 0 }
+
   test('show the activity and waits of each member; no line is wider than the terminal', () => {
     const crewView = makeCrew({
       tasks: TASKS,
@@ -425,7 +428,7 @@ describe('the rows below a followed crew', () => {
         makeMember('worker-5', { state: 'gone' }),
       ],
     })
-    expect(liveCrewLines(crewView, ROW_STYLE)).toEqual([
+    expect(liveCrewLines(crewView, ROW_STYLE, AS_READ)).toEqual([
       '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
       '  PID 7 (worker-2) is suspended by user; `reeve resume 7` continues it',
       '  PID 7 (worker-4) asks: Go?; `reeve answer 7 TEXT` answers',
@@ -436,14 +439,33 @@ describe('the rows below a followed crew', () => {
       '  worker-4  implementing, asks  docs The docs      1m 01s  50 %  $0.20',
     ])
     for (const columns of [30, 40, 60])
-      for (const line of liveCrewLines(crewView, { ...ROW_STYLE, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
+      for (const line of liveCrewLines(crewView, { ...ROW_STYLE, columns }, AS_READ)) expect(line.length, line).toBeLessThanOrEqual(columns)
+  })
+
+  test('show the figures of the rows, and clocks that go on while their row runs', () => {
+    const crewView = makeCrew({
+      members: [
+        makeMember('worker-1', { phase: 'implementing', status: 'working' }),
+        makeMember('worker-2', { phase: 'implementing', status: 'working' }),
+      ],
+    })
+    const rows = rowMap(
+      rowOf({
+        uuid: 'uuid-worker-1',
+        ctx: { used: 1, window: 4, compactsAt: null },
+        cost: { usd: 0.5, unpriced: false, estimated: false },
+      }),
+      rowOf({ uuid: 'uuid-worker-2', runsSince: null }),
+    )
+    expect(liveCrewLines(crewView, ROW_STYLE, { rows, ageMs: 10_000 }).slice(1)).toEqual([
+      '  worker-1  implementing    1m 11s  25 %  $0.50',
+      '  worker-2  implementing    1m 01s',
+    ])
   })
 
   test('count the members that do not fit', () => {
-    const rows = liveCrewLines(makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) }), {
-      ...ROW_STYLE,
-      ascii: true,
-    })
+    const crewView = makeCrew({ members: Array.from({ length: 14 }, (_, index) => makeMember(`worker-${index + 1}`)) })
+    const rows = liveCrewLines(crewView, { ...ROW_STYLE, ascii: true }, AS_READ)
     expect(rows.length).toBe(12)
     expect(rows[0]).toMatch(/^\* fix/)
     expect(rows.at(-1)).toBe('  +4 more')

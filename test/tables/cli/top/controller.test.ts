@@ -38,7 +38,7 @@ let mono: number
 beforeEach(() => {
   mono = 1_000
   model = new TopModel()
-  model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: '2026-11-20T10:02:00.000Z', rows: ROWS, sums: SUMS }, mono, 0)
+  model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: '2026-11-20T10:02:00.000Z', rows: ROWS, sums: SUMS, needs: [] }, mono, 0)
   model.onNeeds([needOf(2, ASK), needOf(4)], mono)
   controller = new Controller(model, () => mono)
   mono += 1_000

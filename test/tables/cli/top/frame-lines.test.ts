@@ -66,6 +66,7 @@ const NEED = {
   kind: 'command',
   at: BIRTH,
   title: 'bash: git push --force origin HEAD',
+  snoozedUntil: null,
   ask: {
     options: [
       { id: '1', name: 'Allow', kind: 'allow_once' },
@@ -76,8 +77,7 @@ const NEED = {
 
 function modelOf(rows: readonly RowView[], needs: readonly NeedView[] = []): TopModel {
   const model = new TopModel()
-  model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: new Date(AT.wall).toISOString(), rows, sums: SUMS }, AT.mono, AT.wall)
-  model.onNeeds(needs, AT.mono)
+  model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: new Date(AT.wall).toISOString(), rows, sums: SUMS, needs }, AT.mono, AT.wall)
   return model
 }
 

@@ -1,6 +1,6 @@
 // A row's attention is the level of its most urgent need. The row also shows whether the need is unseen or snoozed.
 import { expect, test } from 'vitest'
-import { attentionOf } from '../../../../src/daemon/needs/row-attention.ts'
+import { attentionOf, lastingNeedsOf } from '../../../../src/daemon/needs/row-attention.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
@@ -31,7 +31,7 @@ function attentionAfter(...bodies: readonly FactBody[]): ReturnType<typeof atten
     undefined,
   )
   if (!process) throw new Error('no facts')
-  return attentionOf(process, { table: new Table(0), mono: 0 })
+  return attentionOf(process, lastingNeedsOf(process, { table: new Table(0), mono: 0 }))
 }
 
 test.each<[string, readonly FactBody[], number, boolean, boolean]>([

@@ -262,7 +262,8 @@ test('rows have no sums of other processes, and no inputs for a redacted session
     { columns: Object.fromEntries(Object.entries(row).map(([field, value]) => [field, [value]])) },
   ]
   for (const body of bodies) {
-    const whole = { ...body, sums: { todayUsd: 7 } } as Parameters<typeof rowsOfSession>[0]
+    const needs = [{ title: 'SECRET', ask: null, task: null, options: [], evidence: { error: 'SECRET' } }]
+    const whole = { ...body, needs, sums: { todayUsd: 7 } } as unknown as Parameters<typeof rowsOfSession>[0]
     const texts = [
       { only: null, redact: true },
       { only: 'root', redact: false },
