@@ -1,26 +1,23 @@
-// A change of one file, as removed and added lines. Test: test/e2e/web/actions.test.ts.
+// A change of one file, as a diff: removed and added lines, with some lines around them. Test: test/e2e/web/actions.test.ts.
 import type { JSX } from 'preact'
+import { linesOfChange, type ChangeLine } from '../../src/faces/ask-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import type { AskDiffView } from '../../src/api/views/process.ts'
 
+const SIGNS: Readonly<Record<ChangeLine['kind'], string>> = { same: '  ', removed: '- ', added: '+ ', note: '' }
+
 export function Change({ change }: { readonly change: AskDiffView }): JSX.Element {
-  const removed = change.old === null || change.old === '' ? [] : change.old.split('\n')
-  const added = change.new === '' ? [] : change.new.split('\n')
   return (
     <figure class="change">
       <figcaption>
         {visibleText(change.path)}
-        {change.old === null ? (change.oldKnown ? ' (new file)' : ' (its old text is not known)') : ''}
+        {change.oldKnown ? (change.old === null ? ' (new file)' : '') : ' (its old text is not known)'}
       </figcaption>
       <pre>
-        {removed.map((line, index) => (
-          <span key={`-${index}`} class="removed">{`- ${visibleText(line)}\n`}</span>
-        ))}
-        {added.map((line, index) => (
-          <span key={`+${index}`} class="added">{`+ ${visibleText(line)}\n`}</span>
+        {linesOfChange(change).map(({ kind, text }, index) => (
+          <span key={index} class={kind === 'note' ? 'quiet' : kind}>{`${SIGNS[kind]}${visibleText(text)}\n`}</span>
         ))}
       </pre>
-      {change.cut > 0 ? <p class="problem">{change.cut} characters are not shown.</p> : null}
     </figure>
   )
 }

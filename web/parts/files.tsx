@@ -18,7 +18,24 @@ interface Changes {
   readonly diff: ProcessDiffView
 }
 
+/** Why a process without a worktree has no files, by its kind. Agents report their edits. */
+const WITHOUT_FILES: Partial<Readonly<Record<RowView['kind'], string>>> = {
+  command: 'reeve records no files of a command without a worktree. What it changed is in its directory',
+  supervisor: 'A supervisor changes no files itself. Each process below it has its own.',
+  run: 'A run changes no files itself. Each of its nodes has its own.',
+}
+
 export function Files({ row }: { readonly row: RowView }): JSX.Element {
+  const none = row.branch === null ? WITHOUT_FILES[row.kind] : undefined
+  if (none === undefined) return <FilesOf row={row} />
+  return (
+    <section class="files" aria-label="Files">
+      <p class="quiet">{row.kind === 'command' ? `${none}, ${visibleText(row.directory)}.` : none}</p>
+    </section>
+  )
+}
+
+function FilesOf({ row }: { readonly row: RowView }): JSX.Element {
   const from = query.value.get('from') ?? ''
   // As of a step: its files.
   const to = asOf.value === null ? (query.value.get('to') ?? '') : String(asOf.value)

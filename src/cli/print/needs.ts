@@ -3,6 +3,7 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import type { AskDiffView } from '../../api/views/process.ts'
 import { questionLines } from '../input/prompts.ts'
+import { linesOfChange, type ChangeLine } from '../../faces/ask-diff.ts'
 import { formatElapsed } from '../../faces/format.ts'
 import { formatTable, type Column } from './format-table.ts'
 import type { Output } from './output.ts'
@@ -10,9 +11,6 @@ import { processTitle } from './process-text.ts'
 import { oneLine, stripControls } from './text.ts'
 
 type Style = Pick<Output, 'columns' | 'ellipsis' | 'paint'>
-
-/** equal lines that are shown around a change */
-const CONTEXT_LINES = 3
 
 /** Returns the table of needs. `now`: wall ms. */
 export function needLines(needs: readonly NeedView[], style: Style, now: number): string[] {
@@ -83,31 +81,13 @@ function paintDiffLine(style: Style, line: string): string {
   return line.startsWith('+') ? style.paint('green', line) : line.startsWith('-') ? style.paint('red', line) : line
 }
 
-/** Returns a change as lines: those between the first and the last difference, with some equal lines around them. */
-export function changeLines({ path, old, new: text, oldKnown, equalBefore, equalAfter, cut }: AskDiffView): string[] {
-  const before = old === null || !oldKnown ? [] : linesOf(old)
-  const after = linesOf(text)
-  const most = Math.min(before.length, after.length)
-  let head = 0
-  while (head < most && before[head] === after[head]) head += 1
-  let tail = 0
-  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
-  const keptHead = Math.min(head, CONTEXT_LINES)
-  const keptTail = Math.min(tail, CONTEXT_LINES)
-  const [hiddenHead, hiddenTail] = [equalBefore + head - keptHead, equalAfter + tail - keptTail]
-  const shown = (lines: readonly string[], sign: string): string[] => lines.slice(head, lines.length - tail).map((line) => `${sign}${line}`)
+const SIGNS: Readonly<Record<ChangeLine['kind'], string>> = { same: ' ', removed: '-', added: '+', note: ' ' }
+
+/** Returns a change as lines with signs. */
+export function changeLines(diff: AskDiffView): string[] {
+  const { path, old, oldKnown } = diff
   return [
     `${old === null ? 'new file ' : ''}${oneLine(path)}${oldKnown ? '' : ' (its old text is not known)'}`,
-    ...(hiddenHead > 0 ? [` (${hiddenHead} equal lines)`] : []),
-    ...after.slice(head - keptHead, head).map((line) => ` ${line}`),
-    ...shown(before, '-'),
-    ...shown(after, '+'),
-    ...after.slice(after.length - tail, after.length - tail + keptTail).map((line) => ` ${line}`),
-    ...(hiddenTail > 0 ? [` (${hiddenTail} equal lines)`] : []),
-    ...(cut > 0 ? [` (${cut} characters are not shown)`] : []),
+    ...linesOfChange(diff).map(({ kind, text }) => `${SIGNS[kind]}${stripControls(text)}`),
   ]
-}
-
-function linesOf(text: string): string[] {
-  return stripControls(text).replace(/\n$/, '').split('\n')
 }

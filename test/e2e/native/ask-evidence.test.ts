@@ -46,13 +46,27 @@ describe('a question shows', () => {
     })
   })
 
-  test('the changed part of a file', async () => {
-    await writeFile(join(daemon.work, 'a'), 'one\ntwo\n')
-    const { uuid } = await startCalls([['edit', { path: 'a', old_text: 'two', new_text: '2' }]])
-    expect(await nextAsk(uuid)).toMatchObject({
-      tool: { name: 'edit', kind: 'edit', locations: ['a'] },
-      diff: [{ path: 'a', old: 'two', new: '2', oldKnown: true, cut: 0 }],
-    })
+  test('an edit in its place, as the file would be; only its texts where it has no place', async () => {
+    await writeFile(join(daemon.work, 'a'), 'one\ntwo\ntwo\n')
+    const { uuid } = await startCalls([
+      ['edit', { path: 'a', old_text: 'one\ntwo', new_text: '1' }],
+      ['edit', { path: 'a', old_text: 'two', new_text: '2', replace_all: true }],
+      ['edit', { path: 'a', old_text: 'two', new_text: '2' }],
+      ['edit', { path: 'missing', old_text: 'x', new_text: 'y' }],
+    ])
+    const diffs = []
+    for (let call = 0; call < 4; call += 1) {
+      const { tool, diff } = await nextAsk(uuid)
+      expect(tool).toMatchObject({ name: 'edit', kind: 'edit' })
+      diffs.push(diff)
+      await answer(uuid, { option: 'deny' })
+    }
+    expect(diffs).toMatchObject([
+      [{ path: 'a', old: 'one\ntwo\ntwo\n', new: '1\ntwo\n', oldKnown: true, cut: 0 }],
+      [{ path: 'a', old: 'one\ntwo\ntwo\n', new: 'one\n2\n2\n' }],
+      [{ path: 'a', old: 'two', new: '2' }],
+      [{ path: 'missing', old: 'x', new: 'y' }],
+    ])
   })
 
   test('the old and the new text of a file that is written, a new file, and a file that cannot be shown', async () => {

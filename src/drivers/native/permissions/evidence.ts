@@ -33,13 +33,26 @@ async function diffOf(run: RunContext, { name, input }: ToolCall, path: string |
   if (path === null) return []
   if (name === 'edit') {
     const [old, text] = [textOf(input, 'old_text'), textOf(input, 'new_text')]
-    return old === null || text === null ? [] : [{ path, old, new: text }]
+    return old === null || text === null ? [] : [{ path, ...((await wholeEdit(run, path, { old, text, input })) ?? { old, new: text }) }]
   }
   const content = name === 'write' ? textOf(input, 'content') : null
   return content === null ? [] : [{ path, ...(await oldTextOf(run, path)), new: content }]
 }
 
-/** The text that a write replaces. */
+/** The whole text of a file before and after an edit, so that the change is seen in its place. Null if the file is unknown, or has no such place. */
+async function wholeEdit(
+  run: RunContext,
+  path: string,
+  { old, text, input }: { readonly old: string; readonly text: string; readonly input: unknown },
+): Promise<Pick<AskDiff, 'old' | 'new'> | null> {
+  const { old: whole, isOldUnknown } = await oldTextOf(run, path)
+  if (whole === null || isOldUnknown || old === '') return null
+  const parts = whole.split(old)
+  const mayRepeat = (input as { readonly replace_all?: unknown }).replace_all === true
+  return parts.length === 2 || (parts.length > 2 && mayRepeat) ? { old: whole, new: parts.join(text) } : null
+}
+
+/** The text that a call replaces. */
 async function oldTextOf(run: RunContext, path: string): Promise<Pick<AskDiff, 'old' | 'isOldUnknown'>> {
   const { cwd, capabilities, tools, deny } = run.launch.spec
   const read = { type: 'tool-call', callId: '', name: 'read', input: { path } } as const
