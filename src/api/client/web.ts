@@ -30,12 +30,21 @@ export class Web {
     return this.#client.get('/v1/web', {}, options)
   }
 
-  /** Waits until a link was used more than `uses` times, or a minute is over. Errors: `NOT_FOUND`. */
+  /** Waits until a link was used more than `uses` times or got more than `wrongNumbers`, or a minute is over. Errors: `NOT_FOUND`. */
   waitForLink(
     link: string,
-    { uses = 0, timeoutMs = POLL_MS, signal }: CallOptions & { uses?: number; timeoutMs?: number } = {},
+    {
+      uses = 0,
+      wrongNumbers = 0,
+      timeoutMs = POLL_MS,
+      signal,
+    }: CallOptions & { uses?: number; wrongNumbers?: number; timeoutMs?: number } = {},
   ): Promise<WebLinkUsesView> {
-    return this.#client.get(`/v1/web/links/${encodeURIComponent(link)}/wait`, { uses, timeoutMs }, { signal, extraMs: timeoutMs })
+    return this.#client.get(
+      `/v1/web/links/${encodeURIComponent(link)}/wait`,
+      { uses, wrongNumbers, timeoutMs },
+      { signal, extraMs: timeoutMs },
+    )
   }
 
   /** Ends a session, or without `id` all of them. Errors: `NOT_FOUND`. */

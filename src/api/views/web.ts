@@ -114,5 +114,7 @@ export interface WebStoppedView {
 export interface WebLinkUsesView {
   version: 1
   uses: number
+  /** how often it was opened with a wrong number */
+  wrongNumbers: number
   usableMs: number
 }

@@ -77,7 +77,7 @@ export interface RoutesDeps {
   /** searches all processes if `processes` is null; stops when `signal` aborts */
   readonly search: (query: SearchQuery, processes: readonly Process[] | null, signal: AbortSignal) => Promise<SearchView>
   readonly needs: Pick<NeedQueries, 'list' | 'get' | 'below'>
-  readonly feed: Feed
+  readonly feed: Pick<Feed, 'subscribe'>
   readonly rows: Pick<RowFeed, 'snapshot' | 'follow'>
   readonly store: Store
   readonly waiter: Waiter

@@ -449,7 +449,7 @@ export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
         // Set on the raw response, because streams do not use fastify's reply.
         if (currentPid !== null) reply.raw.setHeader(CURRENT_PID_HEADER, `${Number(ref)}=${currentPid}`)
         const made = await handle(context.deps, {
-          ref,
+          ref: ofSession?.ref ?? ref,
           id: idParam,
           params: values,
           query: (ofSession ? ofSession.query : request.query) as never,

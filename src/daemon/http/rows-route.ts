@@ -21,11 +21,11 @@ export const ROWS_ROUTES: readonly ApiRoute[] = [
     errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],
     handle: async ({ reads, rows, log }, { query: { follow, shape, after, ...query }, request, reply }) => {
       const scope = await scopeOf(query.scope, reads)
-      const adapter = rowsAdapterOf(request.raw)
+      const adapter = rowsAdapterOf(request.raw, reads)
       if (!follow) {
         reply.type('application/json; charset=utf-8')
         const snapshot = await rows.snapshot(scope, shape)
-        return adapter?.text(snapshot) ?? snapshot
+        return adapter ? adapter.text(snapshot) : snapshot
       }
       reply.hijack()
       const signal = clientGoneSignal(reply)

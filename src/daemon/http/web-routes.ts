@@ -75,11 +75,11 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     method: 'GET',
     path: '/v1/web/links/:id/wait',
     right: 'socket',
-    summary: 'Answers when a link was used more than `uses` times, or when the time is over.',
+    summary: 'Answers when a link was used more than `uses` times or with more than `wrongNumbers`, or when the time is over.',
     query: webLinkQuery,
     answer: 'webLinkUses',
     errors: ['NOT_FOUND'],
-    handle: async ({ web }, { id, query, reply }) => (await web()).waitForUse(id, query.uses, query.timeoutMs, clientGoneSignal(reply)),
+    handle: async ({ web }, { id, query, reply }) => (await web()).waitForUse(id, query, clientGoneSignal(reply)),
   }),
   defineRoute({
     id: 'revokeWebSession',

@@ -24,14 +24,15 @@ export interface Link {
   readonly grant: Grant
   /** how often the code was sent, with the uses that were refused */
   readonly uses: number
-  /** the code starts a session until then, on the monotonic clock */
+  /** how often the code was sent with a wrong number */
+  readonly wrongNumbers: number
+  /** the code starts a session until then, on the monotonic clock; three wrong numbers end it at once */
   readonly endsAt: number
 }
 
 type KnownLink = { -readonly [K in keyof Link]: Link[K] } & {
   /** the hash of its number; null: it has none */
   readonly numberHash: Buffer | null
-  wrongNumbers: number
 }
 
 /** What a browser sends to use a link, and on which way. */
@@ -46,7 +47,7 @@ export class Codes {
   readonly #links = new Map<string, KnownLink>()
   readonly #onUse: (link: Link) => void
 
-  /** `onUse` is called at each use of a code, also at one that is refused because there was an earlier one */
+  /** `onUse` is called at each use of a code, also at one that is refused because there was an earlier one, or for its number */
   constructor(clock: Pick<Clock, 'now'>, onUse: (link: Link) => void) {
     this.#clock = clock
     this.#onUse = onUse
@@ -77,6 +78,8 @@ export class Codes {
     if (!link || link.grant.way !== way || link.wrongNumbers >= MAX_WRONG_NUMBERS) return null
     if (link.numberHash !== null && !timingSafeEqual(link.numberHash, digest(number ?? ''))) {
       link.wrongNumbers += 1
+      if (link.wrongNumbers >= MAX_WRONG_NUMBERS) link.endsAt = Math.min(link.endsAt, this.#clock.now().mono)
+      this.#onUse(link)
       return null
     }
     const isValid = link.uses === 0 && this.#clock.now().mono < link.endsAt

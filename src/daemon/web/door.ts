@@ -1,5 +1,5 @@
 // The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
-// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. All refusals but the last look the same.
+// then Host, signs of a proxy on loopback, Origin, Sec-Fetch-Site, content type, token and right, in this order. All refusals but the last look the same.
 // Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
@@ -56,6 +56,10 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'DELETE'])
 const BEARER = /^Bearer ([\w-]{20,200})$/
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 const REFUSED = { type: 'refused' } as const
+/** Headers of a program that passes requests on. On loopback it would give the page to whoever reaches that program. */
+const FORWARDED = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/
+/** The largest body that is read before a session is known, in bytes. */
+const MAX_STRANGER_BODY = 4_096
 
 export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
   const parts = pathParts(head.url)
@@ -63,6 +67,7 @@ export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
   if (parts === null || headers === null || !METHODS.has(head.method)) return REFUSED
   const address = deps.addresses.get(headers.get('host') ?? '')
   if (address === undefined || headers.has('upgrade')) return REFUSED
+  if (address.way === 'loopback' && [...headers.keys()].some((name) => FORWARDED.test(name))) return REFUSED
   const origin = headers.get('origin')
   if (origin === undefined ? head.method !== 'GET' : origin !== address.origin) return REFUSED
   const isApi = parts[0] === 'v1'
@@ -85,7 +90,7 @@ function checkApi(
   deps: DoorDeps,
 ): Verdict {
   const route = findRoute(deps.routes, method, parts)
-  if (route?.right === 'anyone') return { type: 'api', route, session: null, way }
+  if (route?.right === 'anyone') return isShort(headers) ? { type: 'api', route, session: null, way } : REFUSED
   const token = BEARER.exec(headers.get('authorization') ?? '')?.[1]
   const session = token === undefined ? null : deps.findSession(token, way)
   if (!session) return token !== undefined && deps.countWrongToken() ? { type: 'too many' } : REFUSED
@@ -135,6 +140,11 @@ function hasAllowedBody(method: string, headers: ReadonlyMap<string, string>): b
   if (method === 'GET') return !hasBody && !headers.has('content-type')
   const type = headers.get('content-type')
   return type === undefined ? method === 'DELETE' && !hasBody : JSON_TYPE.test(type)
+}
+
+/** Whether the body has a stated length, which the parser holds, and few bytes. */
+function isShort(headers: ReadonlyMap<string, string>): boolean {
+  return !headers.has('transfer-encoding') && Number(headers.get('content-length') ?? 0) <= MAX_STRANGER_BODY
 }
 
 /** The headers by their names in lower case; null if one that decides is there twice. */

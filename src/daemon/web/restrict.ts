@@ -7,8 +7,10 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 import type { BatchBody } from '../../api/views/batch.ts'
+import type { EventView } from '../../api/views/daemon.ts'
 import type { RoutesDeps } from '../http/route.ts'
 import { covers } from './door.ts'
+import { OtherProcesses } from './hide-others.ts'
 import type { Pass } from './pass.ts'
 import { redact } from './redact.ts'
 
@@ -17,6 +19,8 @@ type Reads = Pick<RoutesDeps['reads'], 'find' | 'resolve' | 'list'>
 
 /** What a handler receives, and how its answer changes for the session. */
 interface SessionContext<D> {
+  /** the process of the path. A narrow session has its UUID, so that no other process takes the checked name meanwhile */
+  readonly ref: string
   readonly deps: D
   readonly body: Body
   readonly query: unknown
@@ -88,7 +92,7 @@ const FILE_MODEL = /^(script|replay):/
 
 /** Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree. */
 export async function restrictToSession<
-  D extends Pick<RoutesDeps, 'needs' | 'annotations'> & {
+  D extends Pick<RoutesDeps, 'needs' | 'annotations' | 'feed'> & {
     readonly reads: Reads
     readonly operations: Pick<RoutesDeps['operations'], 'asClient'>
   },
@@ -99,7 +103,7 @@ export async function restrictToSession<
 ): Promise<SessionContext<D>> {
   // The door has looked at the same path. If the two ever differed, nothing may happen.
   if (id !== routeId) throw new KernelError('FORBIDDEN', 'the request is refused')
-  if (session === null) return { deps, body, query, adapt: async (answer) => answer }
+  if (session === null) return { ref, deps, body, query, adapt: async (answer) => answer }
   checkFields(id, body, openings)
   for (const { routeId: restricted, what, right, isIn } of HIGHER_RIGHTS)
     if (id === restricted && body && isIn(body)) checkRight(what, session.right, right)
@@ -108,9 +112,8 @@ export async function restrictToSession<
   const { only } = session
   if (only !== null) checkSides(query)
   if (session.redact) checkNoMatch(query)
-  if (only !== null && ref !== '') await checkWithin(deps.reads, ref, only)
-  const ownQuery = only !== null && id === 'getRows' ? await withOwnScope(query, only, deps.reads) : query
-  if (only !== null && id === 'listNeeds') await checkUnder(query, only, deps.reads)
+  const ownRef = only !== null && ref !== '' ? await uuidWithin(deps.reads, ref, only) : ref
+  const ownQuery = only === null ? query : await queryWithin(id, query, only, deps.reads)
   const needs = only === null ? deps.needs : deps.needs.below(only)
   const via = `web:${session.id}`
   const ownDeps = {
@@ -118,8 +121,18 @@ export async function restrictToSession<
     needs,
     operations: deps.operations.asClient(via, openings.includes('commands')),
     annotations: deps.annotations.asClient(via),
+    feed: only === null ? deps.feed : feedWithin(deps.feed, new OtherProcesses((uuid) => deps.reads.find(uuid), only)),
   }
-  return { deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
+  return { ref: ownRef, deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
+}
+
+/** The events of a process without what they say of others. */
+function feedWithin(feed: RoutesDeps['feed'], others: OtherProcesses): RoutesDeps['feed'] {
+  return {
+    async *subscribe(subscription) {
+      for await (const event of feed.subscribe(subscription)) yield (await others.hideIn(event)) as EventView
+    },
+  }
 }
 
 function checkRight(what: string, held: WebRight, needed: WebRight): void {
@@ -193,20 +206,26 @@ function realpathOf(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
 
+/** The query with UUIDs of processes of the session. Errors: NOT_FOUND for another process. */
+async function queryWithin(id: string, query: unknown, root: Uuid, reads: Reads): Promise<unknown> {
+  if (id === 'getRows') return withOwnScope(query, root, reads)
+  return id === 'listNeeds' ? withOwnUnder(query, root, reads) : query
+}
+
 /** The query of rows, for the subtree of the session or one below it. Errors: NOT_FOUND for another process. */
 async function withOwnScope(query: unknown, root: Uuid, reads: Reads): Promise<object> {
   const { scope } = query as { readonly scope: string }
   const ref = /^subtree:(.+)$/.exec(scope)?.[1]
-  if (ref !== undefined) await checkWithin(reads, ref, root)
+  const own = ref === undefined ? root : await uuidWithin(reads, ref, root)
   // A stream that goes on after a cursor would begin with all rows that have changed outside of the subtree.
   const { after: _, ...rest } = query as { readonly after?: unknown }
-  return { ...rest, scope: ref === undefined ? `subtree:${root}` : scope }
+  return { ...rest, scope: `subtree:${own}` }
 }
 
-/** Checks the process below which needs are listed. Errors: NOT_FOUND for another process than one of the session. */
-async function checkUnder(query: unknown, root: Uuid, reads: Reads): Promise<void> {
+/** The query of needs below a process of the session. Errors: NOT_FOUND for another process. */
+async function withOwnUnder(query: unknown, root: Uuid, reads: Reads): Promise<unknown> {
   const { under } = query as { readonly under?: string }
-  if (under !== undefined) await checkWithin(reads, under, root)
+  return under === undefined ? query : { ...(query as object), under: await uuidWithin(reads, under, root) }
 }
 
 /** Checks that no side of a comparison is a step of another process, `UUID@STEP`. Errors: PERMISSION. */
@@ -222,12 +241,13 @@ function checkNoMatch(query: unknown): void {
     throw new KernelError('PERMISSION', 'this session sees no inputs and results, so it cannot search lines for a text')
 }
 
-/** Checks that a reference is the root of the subtree or below it. Errors: NOT_FOUND, as for a process that does not exist. */
-async function checkWithin(reads: Reads, ref: string, root: Uuid): Promise<void> {
+/** The UUID of a process that is the root of the subtree or below it. Errors: NOT_FOUND, as for a process that does not exist. */
+async function uuidWithin(reads: Reads, ref: string, root: Uuid): Promise<Uuid> {
   const hidden = new KernelError('NOT_FOUND', `no process "${ref}"`)
   // Any other error would reveal that there is such a process.
   const process = await reads.resolve(ref).catch(() => null)
   if (process === null || !(await isWithin(reads, process, root))) throw hidden
+  return process.uuid
 }
 
 async function isWithin(reads: Pick<Reads, 'find'>, process: Process | undefined, root: Uuid): Promise<boolean> {
@@ -238,7 +258,10 @@ async function isWithin(reads: Pick<Reads, 'find'>, process: Process | undefined
 
 async function adaptAnswer(answer: unknown, id: string, session: NonNullable<Pass['session']>, reads: Reads): Promise<unknown> {
   const { only } = session
-  const own = only !== null && id === 'listProcesses' ? await withoutOthers(answer as ProcessList, only, reads) : answer
+  const listed = only !== null && id === 'listProcesses' ? await withoutOthers(answer as ProcessList, only, reads) : answer
+  // Rows are JSON already: rows-of-session.ts hides others there.
+  const own =
+    only === null || typeof listed !== 'object' ? listed : await new OtherProcesses((uuid) => reads.find(uuid), only).hideIn(listed)
   return session.redact ? redact(id, own) : own
 }
 

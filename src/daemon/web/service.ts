@@ -268,16 +268,21 @@ export class WebService {
     return done
   }
 
-  /** Answers when a link was used more than `uses` times, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
-  async waitForUse(id: string, uses: number, timeoutMs: number, signal: AbortSignal): Promise<WebLinkUsesView> {
+  /** Answers when a link was used more than `uses` times or got more than `wrongNumbers`, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
+  async waitForUse(
+    id: string,
+    { uses, wrongNumbers, timeoutMs }: { readonly uses: number; readonly wrongNumbers: number; readonly timeoutMs: number },
+    signal: AbortSignal,
+  ): Promise<WebLinkUsesView> {
     const find = (): Link => {
       const link = this.#codes.find(id)
       if (!link) throw new KernelError('NOT_FOUND', `there is no link "${id}"`, undefined, '`reeve web` makes one.')
       return link
     }
-    if (find().uses <= uses) await this.#nextWake(timeoutMs, signal)
+    const known = find()
+    if (known.uses <= uses && known.wrongNumbers <= wrongNumbers) await this.#nextWake(timeoutMs, signal)
     const link = find()
-    return { version: 1, uses: link.uses, usableMs: this.#leftMs(link) }
+    return { version: 1, uses: link.uses, wrongNumbers: link.wrongNumbers, usableMs: this.#leftMs(link) }
   }
 
   /** Resolves at the next use of any link, after `ms`, or when the signal aborts. */

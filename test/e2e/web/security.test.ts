@@ -77,6 +77,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   'a path with ..': { path: (path) => `/x/..${path}` },
   'a path with //': { path: (path) => `/${path}` },
   'a path with %2e%2e': { path: (path) => `/x/%2e%2e${path}` },
+  'a proxy in front of us': { with: () => [['x-forwarded-for', '10.0.0.7']] },
   'a whole URL': { path: (path) => `http://127.0.0.1${path}` },
 }
 
@@ -170,6 +171,17 @@ test('a second request behind a refused one with a body is not read', async () =
   expect(await readCursor()).toBe(before)
 })
 
+test('before a session is known, no long body is read', async () => {
+  for (const path of ['/v1/web/hello', '/v1/web/session'])
+    for (const length of [['content-length', '8000000'] as const, ['transfer-encoding', 'chunked'] as const]) {
+      const { headers } = headOf({ method: 'POST', path }, { without: ['authorization'] })
+      // The refusal comes although the body never does.
+      const reply = await sendRawHead(web.port, { method: 'POST', path, headers: [...headers, length] })
+      expect([path, ...length, reply.status]).toEqual([path, ...length, 403])
+      expect(reply.headers.get('connection')).toBe('close')
+    }
+})
+
 describe('a stolen token', () => {
   test('of all rights runs no command, and changes no environment', async () => {
     const before = await readCursor()
@@ -230,6 +242,56 @@ describe('a stolen token', () => {
       })
     for (const path of ['/v1/events', '/v1/search?text=x', '/v1/usage', '/v1/daemon', '/v1/processes/victim/lineage'])
       expect(await web.ask(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
+  })
+
+  test('for a subtree reads no name, UUID or limit of those above', async () => {
+    const talk = [{ text: 'I wait.' }]
+    const above = await daemon.spawnScripted(talk, { interactive: true, name: 'above-secret', limits: { budgetUsd: 12.5 } })
+    const inner = await daemon.spawnScripted(talk, { interactive: true, name: 'inner-one', parent: above.uuid })
+    await daemon.waitUntilReady(inner.uuid)
+    await daemon.client.post(`/v1/processes/${above.uuid}/pause`, { subtree: true })
+    await daemon.waitForStatus(inner.uuid, 'suspended')
+    const { token: narrow } = await web.start({ right: 'read', only: inner.uuid })
+    const secrets = [above.uuid, above.uuid.slice(-8), 'above-secret', '12.5']
+    const mentioned = (text: string): string[] => secrets.filter((secret) => text.includes(secret))
+    const own = `/v1/processes/${inner.uuid}`
+    for (const path of [own, `${own}/signals`, `${own}/events`, '/v1/processes?all=1', '/v1/rows?scope=recent', '/v1/needs?all=1']) {
+      const reply = await fetch(`${web.origin}${path}`, { headers: { authorization: `Bearer ${narrow}` } })
+      expect([path, reply.status]).toEqual([path, 200])
+      const text = await reply.text()
+      expect([path, mentioned(text)]).toEqual([path, []])
+      if (!path.includes('needs')) expect(text).toContain(inner.uuid)
+    }
+    expect(mentioned(JSON.stringify(await daemon.client.get(own)))).toEqual(secrets)
+    await daemon.signal(above.uuid, 'SIGKILL')
+    await daemon.signal(inner.uuid, 'SIGKILL')
+  })
+
+  test('for a subtree does not notice what happens elsewhere', async () => {
+    const { token: narrow } = await web.start({ right: 'read', only: 'victim' })
+    const abort = new AbortController()
+    const reply = await fetch(`${web.origin}/v1/rows?follow=1&shape=objects`, {
+      headers: { authorization: `Bearer ${narrow}` },
+      signal: abort.signal,
+    })
+    const events: { type: string; cursor: string; seq: number; needIds?: string[]; up?: { labels?: object }[] }[] = []
+    let text = ''
+    for await (const chunk of reply.body ?? []) {
+      if (text === '' && events.length === 0) {
+        await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
+        await daemon.client.post('/v1/processes/victim/labels', { labels: { seen: 'yes' } })
+      }
+      text += Buffer.from(chunk).toString()
+      const parts = text.split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts) events.push(JSON.parse(/^data: (.*)$/m.exec(part)?.[1] ?? '{}') as (typeof events)[number])
+      if (events.some(({ up }) => up?.some(({ labels }) => labels !== undefined))) break
+    }
+    abort.abort()
+    expect(events.filter(({ type }) => type !== 'alive').map(({ type, cursor, seq }) => [type, cursor, seq])).toEqual([
+      ['reset', 'own-1', 1],
+      ['rows', 'own-2', 2],
+    ])
   })
 
   test('for a subtree sees only the needs of the subtree, and a redacted token does not see what they are about', async () => {

@@ -152,16 +152,18 @@ async function watch(
   }
   process.once('SIGINT', leave)
   try {
-    for (let uses = 0, leftMs = usableMs; leftMs > 0;) {
-      const now = await reeve.web.waitForLink(link, { uses, timeoutMs: Math.min(leftMs, WAIT_MS) })
+    for (let uses = 0, wrongNumbers = 0, leftMs = usableMs; leftMs > 0;) {
+      const now = await reeve.web.waitForLink(link, { uses, wrongNumbers, timeoutMs: Math.min(leftMs, WAIT_MS) })
       if (now.uses > 0) file?.remove()
       if (uses === 0 && now.uses === 1) await out.message('the link was used: your session has begun')
       if (now.uses > 1 && now.uses > uses)
         await out.message(out.paintMessage('red', 'the link was used twice: it may have been seen. `reeve web --revoke` ends all sessions'))
+      if (now.wrongNumbers > wrongNumbers) await out.message(out.paintMessage('red', 'the link was opened with a wrong number'))
       if (uses === 0 && now.uses === 0 && now.usableMs === 0) await out.message('the link was not used, and is void now')
       // Without a terminal there is no reader for a later warning.
       if (now.uses > 0 && !out.isTerminal('stderr')) return
       uses = now.uses
+      wrongNumbers = now.wrongNumbers
       leftMs = now.usableMs
     }
   } finally {

@@ -21,6 +21,8 @@ import {
   PERMISSION_POLICIES,
 } from '../../../kernel/model/words.ts'
 import {
+  doing,
+  why,
   containment,
   costFields,
   count,
@@ -37,7 +39,6 @@ import {
   uuid,
   version,
 } from './fields.ts'
-import { doing, why } from './why.ts'
 import { ENFORCEMENT_LEVELS } from '../../../kernel/state/permissions.ts'
 import { ASK_KINDS, ASK_OPTION_KINDS, ASK_SOURCES, ASK_TOOL_KINDS } from '../../../kernel/model/asks.ts'
 

@@ -2,9 +2,8 @@
 // live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/rows/rows.test.ts.
 import { z } from 'zod'
 import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS, PROCESS_STATES } from '../../../kernel/model/words.ts'
-import { costFields, count, driver, ms, status, text, time, usd, uuid, version } from './fields.ts'
+import { costFields, doing, count, driver, ms, status, text, time, usd, uuid, version, why } from './fields.ts'
 import { need } from './needs.ts'
-import { doing, why } from './why.ts'
 
 const sub = z
   .object({

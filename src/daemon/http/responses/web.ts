@@ -64,6 +64,7 @@ export const webHelloBody = z
 
 export const webLinkQuery = z.strictObject({
   uses: z.coerce.number().int().min(0).max(1_000).default(0),
+  wrongNumbers: z.coerce.number().int().min(0).max(1_000).default(0),
   timeoutMs: z.coerce.number().int().min(0).max(60_000).default(60_000),
 })
 
@@ -112,7 +113,12 @@ const webHello = z.object({
 })
 const webRevoked = z.object({ version, revoked: count })
 const webStopped = z.object({ version, wasOpen: z.boolean() })
-const webLinkUses = z.object({ version, uses: count, usableMs: ms })
+const webLinkUses = z.object({
+  version,
+  uses: count,
+  wrongNumbers: count.describe('how often it was opened with a wrong number'),
+  usableMs: ms,
+})
 
 export const webAnswers = { webOpened, webStarted, webHello, web, webRevoked, webStopped, webLinkUses }
 

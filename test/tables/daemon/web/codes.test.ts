@@ -72,7 +72,7 @@ test('a code of one way grants nothing on another', () => {
 })
 
 test('a code through a proxy needs the number of the terminal; three wrong ones make it void', () => {
-  const { codes } = makeCodes()
+  const { codes, clock } = makeCodes()
   const grant: Grant = { ...GRANT, way: 'proxy' }
   const [one, two] = [codes.create(grant), codes.create(grant)]
   expect(one.number).toMatch(/^\d{6}$/)
@@ -84,4 +84,7 @@ test('a code through a proxy needs the number of the terminal; three wrong ones 
   const other = two.number === '000000' ? '000001' : '000000'
   for (let count = 0; count < 3; count += 1) expect(redeem(two.code, other)).toBeNull()
   expect(redeem(two.code, two.number)).toBeNull()
+  // The terminal reports each wrong number, and that the link is void.
+  expect(codes.find(one.link.id)).toMatchObject({ uses: 2, wrongNumbers: 2 })
+  expect(codes.find(two.link.id)).toMatchObject({ uses: 0, wrongNumbers: 3, endsAt: clock.now().mono })
 })

@@ -30,6 +30,7 @@ const reads = {
 
 const needs = { below: (top: string) => ({ top }) } as never
 const annotations = { asClient: (via: string) => ({ via }) } as never
+const feed = { subscribe: () => [] } as never
 const operations = { asClient: (via: string, trustsNames: boolean) => ({ via, trustsNames }) as never }
 
 function restrict(
@@ -57,7 +58,7 @@ function restrict(
   return restrictToSession(
     { session: grant, way: 'loopback', routeId, openings },
     { id: routeId, ref, query },
-    { deps: { reads: ownReads as never, operations, annotations, needs }, body: body as Readonly<Record<string, unknown>> },
+    { deps: { reads: ownReads as never, operations, annotations, feed, needs }, body: body as Readonly<Record<string, unknown>> },
   )
 }
 
@@ -242,7 +243,7 @@ describe('a session for a subtree', () => {
 
 test('a pass for another route passes nothing', async () => {
   const pass: Pass = { session: null, way: 'loopback', routeId: 'startWebSession', openings: [] }
-  const request = { deps: { reads: reads as never, operations, annotations, needs }, body: {} }
+  const request = { deps: { reads: reads as never, operations, annotations, feed, needs }, body: {} }
   expect(await codeOf(restrictToSession(pass, { id: 'spawnProcess', ref: '', query: {} }, request))).toBe('FORBIDDEN')
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
 })
