@@ -21,7 +21,8 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
     {
       ps: '',
       top: 'list, watch, steer',
-      web: 'open the web page',
+      web: '',
+      open: 'open the web page',
       inspect: 'show one process',
       steps: 'show its model calls',
       diff: 'show its changes',

@@ -7,5 +7,5 @@ export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
   refuseInProcess('reeve open')
   const { uuid } = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
-  return openLink(call, { right: 'all' }, { path: `p/${uuid}` })
+  return openLink(call, { right: 'all' }, { path: `p/${uuid}`, mayOpenBrowser: !args.on('no-open') })
 }

@@ -67,14 +67,15 @@ async function openOverSsh({ args, out }: VerbCall): Promise<number> {
 
 function open(call: VerbCall): Promise<number> {
   const { args } = call
-  return openLink(call, linkBody(args), { isForElsewhere: args.on('share') || args.on('allow-host') || args.on('listen') })
+  const isForElsewhere = args.on('share') || args.on('allow-host') || args.on('listen')
+  return openLink(call, linkBody(args), { mayOpenBrowser: !args.on('no-open') && !isForElsewhere })
 }
 
-/** Opens a link to the page in the browser, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`. */
+/** Opens a link to the page in the browser if it may, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`. */
 export async function openLink(
-  { args, out, reeve }: VerbCall,
+  { out, reeve }: VerbCall,
   body: WebOpenBody,
-  { path = '', isForElsewhere = false }: { readonly path?: string; readonly isForElsewhere?: boolean },
+  { path = '', mayOpenBrowser }: { readonly path?: string; readonly mayOpenBrowser: boolean },
 ): Promise<number> {
   const opened = await reeve.web.open(body)
   const { number } = opened
@@ -83,7 +84,7 @@ export async function openLink(
     await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs, ...(number === null ? {} : { number }) })
     return 0
   }
-  const file = args.on('no-open') || isForElsewhere ? null : openBrowser(link)
+  const file = mayOpenBrowser ? openBrowser(link) : null
   if (file === null) await out.line(link)
   else await out.message(`the page opens in your browser, at ${opened.url}`)
   if (number !== null)
