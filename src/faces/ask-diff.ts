@@ -1,5 +1,4 @@
-// The change of a file that a question is about, as lines: those between the first and the last difference, with some equal lines around
-// them. Does not make the texts safe for a screen. Pure. Tests: test/tables/cli/print/needs.test.ts, test/e2e/web/actions.test.ts.
+// The change of a file that a question is about, as lines. Some equal lines stand around those that differ. Does not make the texts safe for a screen. Pure. Tests: test/tables/cli/print/needs.test.ts, test/e2e/web/actions.test.ts.
 import type { AskDiffView } from '../api/views/process.ts'
 
 /** equal lines that are shown around a change */

@@ -3,6 +3,68 @@
 import type { Status } from '../../kernel/model/status.ts'
 import type { LivenessPolicy, LivenessWord } from '../../kernel/model/words.ts'
 
+/** What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that. */
+export interface WhyView {
+  kind:
+    | 'ask'
+    | 'hold:user'
+    | 'hold:subtree'
+    | 'hold:budget'
+    | 'hold:loop'
+    | 'hold:breaker'
+    | 'hold:context-full'
+    | 'hold:supervisor'
+    | 'hold:daemon-shutdown'
+    | 'hold:daemon-crash'
+    | 'budget-room'
+    | 'rate-limit'
+    | 'disk'
+    | 'credentials'
+    | 'drain'
+    | 'stop'
+    | 'restart'
+    | 'start'
+    | 'retry'
+    | 'model'
+    | 'tool'
+    | 'work'
+    | 'child'
+    | 'node'
+    | 'task'
+    | 'slot'
+    | 'queue'
+    | 'message'
+    | 'guardian'
+  /** one sentence without a period */
+  text: string
+  since: string
+  /** when the wait ends by itself, if that is known */
+  until?: string
+  /** the UUID of the process, or the id of the task, that it waits for */
+  on?: string
+  /** the commands that can end the wait */
+  can?: ('answer' | 'resume' | 'send' | 'interrupt' | 'stop' | 'kill' | 'crew' | 'doctor')[]
+}
+
+/** The open model call, tool call or compaction of a process. */
+export interface DoingView {
+  step: number
+  what: 'model' | 'tool' | 'compaction' | 'retry'
+  /** the tool, or the model */
+  name?: string
+  /** of `tool`: its call */
+  callId?: string
+  /** the input of the tool as one line of at most 120 characters */
+  input?: string
+  since: string
+  /** of `retry`: when the call is repeated */
+  until?: string
+  /** of `model`: the tokens received so far, estimated from the characters */
+  out?: number
+  /** the number of further open tool calls */
+  more?: number
+}
+
 /** The thresholds of the liveness of a process. */
 export interface ThresholdsView {
   /** the word `stopped`: a program was stopped by a signal for this time; null: never */

@@ -19,7 +19,7 @@ import type {
   Signal,
   SignalScope,
 } from '../../kernel/model/words.ts'
-import type { DoingView, WhyView } from './rows.ts'
+import type { DoingView, WhyView } from './heartbeat.ts'
 
 /** A candidate for an ambiguous reference, in the details of `AMBIGUOUS`. */
 export interface CandidateView {

@@ -99,7 +99,7 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
     }
   }
 
-  /** Whether an event may change more than the figures of the crew: its own row has a new fact, or a member has another status or question. */
+  /** Whether an event may change more than figures: the crew has a new fact, or a member another status or question. */
   #mayChangeCrew(event: RowEvent): boolean {
     if (event.type !== 'rows') return event.type === 'reset'
     return (

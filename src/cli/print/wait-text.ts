@@ -1,7 +1,7 @@
 // The lines in which a command states what it waits for: for what, since when, and what ends the wait. Pure.
 // Test: test/tables/cli/print/wait-text.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
-import type { WhyView } from '../../api/views/rows.ts'
+import type { WhyView } from '../../api/views/heartbeat.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { formatClock, formatCount } from '../../faces/format.ts'
 import { findBlock, type Block, type ProcessStanding } from './blocked.ts'

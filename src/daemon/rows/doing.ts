@@ -4,7 +4,7 @@
 import { toolInputLine } from '../../api/text/one-line.ts'
 import { isoTime } from '../views/format-times.ts'
 import { statusOf } from '../../kernel/model/status.ts'
-import type { DoingView } from '../../api/views/rows.ts'
+import type { DoingView } from '../../api/views/heartbeat.ts'
 import type { LiveOutput } from '../../drivers/port.ts'
 import type { BodyOf, FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
 import type { Status } from '../../kernel/model/status.ts'

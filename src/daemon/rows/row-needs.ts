@@ -1,4 +1,4 @@
-// What waits for the user, of the processes of a projection: each need as the JSON that all viewers get, in the order of its urgency. Must
+// What waits for the user, of the processes of a projection. Each need is the JSON that all viewers get, in the order of urgency. Must
 // not depend on the time of the request: a need that is put off stays in the list, after the others.
 // Tests: test/properties/rows.test.ts, test/e2e/rows/needs-stream.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'

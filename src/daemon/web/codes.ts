@@ -47,7 +47,7 @@ export class Codes {
   readonly #links = new Map<string, KnownLink>()
   readonly #onUse: (link: Link) => void
 
-  /** `onUse` is called at each use of a code, also at one that is refused because there was an earlier one, or for its number */
+  /** `onUse` is called at each use of a code. Also at one that is refused for an earlier use, or for its number */
   constructor(clock: Pick<Clock, 'now'>, onUse: (link: Link) => void) {
     this.#clock = clock
     this.#onUse = onUse

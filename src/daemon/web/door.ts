@@ -1,5 +1,5 @@
 // The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
-// then Host, signs of a proxy on loopback, Origin, Sec-Fetch-Site, content type, token and right, in this order. All refusals but the last look the same.
+// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. All refusals but the last look the same.
 // Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'

@@ -126,7 +126,7 @@ export async function restrictToSession<
   return { ref: ownRef, deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 
-/** The events of a process without what they say of others. */
+/** The events of a process, in which the processes outside of a subtree are hidden. */
 function feedWithin(feed: RoutesDeps['feed'], others: OtherProcesses): RoutesDeps['feed'] {
   return {
     async *subscribe(subscription) {

@@ -1,5 +1,5 @@
-// Rows for a session that must not see everything. One for a subtree gets no sums of all processes, nothing of other processes, and no event
-// for what happens elsewhere; a redacted one gets no inputs of tools and no questions. Other viewers share the bytes of their rows; these few
+// Rows for a session that must not see everything. One for a subtree gets no sums of all processes, and nothing of other processes: also no
+// event when they change. A redacted one gets no inputs of tools and no questions. Other viewers share the bytes of their rows; these few
 // get their own.
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'

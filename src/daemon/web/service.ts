@@ -268,7 +268,7 @@ export class WebService {
     return done
   }
 
-  /** Answers when a link was used more than `uses` times or got more than `wrongNumbers`, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
+  /** Answers when a link has more than `uses` or `wrongNumbers`, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
   async waitForUse(
     id: string,
     { uses, wrongNumbers, timeoutMs }: { readonly uses: number; readonly wrongNumbers: number; readonly timeoutMs: number },

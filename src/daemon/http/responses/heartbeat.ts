@@ -1,7 +1,7 @@
-// Schemas of the liveness of each process, for src/api/views/heartbeat.ts. Test: test/e2e/daemon/openapi.test.ts.
+// Schemas of the liveness of each process, and of what it waits for, for src/api/views/heartbeat.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { LIVENESS_POLICIES, LIVENESS_WORDS } from '../../../kernel/model/words.ts'
-import { count, ms, status, text, time, version } from './fields.ts'
+import { doing, why, count, ms, status, text, time, version } from './fields.ts'
 
 const threshold = (condition: string) => ms.nullable().describe(`${condition} for this time; null: never`)
 
@@ -41,4 +41,10 @@ const heartbeat = z.object({ version, processes: z.array(row) })
 
 export const heartbeatAnswers = { heartbeat }
 
-export const HEARTBEAT_TYPES = { ThresholdsView: thresholds, HeartbeatRowView: row, HeartbeatView: heartbeat }
+export const HEARTBEAT_TYPES = {
+  WhyView: why,
+  DoingView: doing,
+  ThresholdsView: thresholds,
+  HeartbeatRowView: row,
+  HeartbeatView: heartbeat,
+}

@@ -132,8 +132,6 @@ const rowEvents = z.union([
 export const rowAnswers = { rows: z.union([rowColumns, rows]), rowEvents }
 
 export const ROW_TYPES = {
-  WhyView: why,
-  DoingView: doing,
   SubtreeSumsView: sub,
   SumsView: sums,
   RowBudgetView: budget,

@@ -17,7 +17,8 @@ import type { Process } from '../../../../src/kernel/model/process.ts'
 
 /** root ← child ← grandchild, and a process beside them */
 const TREE: Readonly<Record<string, string | null>> = { root: null, child: 'root', grandchild: 'child', other: null }
-const processOf = (uuid: string): Process => ({ uuid, parentUuid: TREE[uuid] ?? null }) as unknown as Process
+const processOf = (uuid: string): Process =>
+  ({ uuid, parentUuid: TREE[uuid] ?? null, spec: { name: null }, life: { state: 'dead' } }) as unknown as Process
 
 const reads = {
   find: async (uuid: string) => (uuid in TREE ? processOf(uuid) : undefined),
