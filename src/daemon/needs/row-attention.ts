@@ -1,4 +1,4 @@
-// The needs of a process for its row, and how much it needs the user: its most urgent need decides, seen or put off or not. Nothing here
+// The needs of a process for its row, and how much it needs the user. Its most urgent need decides, seen or put off or not. Nothing here
 // depends on the time of the request, as nothing in the stream of rows does: a reader compares the time itself. Pure.
 // Tests: test/tables/daemon/needs/row-attention.test.ts, test/properties/rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
