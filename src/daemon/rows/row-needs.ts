@@ -89,7 +89,7 @@ function itemsOf(process: Process, needs: readonly Need[], { table, mono, note }
     return {
       id: need.id,
       uuid,
-      root: needed.root as Uuid,
+      root: needed.root,
       text: JSON.stringify(needed),
       need,
       isSnoozed: needed.snoozedUntil !== null,
