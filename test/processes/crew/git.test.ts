@@ -215,7 +215,7 @@ describe('prepare', () => {
     repository.write({ 'a.txt': 'work\n' }, tree.dir)
     expect(await commit(tree)).toMatchObject({
       type: 'committed',
-      notes: ['empty/ is another repository and statusBefore not committed', 'inner/ is another repository and statusBefore not committed'],
+      notes: ['empty/ is another repository and was not committed', 'inner/ is another repository and was not committed'],
     })
     expect(repository.git('ls-tree', '--name-only', tree.branch)).toBe('.gitignore\na.txt\nb.txt')
   })
@@ -235,7 +235,7 @@ describe('prepare', () => {
     ['a missing worktree', ({ dir }) => rmSync(dir, { recursive: true }), /the worktree .* is gone/],
     ['a worktree without its .git', ({ dir }) => rmSync(join(dir, '.git')), /has no \.git any more, so its files stay where they are/],
     [
-      'a repository that statusBefore moved away',
+      'a repository that was moved away',
       () => {
         rmSync(join(repository.dir, '.git'), { recursive: true })
       },

@@ -185,7 +185,7 @@ describe('native agents', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
   })
 
-  test('a call that the hold waitForCall back is not lost by a stop: the next incarnation runs it', async () => {
+  test('a call that the hold kept back is not lost by a stop: the next incarnation runs it', async () => {
     const items = [...Array.from({ length: 13 }, () => call('bash', { command: 'echo x >> count; echo same' })), { text: 'done' }]
     const { uuid } = await daemon.spawnScripted(items)
     await daemon.waitForStatus(uuid, 'suspended')
