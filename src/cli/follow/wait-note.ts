@@ -6,12 +6,17 @@ import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
 
-/** the time after which a wait is no short one, in ms; also the shortest time between two lines */
-const FIRST_MS = 2_000
+/** the time after which a wait is no short one, in ms; also the shortest time between two lines. The user may set another, in seconds. */
+const FIRST_MS = firstMsFrom(process.env['REEVE_WAIT_NOTE_S'])
 /** the same without a terminal for a fallback, in ms: what ends by itself on a slow machine is no news for a script */
 const FALLBACK_MS = 5_000
 /** the shortest time between two looks at the wait */
 const TICK_MS = 500
+
+/** Anything but a number of seconds counts as not set. */
+function firstMsFrom(setting: string | undefined): number {
+  return setting !== undefined && /^\d{1,6}$/.test(setting) ? Number(setting) * 1_000 : 2_000
+}
 
 /** Resolves as `work` does, and meanwhile states what it waits for. `wait` is read again and again; null: for nothing now. */
 export async function withWaitNote<T>(
@@ -84,7 +89,7 @@ class Board {
     if (this.#out.json || this.#out.quiet) return
     if (this.#entries.size === 0) this.#begun = { wall: Date.now(), mono: performance.now() }
     this.#entries.set(note, entry)
-    this.#timer ??= setInterval(this.#tick, Math.min(TICK_MS, this.#firstMs)).unref()
+    this.#timer ??= setInterval(this.#tick, Math.min(TICK_MS, Math.max(1, this.#firstMs))).unref()
   }
 
   remove(note: WaitNote): void {
@@ -99,7 +104,7 @@ class Board {
   #tick = (): void => {
     const now = performance.now()
     const wait = this.#current()
-    const firstMs = this.#isFallback && !this.#out.isLively ? FALLBACK_MS : this.#firstMs
+    const firstMs = this.#isFallback && !this.#out.isLively ? Math.max(FALLBACK_MS, this.#firstMs) : this.#firstMs
     if (wait === null || now - this.#begun.mono < firstMs) return
     const line = waitLine(wait, this.#begun.wall, Date.now())
     // Rows at the bottom of the terminal already show the state.

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Reeve } from '../../../src/index.ts'
-import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
+import { runCli, startCli, type CliResult, type RunningCli } from '../../support/daemon/cli.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 let dir: TempDir
@@ -19,7 +19,10 @@ afterAll(async () => {
   await dir[Symbol.asyncDispose]()
 })
 
+/** The time after which a wait is stated, as users have it. */
+const USUAL_WAIT = { REEVE_WAIT_NOTE_S: '2' }
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+const runWithNote = (...args: string[]): Promise<CliResult> => runCli(dir.path, args, { env: USUAL_WAIT })
 
 function writeScript(name: string, yaml: string): string {
   const file = join(dir.path, `${name}.yaml`)
@@ -141,7 +144,9 @@ test('a crew with a used-up budget reports the command that helps, and continues
 
 test('attach without a terminal prints a question once, and run reports since when it waits', async () => {
   const model = writeScript('asking', "- tools: [{ name: bash, input: { command: 'echo same' } }]\n- text: end\n")
-  const follower = startCli(dir.path, ['run', '--name', 'asker', '--permissions', 'ask', '--model', model, 'look'])
+  const follower = startCli(dir.path, ['run', '--name', 'asker', '--permissions', 'ask', '--model', model, 'look'], {
+    env: USUAL_WAIT,
+  })
   await follower.waitForText('answers\n')
   const { pid } = await reeve.get('asker')
   const detached = await run('attach', 'asker')
@@ -168,7 +173,9 @@ test('attach without a terminal prints a question once, and run reports since wh
 test('a wait of two seconds states for what, since when, and what ends it; again when that changes', async () => {
   await run('run', '-d', '--name', 'builder', '--', 'sh', '-c', 'while :; do sleep 0.05; done')
   const { pid } = await reeve.get('builder')
-  const [ending, impossible] = [startCli(dir.path, ['wait', 'builder']), startCli(dir.path, ['wait', '--for', 'ready', 'builder'])]
+  const [ending, impossible] = [['builder'], ['--for', 'ready', 'builder']].map((args) =>
+    startCli(dir.path, ['wait', ...args], { env: USUAL_WAIT }),
+  ) as [RunningCli, RunningCli]
   await ending.waitForText(`for PID ${pid} (builder) to end: it is working; it ends by itself, or \`reeve stop ${pid}\` ends it\n`)
   await impossible.waitForText(`for PID ${pid} (builder) to be ready, but a plain command neither becomes ready nor asks; its end, or`)
   await run('pause', 'builder')
@@ -182,7 +189,7 @@ test('stop states that it waits for a program that ignores SIGTERM, and when tha
   await run('run', '-d', '--name', 'stubborn', '--', 'sh', '-c', 'trap "" TERM; echo trapped; while :; do sleep 0.05; done')
   await expect.poll(async () => (await reeve.logs('stubborn')).lines.length).toBe(1)
   const { pid } = await reeve.get('stubborn')
-  const { stderr } = await run('kill', '--grace', '2500ms', 'stubborn')
+  const { stderr } = await runWithNote('kill', '--grace', '2500ms', 'stubborn')
   expect(stderr).toMatch(new RegExp(`waits since [:\\d]+ for PID ${pid} \\(stubborn\\) to end; SIGKILL ends it at [:\\d]+\\n`))
 })
 

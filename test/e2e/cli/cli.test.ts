@@ -68,7 +68,7 @@ describe('an unreadable command line', () => {
     [
       ['wait', '--for', 'godot', '5'],
       125,
-      'reeve: --for godot: choose from exited, ready, suspended, waiting\n       Separate several by commas: `--for exited,suspended,waiting`.\n',
+      'reeve: --for godot: choose from exited, ready, suspended, waiting, done\n       Separate several by commas: `--for exited,suspended,waiting`.\n',
     ],
     [['run'], 125, 'reeve: the intent is missing\n       Give an intent in quotes, a command after --, or --interactive.\n'],
     [['run', 'x', '--', 'ls'], 125, 'reeve: an intent ("x") and a command exclude each other\n       See `reeve help run`.\n'],
