@@ -62,7 +62,7 @@ test('the state at any fact, from any earlier checkpoint or start of a fork, is 
     { numRuns: 60 },
   )
   expect(comparisonCount).toBeGreaterThan(0)
-}, 120_000)
+}, 300_000)
 
 test('a checkpoint without a state is refused', () => {
   const row = randomJournals(7)[0]?.row as Process

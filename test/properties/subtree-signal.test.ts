@@ -107,7 +107,7 @@ describe.each([false, true])('the root has blocked the signal: %s', (masked) => 
       }),
       { numRuns: 150 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('a pause holds all processes below the root, also later children; the root only if it does not block it', () => {
     fc.assert(
@@ -123,5 +123,5 @@ describe.each([false, true])('the root has blocked the signal: %s', (masked) => 
       }),
       { numRuns: 150 },
     )
-  }, 120_000)
+  }, 300_000)
 })

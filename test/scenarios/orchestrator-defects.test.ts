@@ -20,7 +20,7 @@ import { readSources } from '../support/source.ts'
 import type { ScriptedAct } from '../support/programs/json-agent.ts'
 
 /** For tests with their own daemons, on a busy machine. */
-const TIMEOUT_MS = { timeout: 120_000 }
+const TIMEOUT_MS = { timeout: 300_000 }
 
 let open: AsyncDisposableStack
 beforeEach(() => {

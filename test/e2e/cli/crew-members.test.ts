@@ -23,7 +23,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 300_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
 const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew

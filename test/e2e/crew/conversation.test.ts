@@ -68,7 +68,7 @@ test('a crew of programs implements, reviews and commits its tasks, also when th
   ])
   expect(await home.stop()).toMatchObject({ code: 0 })
   await home.waitUntilNothingIsLeft()
-}, 120_000)
+}, 300_000)
 
 test.each([
   ['plain', /^agent "plain" takes no messages while it runs, so it cannot be a generic of a crew$/],

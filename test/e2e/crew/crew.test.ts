@@ -144,7 +144,7 @@ test('workers that cannot start are lost, and after some of them the crew fails 
   expect(one).toMatchObject({ id: 'one', state: 'failed', reason: expect.stringContaining('nothing.yaml') as string })
   expect(others.length).toBeLessThanOrEqual(6)
   expect(others.map(({ leave }) => leave?.how)).toEqual(others.map(() => 'lost'))
-}, 120_000)
+}, 300_000)
 
 test('a member whose files cannot be created is lost with the reason, and the crew continues', async () => {
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
@@ -180,7 +180,7 @@ test('a crew paused by the user stays paused over a daemon restart, and continue
   expect(pausedCrew.members.map(({ status }) => status)).toEqual(['suspended'])
   await daemon.client.post(`/v1/processes/${ref}/resume`, { subtree: true })
   await waitForCrew(ref, (crew) => stateOf(crew, 'two') === 'done')
-}, 120_000)
+}, 300_000)
 
 test('a paused worker gets no new work, is not resumed by a message, and reads it after its resume', async () => {
   const ref = await startCrew({ workers: 1 })

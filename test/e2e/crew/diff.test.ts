@@ -22,7 +22,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const runInRepository = (...args: string[]): Promise<CliResult> =>
   runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work, COLUMNS: '80' } })

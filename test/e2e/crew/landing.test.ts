@@ -7,7 +7,7 @@ import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome } from '../../support/crew/crew-home.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let crew: CrewHome
 beforeEach(async () => {

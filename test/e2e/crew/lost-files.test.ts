@@ -27,7 +27,7 @@ steps:
   - tools: [{ name: mcp__reeve__signal_ready }]
   - text: ready
 `
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 300_000
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -6,7 +6,7 @@ import type { MergePlanView, ProcessDiffView } from '../../../src/api/views/diff
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let crew: CrewHome
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import type { CrewReportView, ReportUsageView } from '../../../src/api/views/cre
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'steps'] as const
 
 let crew: CrewHome

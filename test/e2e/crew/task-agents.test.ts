@@ -10,7 +10,7 @@ import { Repository } from '../../support/crew/repository.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const WORKER_SCRIPT = join(ROOT, 'test/support/crew-scripts/worker.yaml')
 
 let daemon: LocalDaemon

@@ -116,7 +116,7 @@ describe('the document', () => {
       }
     }
     expect(examples).toBeGreaterThan(3)
-  }, 120_000)
+  }, 300_000)
 
   test('allows fields of later versions', () => {
     expect(JSON.stringify(document.components)).not.toContain('"additionalProperties":false')
@@ -313,7 +313,7 @@ describe("the daemon's answers", () => {
     expect([...calledIds].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
     await daemon.stop()
     await daemon.start()
-  }, 120_000)
+  }, 300_000)
 
   test.each([
     ['GET', '/v1/processes/nobody', 404],

@@ -173,7 +173,7 @@ describe('a removal and a resume of one process', () => {
     expect(outcomes.removed).toBeGreaterThan(0)
     const checks = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string }[] }>('/v1/doctor', { verify: true })
     expect(checks.checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a daemon that is killed in the middle of a removal', () => {
@@ -203,5 +203,5 @@ describe('a daemon that is killed in the middle of a removal', () => {
     )
     expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
     expect((await home.stop()).code).toBe(0)
-  }, 120_000)
+  }, 300_000)
 })

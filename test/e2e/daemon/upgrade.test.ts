@@ -77,7 +77,7 @@ describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
       stderr: expect.stringContaining('ANTHROPIC_API_KEY') as string,
     })
     expect(readFileSync(join(home, 'daemon.log'), 'utf8')).not.toContain('ERR_MODULE_NOT_FOUND')
-  }, 120_000)
+  }, 300_000)
 })
 
 test.runIf(FORM === 'bundle' && deep(0, 1) === 1)(
@@ -115,7 +115,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
         /^no {4}build: the daemon has reeve [\d.]+ \(feedfeedfeedfeed\), this command build [0-9a-f]{16}\n {6}.*`reeve daemon upgrade`/m,
       ),
     ])
-  }, 120_000)
+  }, 300_000)
 
   const oldName = `reeve 0.1.0 \\(build ${OTHER_BUILD}\\)`
   const newName = `reeve 0.1.0 \\(build ${BUNDLE_ID}\\)`
@@ -148,7 +148,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
       stdout: '',
       stderr: expect.stringMatching(new RegExp(`^no daemon runs; the next command starts ${newName}\n$`)),
     })
-  }, 120_000)
+  }, 300_000)
 
   test('commands are ended only with consent', async () => {
     installed.rename(OTHER_BUILD)
@@ -166,7 +166,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
       stdout: expect.stringMatching(new RegExp(`"upgradedFrom":\\s*{[^}]*"build":\\s*"${OTHER_BUILD}"`)),
     })
     expect((await run('ps', '-q')).stdout).toBe('')
-  }, 120_000)
+  }, 300_000)
 
   test('`upgrade` leaves it running when its store has a newer schema, or when the new version cannot start', async () => {
     installed.rename(OTHER_BUILD)
@@ -193,5 +193,5 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
       code: 4,
       stderr: expect.stringContaining(`The store has schema ${schema + 1}; this version knows ${schema}.`),
     })
-  }, 120_000)
+  }, 300_000)
 })

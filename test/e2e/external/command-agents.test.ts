@@ -186,4 +186,4 @@ test('a kill of the daemon in the middle of a call leaves no program, and the ag
   expect(await readFile(join(home.work, 'script.json.args'), 'utf8')).toContain('"--resume"')
   await home.stop()
   await home.waitUntilNothingIsLeft()
-}, 120_000)
+}, 300_000)

@@ -307,4 +307,4 @@ test('a restarted daemon restores a conversation, between turns and in one', asy
   expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
   await home.stop()
   await home.waitUntilNothingIsLeft()
-}, 120_000)
+}, 300_000)

@@ -186,7 +186,7 @@ describe('with one daemon', () => {
       expect(stdout).toContain('red')
       // C0 except for line ends and tabs, DEL and C1
       expect(stdout).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
-    }, 120_000)
+    }, 300_000)
 
     test('are also filtered in the text of an agent', async () => {
       const text = '\0\x1b[31mred\u2028\x9b\ud800'
@@ -204,7 +204,7 @@ describe('with one daemon', () => {
         expect(stdout).toContain('red')
         expect(stdout).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
       }
-    }, 120_000)
+    }, 300_000)
   })
 
   describe('the end', () => {
@@ -215,19 +215,19 @@ describe('with one daemon', () => {
       expect(await home.view(uuid)).toMatchObject({ exit: { code: 3 } })
       const order = (await readFacts(home, uuid)).map((event) => event['fact'])
       expect(order.lastIndexOf('process.output')).toBeLessThan(order.indexOf('process.exited'))
-    }, 120_000)
+    }, 300_000)
 
     test('is not delayed by a grandchild that holds the pipe, and the grandchild is ended', async () => {
       const uuid = await runToEnd(home, ['sh', '-c', 'setsid sleep 3600 & echo done'])
       expect(await outputOf(home, uuid)).toBe('done\n')
       expect(await home.view(uuid)).toMatchObject({ status: 'completed' })
       expect(home.findLeftovers()).toEqual([])
-    }, 120_000)
+    }, 300_000)
 
     test('of a program that closes its output and continues comes with its exit', async () => {
       const uuid = await runToEnd(home, ['sh', '-c', 'echo first; exec >&- 2>&-; sleep 0.3; exit 5'])
       expect(await outputOf(home, uuid)).toBe('first\n')
       expect(await home.view(uuid)).toMatchObject({ exit: { code: 5 } })
-    }, 120_000)
+    }, 300_000)
   })
 })

@@ -29,7 +29,7 @@ beforeAll(async () => {
   writeFileSync(daemon.paths.configFile, `defaultModel: ${JSON.stringify(model)}\n`)
   reeve = connect({ home: daemon.home, start: false })
   consumer = await installPackage()
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await consumer[Symbol.asyncDispose]()
   await daemon[Symbol.asyncDispose]()
@@ -108,7 +108,7 @@ test('the types of the packed library fit a strict program: the examples and the
     (error: unknown) => error as { stdout: string },
   )
   expect(stdout).toBe('')
-}, 120_000)
+}, 300_000)
 
 // The example about crews needs a repository and workers: test/e2e/cli/crew.test.ts runs it.
 describe('the snippets of docs/reference/library.md', () => {

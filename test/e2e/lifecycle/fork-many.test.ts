@@ -94,4 +94,4 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
   expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 2 })
   await home.stop()
   await home.waitUntilNothingIsLeft()
-}, 120_000)
+}, 300_000)

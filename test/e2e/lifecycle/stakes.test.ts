@@ -120,7 +120,7 @@ test('the stakes count the files of a worktree that no record has; a kill keeps 
   await waitUntil(() => existsSync(go), 'the files have changed')
   // On a busy machine, git may not answer within its limit, and the stakes have no files then.
   let stakes = await askStakes(uuid, { action: 'kill' })
-  await expect.poll(async () => (stakes = await askStakes(uuid, { action: 'kill' })).unrecorded, { timeout: 30_000 }).not.toBeNull()
+  await expect.poll(async () => (stakes = await askStakes(uuid, { action: 'kill' })).unrecorded, { timeout: 100_000 }).not.toBeNull()
   const { worktree } = await daemon.view(uuid)
   expect(stakes).toMatchObject({ unrecorded: { files: 2, added: 3, removed: 0 }, unmerged: [], kept: { step: 1, worktree: worktree?.dir } })
   await endAndCompare(stakes)
@@ -128,7 +128,7 @@ test('the stakes count the files of a worktree that no record has; a kill keeps 
   let removal = await askStakes(uuid, { action: 'remove' })
   expect(removal).toMatchObject({ refused: null, kept: { step: null, resumable: false, worktree: null } })
 
-  await expect.poll(async () => (removal = await askStakes(uuid, { action: 'remove' })).unrecorded, { timeout: 30_000 }).not.toBeNull()
+  await expect.poll(async () => (removal = await askStakes(uuid, { action: 'remove' })).unrecorded, { timeout: 100_000 }).not.toBeNull()
   expect(removal.unrecorded?.files).toBe(3)
   const removed = await daemon.client.delete<{ worktree?: { salvaged?: string } }>(`/v1/processes/${uuid}`)
   expect(removed.worktree?.salvaged).toBe(removal.kept.salvage)
@@ -170,7 +170,7 @@ test('the stakes of a killed worker come true: its task has the state that was n
   })
   const findCrew = async (isMatch: (crew: CrewView) => boolean): Promise<CrewView> => {
     let crew = await crews.get(process.uuid)
-    await expect.poll(async () => isMatch((crew = await crews.get(process.uuid))), { timeout: 30_000 }).toBe(true)
+    await expect.poll(async () => isMatch((crew = await crews.get(process.uuid))), { timeout: 100_000 }).toBe(true)
     return crew
   }
   await findCrew(({ members }) => members.length === 2 && members.every(({ status }) => status === 'ready'))

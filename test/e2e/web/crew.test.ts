@@ -7,7 +7,7 @@ import { Repository } from '../../support/crew/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
 import { PageWorld } from '../../support/web/open-page.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 
 describe.runIf(CHROMIUM !== null)('the board of a crew', () => {

@@ -41,7 +41,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
     await user.waitForSelector('[data-link="open"]')
     const { uuid } = await daemon.spawnScripted([{ text: 'I wait.' }], { interactive: true, name: 'victim' })
     await daemon.waitUntilReady(uuid)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await browser[Symbol.asyncDispose]()
     hostile.closeAllConnections()

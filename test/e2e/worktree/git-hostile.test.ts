@@ -15,7 +15,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { reeveToolCall, writeModelScript } from '../../support/crew/local-crew.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -8,7 +8,7 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let crew: CrewHome
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli } from '../../support/daemon/cli.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let crew: CrewHome
 beforeEach(async () => {

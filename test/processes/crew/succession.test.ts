@@ -5,7 +5,7 @@ import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 let crew: CrewHome
 beforeEach(async () => {
   crew = await CrewHome.make()

@@ -27,7 +27,7 @@ import { deep } from '../../support/deep.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const SALVAGE = { name: 'refs/reeve/salvage/fix/worker', message: 'left' }
 
 let contained: ContainmentBench

@@ -125,4 +125,4 @@ test('a kill of the daemon during the creation of the worktree is repaired at th
   await waitForEnd(uuid)
   expect((await home.view(uuid)).status).toBe('completed')
   expect(Object.keys(filesOf(dir))).toContain('a.txt')
-}, 90_000)
+}, 300_000)

@@ -39,4 +39,4 @@ test('an open call is charged once across kills and resumes', async () => {
   })
   await home.stop()
   await home.waitUntilNothingIsLeft()
-}, 120_000)
+}, 300_000)

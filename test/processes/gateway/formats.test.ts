@@ -168,7 +168,7 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
         }
       },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('an answer without usage is charged by an estimate', () =>
     sendThrough(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {

@@ -277,7 +277,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
   for (const uuid of forks) await fixture.store.remove(uuid, AT)
   await sweepAll(fixture.store)
   expect(await contentsOf(fixture)).toEqual(NOTHING)
-}, 120_000)
+}, 300_000)
 
 /** Enough facts of another process that the next start reads no earlier facts. */
 async function writeDistance(store: Store, commits: CommitMaker): Promise<void> {
