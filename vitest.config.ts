@@ -36,8 +36,8 @@ export default defineConfig({
     setupFiles: ['test/support/vitest-setup.ts'],
     maxWorkers: Math.min(MAX_WORKERS, Math.ceil(availableParallelism() * WORKERS_PER_CORE)),
     // Safety nets: tests wait for facts, and a machine may be ten times as busy. What waits inside of a test gives up before, and says for what.
-    testTimeout: isDeep ? 600_000 : 120_000,
-    hookTimeout: 120_000,
+    testTimeout: isDeep ? 600_000 : 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: 100_000 } },
     // Timers that are left behind show as a worker that does not end.
     teardownTimeout: 10_000,

@@ -18,7 +18,7 @@ export interface BlocksResult {
   readonly output: string
 }
 
-const WAIT_MS = 100_000
+const WAIT_MS = 220_000
 
 const script = await readScript(join(ROOT, 'test/support/docs/model.yaml'))
 const programPath = (name: string): string => join(ROOT, 'test/support/programs', name)
