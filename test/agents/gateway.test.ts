@@ -80,7 +80,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     )
     // A request outside the task, such as for a title, may have used up the budget before.
     expect(conversationRequests(bench.model).length).toBeLessThanOrEqual(1)
-    await bench.reeve('resume', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
+    await bench.reeve('resume', '-d', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
     const view = await bench.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
@@ -102,7 +102,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     await bench.waitUntilFrozen(uuid)
     expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended' })
     expect(conversationRequests(bench.model).length).toBe(requestsBefore)
-    await bench.reeve('resume', uuid)
+    await bench.reeve('resume', '-d', uuid)
     const view = await bench.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'completed', lastText: RESULT })
     await expectMetered(uuid, view)

@@ -60,7 +60,7 @@ async function pause({ kind, work, mode }: PauseCase, bench: AgentBench): Promis
 async function checkAndResume({ kind, work, mode }: PauseCase, { bench, uuid, requestCount, elapsedMs }: PausedAgent): Promise<void> {
   expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended', elapsedMs })
   expect(conversationRequests(bench.model).length).toBe(requestCount)
-  await bench.reeve('resume', uuid)
+  await bench.reeve('resume', '-d', uuid)
   const view = await bench.waitForEnd(uuid)
   const { steps } = JSON.parse(await bench.reeve('steps', '--json', uuid)) as { steps: { tools: { outcome: string; result: string }[] }[] }
   const tools = steps.flatMap((step) => step.tools.map(({ outcome, result }) => `${outcome} ${JSON.stringify(result?.slice(0, 80))}`))

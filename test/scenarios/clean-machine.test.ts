@@ -84,6 +84,8 @@ class Machine {
       PATH: [join(this.home, '.npm-global/bin'), join(this.#root, 'node'), '/usr/bin', '/bin'].join(delimiter),
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
+      // On a slow machine a command would print what it waits for.
+      REEVE_WAIT_NOTE_S: '600',
     }
     const asUser = IS_ROOT ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : []
     const [file = '', ...args] = [...asUser, 'sh', '-c', `cd "$HOME" && { ${command}\n} 2>&1`]

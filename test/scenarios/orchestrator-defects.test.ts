@@ -305,7 +305,7 @@ async function followSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventVi
 
 test('each of the eighteen defects has a test', () => {
   const namedDefects = readSources('test', '.ts').flatMap(({ raw }) =>
-    [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]orchestrator defect (\d+):/gs)].map(([, number]) => Number(number)),
+    [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*["'`]orchestrator defect (\d+):/gs)].map(([, number]) => Number(number)),
   )
   expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !namedDefects.includes(number))).toEqual([])
 })

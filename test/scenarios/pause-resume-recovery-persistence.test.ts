@@ -190,7 +190,7 @@ describe('daemon restart persistence', () => {
     await daemon.restart()
     const placeholder = await daemon.view(uuid)
     expect(placeholder).toMatchObject({ status: 'suspended', queueCount: 1, usage: { rssBytes: null } })
-    expect((await runCli(daemon.home, ['resume', uuid])).code).toBe(0)
+    expect((await runCli(daemon.home, ['resume', '-d', uuid])).code).toBe(0)
     expect(await daemon.waitForView(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
       pid: placeholder.pid,
       lastText: 'heard',

@@ -60,7 +60,7 @@ const readEvents = async ({ uuid }: { uuid: string }): Promise<EventView[]> => d
 describe('resume modes', () => {
   test('continue, `reeve resume <uuid>`: the UUID is preserved', async () => {
     const { uuid, pid } = await runToEnd()
-    const { code, stderr } = await reeve('resume', '--message', 'and now?', uuid)
+    const { code, stderr } = await reeve('resume', '-d', '--message', 'and now?', uuid)
     const view = await daemon.waitForEnd(uuid)
     expect(view.pid).toBeGreaterThan(pid)
     expect(code).toBe(0)
@@ -71,7 +71,7 @@ describe('resume modes', () => {
 
   test('fork, `reeve resume --fork <uuid>`: a new UUID and its origin', async () => {
     const origin = await runToEnd()
-    const { code, stdout } = await reeve('resume', '--fork', origin.uuid)
+    const { code, stdout } = await reeve('resume', '-d', '--fork', origin.uuid)
     const uuid = stdout.trim()
     expect([code, uuid]).toEqual([0, expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-7[\da-f-]+$/) as string])
     expect(uuid).not.toBe(origin.uuid)
@@ -80,7 +80,7 @@ describe('resume modes', () => {
 
   test('truncated fork, `reeve resume --fork --from-step N <uuid>`: a new UUID, to retry from mid-history', async () => {
     const origin = await runToEnd()
-    const { stdout } = await reeve('resume', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
+    const { stdout } = await reeve('resume', '-d', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
     expect(await daemon.waitForEnd(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
     expect(modelRequests[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
     expect(modelRequests[STEPS]?.at(-1)).toBe('user: another way')
@@ -142,7 +142,7 @@ describe('continue mode', () => {
       expect(status).toMatchObject({ code: 4, stdout: '' })
       await home.start()
       expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', checkpointStep: 10 })
-      const { code, stderr } = await runCli(home.path, ['resume', uuid])
+      const { code, stderr } = await runCli(home.path, ['resume', '-d', uuid])
       const viewAfter = await home.waitForEnd(uuid)
       expect([code, stderr]).toEqual([
         0,
@@ -165,7 +165,7 @@ describe('continue mode', () => {
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.drained')
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', checkpointStep: 5, step: 6, lastText: 'step 6' })
-    expect((await reeve('resume', uuid)).code).toBe(0)
+    expect((await reeve('resume', '-d', uuid)).code).toBe(0)
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
     // Each request has all messages of the one before it: the context is complete, and no call is made twice.
     expect(modelRequests).toHaveLength(STEPS)
@@ -177,7 +177,7 @@ describe('continue mode', () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'short' }, { text: 'again' }], { name: 'short' })
     await daemon.waitForEnd(uuid)
     expect((await daemon.view(uuid)).checkpointStep).toBeNull()
-    const { code, stderr } = await reeve('resume', '--message', 'more', 'short')
+    const { code, stderr } = await reeve('resume', '-d', '--message', 'more', 'short')
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('checkpoint') as string])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ turn: 2, lastText: 'again', step: 2 })
   })
@@ -188,7 +188,7 @@ describe('fork mode', () => {
     const origin = await runToEnd()
     const historyBefore = await readEvents(origin)
     for (const flags of [['--from-step', '0'], ['--from-step', '4'], [], ['--from-checkpoint'], ['--message', 'more']]) {
-      const { code, stdout } = await reeve('resume', '--fork', ...flags, origin.uuid)
+      const { code, stdout } = await reeve('resume', '-d', '--fork', ...flags, origin.uuid)
       expect([flags, code]).toEqual([flags, 0])
       await daemon.waitForEnd(stdout.trim())
     }
@@ -198,7 +198,7 @@ describe('fork mode', () => {
 
   test('$ reeve resume --fork: prints the origin, the new UUID, and "PID 6 spawned (provider/model) | forked from abc123"', async () => {
     const origin = await runToEnd()
-    const { stdout, stderr } = await reeve('resume', '--fork', origin.uuid)
+    const { stdout, stderr } = await reeve('resume', '-d', '--fork', origin.uuid)
     const { pid } = await daemon.view(stdout.trim())
     expect(stderr).toBe(
       `forking from ${lastDigits(origin.uuid)} after step ${STEPS} -> new UUID ${lastDigits(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${lastDigits(origin.uuid)}\n`,
@@ -221,7 +221,7 @@ describe('fork mode', () => {
 describe('truncated fork', () => {
   test('$ reeve resume --fork --from-step 5: replays history up to step 5, then resumes reasoning from step 6', async () => {
     const origin = await runToEnd()
-    const { stdout } = await reeve('resume', '--fork', '--from-step', '5', origin.uuid)
+    const { stdout } = await reeve('resume', '-d', '--fork', '--from-step', '5', origin.uuid)
     const fork = await daemon.waitForEnd(stdout.trim())
     const forkSteps = (await readEvents(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
     expect(forkSteps).toEqual([6, 7])
@@ -235,11 +235,11 @@ describe('truncated fork', () => {
     const origin = await runToEnd()
     expect(origin.checkpointStep).toBe(5)
     for (const step of [4, 5, 6]) {
-      const { code, stdout } = await reeve('resume', '--fork', '--from-step', String(step), origin.uuid)
+      const { code, stdout } = await reeve('resume', '-d', '--fork', '--from-step', String(step), origin.uuid)
       expect([step, code]).toEqual([step, 0])
       await daemon.waitForEnd(stdout.trim())
     }
-    expect(await reeve('resume', '--fork', '--from-step', '5', '--from-checkpoint', origin.uuid)).toMatchObject({
+    expect(await reeve('resume', '-d', '--fork', '--from-step', '5', '--from-checkpoint', origin.uuid)).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('--from-step and --from-checkpoint exclude each other') as string,
     })
@@ -248,7 +248,7 @@ describe('truncated fork', () => {
 
   test('an unknown step is INVALID, with the real range', async () => {
     const origin = await runToEnd()
-    expect(await reeve('resume', '--fork', '--from-step', '8', origin.uuid)).toMatchObject({
+    expect(await reeve('resume', '-d', '--fork', '--from-step', '8', origin.uuid)).toMatchObject({
       code: 64,
       stderr: expect.stringMatching(/0 to 7/) as string,
     })

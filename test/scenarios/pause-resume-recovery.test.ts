@@ -87,12 +87,12 @@ describe('design philosophy', () => {
   test('any dead, zombie or suspended process can be revived by `reeve resume`', async () => {
     const { uuid } = await startChat('revived')
     await daemon.pause(uuid)
-    expect(await reeve('resume', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining('(revived) ready') as string })
+    expect(await reeve('resume', '-d', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining('(revived) ready') as string })
     // At its end a process is a zombie, which is reaped first.
     for (const isMatch of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
       await daemon.signal(uuid, 'SIGKILL')
       await daemon.waitForView(uuid, isMatch)
-      expect(await reeve('resume', 'revived')).toMatchObject({
+      expect(await reeve('resume', '-d', 'revived')).toMatchObject({
         code: 0,
         stderr: expect.stringContaining(`| resumed from ${lastDigits(uuid)}`) as string,
       })
@@ -131,7 +131,7 @@ describe('design philosophy', () => {
       ['killed', null, null],
     ])
     for (const name of ['done', 'killed', 'crashed'])
-      expect((await runCli(home.path, ['resume', name, ...(name === 'done' ? ['--message', 'go on'] : [])])).code).toBe(0)
+      expect((await runCli(home.path, ['resume', '-d', name, ...(name === 'done' ? ['--message', 'go on'] : [])])).code).toBe(0)
   })
 
   test('key principle: resume is no state transition, it builds a new incarnation from history; created → running → zombie → dead stays as it is', () => {
@@ -152,7 +152,7 @@ describe('process states', () => {
 
   test('running: the reasoning loop is active, live in the table; a resume has nothing to do', async () => {
     const { uuid, pid } = await startChat('runs')
-    expect(await reeve('resume', 'runs')).toEqual({ code: 0, stdout: '', stderr: `PID ${pid} (runs) ready; it was not suspended\n` })
+    expect(await reeve('resume', '-d', 'runs')).toEqual({ code: 0, stdout: '', stderr: `PID ${pid} (runs) ready; it was not suspended\n` })
     expect((await reeve('ps')).stdout).toContain(lastDigits(uuid))
     await daemon.signal(uuid, 'SIGKILL')
   })
@@ -203,7 +203,7 @@ describe('SIGPAUSE and SIGRESUME', () => {
   test('reeve resume <uuid>: from persisted state', async () => {
     const { uuid, pid } = await startChat('persisted')
     await daemon.pause(uuid)
-    const { code, stderr } = await reeve('resume', uuid)
+    const { code, stderr } = await reeve('resume', '-d', uuid)
     expect([code, stderr]).toEqual([0, `PID ${pid} (persisted) ready\n`])
   })
 
@@ -249,7 +249,7 @@ describe('subtree operations', () => {
     expect(stderr).toBe(`PID ${root?.pid} (${names[0]}) ⏸ suspended; 4 processes in all\n`)
     expect(await statuses()).toEqual(Array.from({ length: 4 }, () => 'suspended'))
     // A process that was paused on its own has both holds, and stays suspended when the tree resumes.
-    expect((await reeve('resume', '--subtree', names[0] ?? '')).code).toBe(0)
+    expect((await reeve('resume', '-d', '--subtree', names[0] ?? '')).code).toBe(0)
     expect(await statuses()).toEqual(['ready', 'ready', 'ready', 'suspended'])
   })
 
@@ -276,7 +276,7 @@ describe('subtree operations', () => {
   test('resume propagates upward: resuming a descendant wakes the ancestor chain, so that the orchestrator can go on managing its subtree', async () => {
     const { all, names, statuses } = await startTree('c')
     await daemon.pause(all[0]?.uuid ?? '', { subtree: true })
-    const { code, stderr } = await reeve('resume', names[1] ?? '')
+    const { code, stderr } = await reeve('resume', '-d', names[1] ?? '')
     expect([code, stderr]).toEqual([0, `PID ${all[1]?.pid} (${names[1]}) ready; 2 processes in all\n`])
     expect(await statuses()).toEqual(['ready', 'ready', 'suspended', 'suspended'])
     await daemon.send(names[0] ?? '', 'manage')

@@ -4,6 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import type { WebOpenedView } from '../../api/views/web.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -14,6 +15,9 @@ export interface OpenedFile {
   /** Removes the file. */
   remove(): void
 }
+
+/** The link to a page that was opened. It works once. `path`: the address below the page, such as `p/UUID`. */
+export const linkTo = ({ url, code, number }: WebOpenedView, path = ''): string => `${url}${path}#${number === null ? 'k' : 'n'}=${code}`
 
 /**
  * Opens a browser at the link. Null: none can be opened here. There is no screen or no private directory, or the browser is in a sandbox

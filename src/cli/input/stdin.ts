@@ -1,25 +1,52 @@
-// Reads stdin of `reeve run` as the input of a command. Must not wait for an idle pipe that a parent program left open, and must not read
-// a terminal. Test: test/e2e/lifecycle/command-input.test.ts.
+// Reads stdin of `reeve run`: the input of a command, or text that belongs to an intent. Must not wait for an idle pipe that a parent program
+// left open, and must not read a terminal. Tests: test/e2e/lifecycle/command-input.test.ts, test/e2e/cli/intent.test.ts.
 import { isUtf8 } from 'node:buffer'
 import { fstatSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
 import type { Output } from '../print/output.ts'
 
-/** the largest input of a command that the daemon accepts */
+/** the largest input that the daemon accepts */
 const MAX_BYTES = 1_000_000
 /** how long stdin may be silent before its first byte */
 const FIRST_BYTE_MS = 3_000
 
-const FILE_HINT = "Let the command read a file (`-- sh -c 'CMD < FILE'`), or give it no input (`< /dev/null`)."
+/** What stdin is read for: its words in messages. */
+interface Reader {
+  /** such as `the input of the command` */
+  readonly what: string
+  /** what a silent stdin means, such as `the command has no input` */
+  readonly without: string
+  readonly hint: string
+}
+
+const COMMAND: Reader = {
+  what: 'the input of the command',
+  without: 'the command has no input',
+  hint: "Let the command read a file (`-- sh -c 'CMD < FILE'`), or give it no input (`< /dev/null`).",
+}
+const INTENT: Reader = {
+  what: 'the text on stdin',
+  without: 'the agent gets only the intent',
+  hint: 'Let the agent read a file itself, or give it no text (`< /dev/null`).',
+}
+
+/** Reads the input of a command, as `readStdin` does. */
+export const readInput = (out: Output): Promise<string | undefined> => readStdin(out, COMMAND)
+
+/** Adds what stdin has to the intent, as in `git diff | reeve run "review this"`. Errors: as of `readStdin`. */
+export async function withTextOfStdin(intent: string, out: Output): Promise<string> {
+  const text = await readStdin(out, INTENT)
+  return text === undefined ? intent : `${intent}\n\n${text.replace(/\r?\n$/, '')}`
+}
 
 /**
  * Reads stdin to its end. Returns undefined if stdin is a terminal or /dev/null, if it is empty, or if it stays silent. Errors: usage, for
  * an input that is too long or is no text.
  */
-export async function readInput(out: Output): Promise<string | undefined> {
+async function readStdin(out: Output, reader: Reader): Promise<string | undefined> {
   if (!canHaveInput()) return undefined
-  const bytes = await readBytes(out)
-  if (!isUtf8(bytes)) throw new UsageError('the input of the command is not text in UTF-8', FILE_HINT)
+  const bytes = await readBytes(out, reader)
+  if (!isUtf8(bytes)) throw new UsageError(`${reader.what} is not text in UTF-8`, reader.hint)
   return bytes.length === 0 ? undefined : bytes.toString('utf8')
 }
 
@@ -34,8 +61,8 @@ function canHaveInput(): boolean {
   }
 }
 
-/** Reads all bytes. On a terminal, a line reports that the command starts only at their end. */
-async function readBytes(out: Output): Promise<Buffer> {
+/** Reads all bytes. On a terminal, a line reports that the process starts only at their end. */
+async function readBytes(out: Output, { what, without, hint }: Reader): Promise<Buffer> {
   const { stdin } = process
   const { promise, resolve, reject } = Promise.withResolvers<'end' | 'silent'>()
   const chunks: Buffer[] = []
@@ -43,13 +70,12 @@ async function readBytes(out: Output): Promise<Buffer> {
   const takeChunk = (chunk: Buffer): void => {
     chunks.push(chunk)
     size += chunk.length
-    if (size > MAX_BYTES)
-      reject(new UsageError(`the input of the command has more than ${MAX_BYTES.toLocaleString('en')} bytes`, FILE_HINT))
+    if (size > MAX_BYTES) reject(new UsageError(`${what} has more than ${MAX_BYTES.toLocaleString('en')} bytes`, hint))
   }
-  const takeError = ({ message }: Error): void => reject(new UsageError(`the input of the command cannot be read: ${message}`, FILE_HINT))
+  const takeError = ({ message }: Error): void => reject(new UsageError(`${what} cannot be read: ${message}`, hint))
   const timer = setTimeout(() => {
     if (size === 0) resolve('silent')
-    else reportWait(out).catch(reject)
+    else reportWait(out, what).catch(reject)
   }, FIRST_BYTE_MS)
   stdin
     .on('data', takeChunk)
@@ -71,6 +97,6 @@ async function readBytes(out: Output): Promise<Buffer> {
   }
 }
 
-async function reportWait(out: Output): Promise<void> {
-  if (out.isTerminal('stderr')) await out.message(out.paintMessage('dim', 'reading the input of the command until stdin ends'))
+async function reportWait(out: Output, what: string): Promise<void> {
+  if (out.isTerminal('stderr')) await out.message(out.paintMessage('dim', `reading ${what} until it ends`))
 }

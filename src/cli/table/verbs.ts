@@ -53,7 +53,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'reeve run [FLAG]... --supervisor NAME',
     ],
     about: [
-      'Starts an agent with an intent, or any command, as a process, and follows it to its end. The text of the agent goes to stdout; its activity is reported on stderr. With `-` the intent is read from stdin.',
+      'Starts an agent with an intent, or any command, as a process, and follows it to its end. The text of the agent goes to stdout; its activity is reported on stderr. With `-` the intent is read from stdin. Text that is piped to a run with an intent is added to the intent.',
       "A command reads the stdin of `reeve run`: all of a pipe or a file, before it starts, also with `-d`. It is text in UTF-8 of at most 1 MB; let the command read a larger file itself (`reeve run -- sh -c 'sort < names'`). The text is never recorded. So a command with input cannot be restarted or run again, and `--restart` is refused.",
       'Without input a command has an empty stdin, `/dev/null`. It has none on a terminal, nor from a pipe that sends nothing within 3 s, which a line on stderr reports. In a loop that reads its own stdin, and in scripts, `reeve run -- COMMAND < /dev/null` gives no input.',
       'A command has no terminal. A bare shell or interpreter (`reeve run -- bash`) exits at once without input, and full-screen programs do not work; start those without reeve.',
@@ -112,7 +112,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve run "fix the failing test"', 'the default agent, followed'],
       ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
       ['reeve run --agent reviewer --model anthropic/claude-sonnet-4-5 "review the last commit"', 'an agent and a model'],
-      ['git diff | reeve run --agent reviewer -', 'an intent from stdin'],
+      ['git diff | reeve run --agent reviewer "review this change"', 'an intent with text from a pipe'],
       ['reeve run --worktree --name docs "write the manual"', 'on a branch of its own'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
       ['git diff | reeve run -- wc -l', 'a command that reads stdin'],

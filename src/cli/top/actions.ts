@@ -9,7 +9,7 @@ import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { parseLimitChange } from '../input/limit-flags.ts'
 import type { Reeve, RowView } from '../../index.ts'
-import { openBrowser } from '../actions/open-browser.ts'
+import { linkTo, openBrowser } from '../actions/open-browser.ts'
 import { refuseInProcess } from '../verbs/system/web.ts'
 import type { Action } from './dialogs.ts'
 
@@ -95,14 +95,14 @@ export function openPage(row: RowView): Action {
     command: `reeve open ${commandName(row)}`,
     run: async (reeve) => {
       refuseInProcess('reeve open')
-      const { url, code, usableMs } = await reeve.web.open({ right: 'all' })
-      const link = `${url}p/${row.uuid}#k=${code}`
+      const opened = await reeve.web.open({ right: 'all' })
+      const link = linkTo(opened, `p/${row.uuid}`)
       const file = openBrowser(link)
       if (!file) return `${link} works once, for a minute`
       const remove = (): void => file.remove()
-      setTimeout(remove, usableMs).unref()
+      setTimeout(remove, opened.usableMs).unref()
       process.once('exit', remove)
-      return `the page opens in your browser, at ${url}`
+      return `the page opens in your browser, at ${opened.url}`
     },
   }
 }

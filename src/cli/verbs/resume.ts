@@ -45,7 +45,7 @@ export async function run(call: VerbCall): Promise<number> {
   const { process } = answer
   if (out.json) await out.value({ ...answer })
   else for (const line of resultLines(args, before, answer)) await out.message(line)
-  if (!out.json && args.on('fork')) await out.line(process.uuid)
+  if (!out.json && args.on('fork') && !interrupts) await out.line(process.uuid)
   const block = out.json || args.on('fork') ? null : findBlock(process)
   if (block) await out.message(block.next)
   else if (interrupts && answer.affected > 0) return await followHere(process, { out, reeve, interrupts, after })
@@ -83,9 +83,9 @@ function resumeSeveral(call: VerbCall): Promise<number> {
   })
 }
 
-/** Whether to follow the process, as `run` does: on a terminal, unless its driver has no output. */
+/** Whether to follow the process, as `run` does: unless the driver has no output of its own, or the answer is one JSON value. */
 function isFollowed({ args, out }: VerbCall, { driver }: ProcessView): boolean {
-  return !args.on('detach') && out.isLively && out.isTerminal('stdout') && !CAPABILITIES[driver].supervisesChildren
+  return !args.on('detach') && !out.json && !CAPABILITIES[driver].supervisesChildren
 }
 
 /** Checks the combination of flags. The daemon would refuse it as well, but not as a usage error. Errors: usage. */

@@ -13,7 +13,7 @@ import { followHere } from '../follow/follow-here.ts'
 import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
-import { readInput } from '../input/stdin.ts'
+import { readInput, withTextOfStdin } from '../input/stdin.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 import type { CommandContext, VerbCall } from '../table/verb.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
@@ -22,7 +22,7 @@ import { CONTAINMENT_KINDS, PERMISSION_POLICIES, RESTART_WORDS } from '../../ker
 export const CONTAINMENTS = ['auto', ...CONTAINMENT_KINDS] as const
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  const body = await withInput(bodyOf(args, await readIntent(args, args.text('intent-file'))), out)
+  const body = await withInput(bodyOf(args, await readIntent(args, args.text('intent-file'))), { args, out })
   if (!args.on('detach')) return runAndFollow(body, { out, reeve })
   const process = await spawnAndReport(body, { out, reeve })
   if (out.json) await out.value({ process })
@@ -30,8 +30,11 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-/** Adds what stdin of this command has, if the process is a command. */
-async function withInput(body: SpawnBody, out: Output): Promise<SpawnBody> {
+/** Adds what stdin of this command has: as the input of a command, or to the intent that the command line has. */
+async function withInput(body: SpawnBody, { args, out }: Pick<VerbCall, 'args' | 'out'>): Promise<SpawnBody> {
+  const [word] = args.words
+  if (word !== undefined && word !== '-' && body.intent !== undefined && !args.on('interactive'))
+    return { ...body, intent: await withTextOfStdin(body.intent, out) }
   const input = body.argv && (await readInput(out))
   return input === undefined ? body : { ...body, input }
 }

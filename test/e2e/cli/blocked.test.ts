@@ -50,7 +50,7 @@ test.each([
   // Stdin is open and no terminal. Without input, it must not end the follower.
   const follower = startCli(dir.path, args(name), { stdin: 'open' })
   await follower.waitForText(holdNote(name, pid))
-  await run('resume', name)
+  await run('resume', '-d', name)
   await follower.waitForText(`PID ${pid} (${name}) goes on\n`)
   await run('pause', name)
   await follower.waitForText(new RegExp(`goes on\n(?:  waits since .*\n)*  ⏸ PID ${pid} `))
@@ -72,7 +72,7 @@ test('run without a terminal, wait, resume and send report the command that rais
   await follower.waitForText(way)
   const [sentResult, resumeResult, waited] = await Promise.all([
     run('send', 'spender', 'go'),
-    run('resume', 'spender'),
+    run('resume', '-d', 'spender'),
     run('wait', '--timeout', '300ms', 'spender'),
   ])
   expect([sentResult.stderr, resumeResult.stderr, waited.stderr].map((text) => text.includes(way))).toEqual([true, true, true])
@@ -81,7 +81,7 @@ test('run without a terminal, wait, resume and send report the command that rais
     stdout: `PID ${pid} (spender) suspended\n`,
     stderr: '',
   })
-  await run('resume', '--budget-tokens', '+10000', 'spender')
+  await run('resume', '-d', '--budget-tokens', '+10000', 'spender')
   expect((await follower.result).code).toBe(0)
 })
 
@@ -102,7 +102,7 @@ test('compose up names the suspended node and the command that helps', async () 
   await run('pause', String(node?.pid))
   await follower.waitForText(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
   writeFileSync(join(dir.path, 'slow-go'), '')
-  await run('resume', String(node?.pid))
+  await run('resume', '-d', String(node?.pid))
   expect((await follower.result).code).toBe(0)
 })
 

@@ -302,7 +302,7 @@ describe('pause, resume and send', () => {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
       [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView({ pid: 9 })),
     }
-    const result = await reeve(routes, 'resume', '--message', 'go on', '--model', 'a/b', 'docs')
+    const result = await reeve(routes, 'resume', '-d', '--message', 'go on', '--model', 'a/b', 'docs')
     expect([result.code, result.stdout, result.stderr]).toEqual([0, '', 'PID 9 spawned (anthropic/claude) | resumed from deadbeef\n'])
     expect(result.requests[1]?.body).toMatchObject({
       message: 'go on',
@@ -320,7 +320,7 @@ describe('pause, resume and send', () => {
       [`POST /v1/processes/${uuid}/resume`]: () =>
         steerAnswerFor(processView({ pid: 9, status: 'working' }), { affected: 0, note: 'it was not suspended' }),
     }
-    const result = await reeve(routes, 'resume', 'docs')
+    const result = await reeve(routes, 'resume', '-d', 'docs')
     expect([result.code, result.stderr]).toEqual([0, 'PID 9 (docs) working; it was not suspended\n'])
   })
 
@@ -329,7 +329,7 @@ describe('pause, resume and send', () => {
       'GET /v1/processes/docs': () => showAnswer(endedView(1)),
       [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView()),
     }
-    const sentLimits = async (...args: string[]) => (await reeve(routes, 'resume', ...args, 'docs')).requests[1]?.body['limits']
+    const sentLimits = async (...args: string[]) => (await reeve(routes, 'resume', '-d', ...args, 'docs')).requests[1]?.body['limits']
     expect(await sentLimits('--budget-usd', '5', '--budget-tokens', '9000', '--max-steps', '40', '--timeout', '1h')).toEqual({
       maxSteps: 40,
       timeoutMs: 3_600_000,
@@ -356,7 +356,7 @@ describe('pause, resume and send', () => {
       'GET /v1/processes/5': () => showAnswer(heldProcess),
       [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(heldProcess, { note: 'still suspended: budget' }),
     }
-    expect((await reeve(routes, 'resume', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${hint}\n`)
+    expect((await reeve(routes, 'resume', '-d', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${hint}\n`)
   })
 
   test('resume of a suspended process reports that it continues', async () => {
@@ -364,7 +364,7 @@ describe('pause, resume and send', () => {
       'GET /v1/processes/5': () => showAnswer(processView({ status: 'suspended' })),
       [`POST /v1/processes/${uuid}/resume`]: () => steerAnswerFor(processView()),
     }
-    expect((await reeve(routes, 'resume', '5')).stderr).toBe('PID 5 (docs) working\n')
+    expect((await reeve(routes, 'resume', '-d', '5')).stderr).toBe('PID 5 (docs) working\n')
   })
 
   test('send queues a text', async () => {

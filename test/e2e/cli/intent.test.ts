@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CliResult } from '../../support/daemon/cli.ts'
-import { CLI } from '../../support/daemon/cli.ts'
+import { CLI, startCli } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
@@ -71,4 +71,21 @@ test.each<[string, string | null, string[], RegExp]>([
   expect([code, stdout]).toEqual([125, ''])
   expect(stderr).toMatch(why)
   expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length).toBe(countBefore)
+})
+
+test('text on stdin is added to the intent of the command line, and a run without text waits for none', async () => {
+  const { code, stdout, stderr } = await runWithInput('+ one line\n', 'review this')
+  expect([code, stderr]).toEqual([0, ''])
+  expect((await daemon.waitForEnd(stdout.trim())).intent).toBe('review this\n\n+ one line')
+  const alone = await runWithInput(null, 'review that')
+  expect((await daemon.waitForEnd(alone.stdout.trim())).intent).toBe('review that')
+})
+
+test('a silent pipe is reported, and the agent gets only the intent', async () => {
+  const { code, stdout, stderr } = await startCli(daemon.home, ['run', '-d', '--model', model, 'review this'], {
+    stdin: 'open',
+    cwd: daemon.work,
+  }).result
+  expect([code, stderr]).toEqual([0, expect.stringContaining('nothing came from stdin within 3 s, so the agent gets only the intent')])
+  expect((await daemon.waitForEnd(stdout.trim())).intent).toBe('review this')
 })

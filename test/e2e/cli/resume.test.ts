@@ -24,7 +24,7 @@ describe('a fork', () => {
     const { daemon, reeve } = await startLocal()
     const origin = await daemon.spawnScripted(SIX_CALLS, { name: 'docs' })
     await daemon.waitForEnd(origin.uuid)
-    const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
+    const { code, stdout, stderr } = await reeve('resume', '-d', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
     const originRef = origin.uuid.slice(-8)
     expect([code, stderr]).toEqual([
@@ -39,10 +39,10 @@ describe('a fork', () => {
   test('with options that exclude each other is a usage error', async () => {
     const { reeve } = await startLocal()
     for (const flags of [['--from-step', '2'], ['--fork', '--from-step', '2', '--from-checkpoint'], ['--with-files'], ['--yes']]) {
-      expect([flags, (await reeve('resume', ...flags, '1')).code]).toEqual([flags, 64])
+      expect([flags, (await reeve('resume', '-d', ...flags, '1')).code]).toEqual([flags, 64])
     }
     expect((await reeve('resume')).code).toBe(64)
-    expect((await reeve('resume', '--from-step', '2', '1')).stderr).toContain('--from-step needs --fork')
+    expect((await reeve('resume', '-d', '--from-step', '2', '1')).stderr).toContain('--from-step needs --fork')
   })
 })
 
@@ -50,13 +50,13 @@ test('a resume of a completed process needs a message, and reports that', async 
   const { daemon, reeve } = await startLocal()
   const { uuid, pid } = await daemon.spawnScripted([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
   await daemon.waitForEnd(uuid)
-  const refusal = await reeve('resume', 'docs')
+  const refusal = await reeve('resume', '-d', 'docs')
   expect([refusal.code, refusal.stderr]).toEqual([
     1,
     expect.stringContaining(`reeve: PID ${pid} (docs) has completed\n       Give the next task: \`reeve resume --message TEXT ${pid}\``),
   ])
   expect((await daemon.view(uuid)).pid).toBe(pid)
-  expect((await reeve('resume', '--message', 'more', 'docs')).code).toBe(0)
+  expect((await reeve('resume', '-d', '--message', 'more', 'docs')).code).toBe(0)
   expect((await daemon.waitForEnd(uuid)).lastText).toBe('two')
 })
 
@@ -81,12 +81,29 @@ test.skipIf(!HAS_TERMINAL)('on a terminal `resume` follows the process from the 
   expect(fork.text).not.toContain('the third')
 })
 
+test('without a terminal `resume` follows the process, too: its text is the output, and its end is the exit code', async () => {
+  const { daemon, reeve } = await startLocal()
+  const { uuid, pid } = await daemon.spawnScripted([{ text: 'the first' }, { text: 'the second' }, { text: 'of the fork' }], {
+    name: 'docs',
+  })
+  await daemon.waitForEnd(uuid)
+  const seen = await reeve('resume', '--message', 'more', 'docs')
+  expect(seen).toMatchObject({ code: 0, stdout: 'the second\n', stderr: expect.stringContaining('resumed from') as string })
+  const fork = await reeve('resume', '--fork', '--message', 'again', 'docs')
+  expect(fork).toMatchObject({ code: 0, stdout: 'of the fork\n', stderr: expect.stringContaining('forked from') as string })
+  const { pid: failing } = await daemon.spawnShell('exit 3')
+  await daemon.waitForEnd(String(failing))
+  expect((await reeve('resume', '--rerun', String(failing))).code).toBe(3)
+  const answer = JSON.parse((await reeve('resume', '--json', '--message', 'on', 'docs')).stdout) as { process: { pid: number } }
+  expect(answer.process.pid).toBeGreaterThan(pid)
+})
+
 test('`resume --from-checkpoint` reports the step of the checkpoint', async () => {
   const { daemon, reeve } = await startLocal()
   const { uuid, model } = await daemon.spawnScripted(SIX_CALLS, { limits: { maxSteps: 20 } })
   await daemon.waitForEnd(uuid)
   const id = uuid.slice(-8)
-  const { code, stderr } = await reeve('resume', '--from-checkpoint', uuid)
+  const { code, stderr } = await reeve('resume', '-d', '--from-checkpoint', uuid)
   expect([code, stderr]).toEqual([0, `resuming ${id} from checkpoint (step 5/20)...\nPID 2 spawned (${model}) | resumed from ${id}\n`])
   await daemon.waitForEnd(uuid)
 })
@@ -163,15 +180,15 @@ describe('--all-interrupted', () => {
     await home.kill()
     await home.start()
     expect((await home.view('child')).status).toBe('interrupted')
-    const refusal = await reeve('resume', '--all-interrupted')
+    const refusal = await reeve('resume', '-d', '--all-interrupted')
     expect([refusal.code, refusal.stderr]).toEqual([64, expect.stringContaining('Use --yes to skip the question.') as string])
     expect(refusal.stdout).toMatch(/parent .* resume .*\n.*child .* resume/)
-    const { code, stderr } = await reeve('resume', '--all-interrupted', '--yes')
+    const { code, stderr } = await reeve('resume', '-d', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '2 resumed'])
     const [parentView, childView] = [await home.view('parent'), await home.view('child')]
     expect(childView).toMatchObject({ status: 'ready', ppid: parentView.pid, parentUuid: parent.uuid })
     expect(parentView.pid).toBeLessThan(childView.pid)
-    expect((await reeve('resume', '--all-interrupted')).stderr).toBe('nothing was interrupted\n')
+    expect((await reeve('resume', '-d', '--all-interrupted')).stderr).toBe('nothing was interrupted\n')
   })
 
   test('stops after three failures in a row, and lists the rest', async () => {
@@ -186,7 +203,7 @@ describe('--all-interrupted', () => {
     await home.kill()
     for (const script of scripts) rmSync(resolve(home.work, script))
     await home.start()
-    const { code, stdout } = await reeve('resume', '--all-interrupted', '--yes', '--json')
+    const { code, stdout } = await reeve('resume', '-d', '--all-interrupted', '--yes', '--json')
     const { resumed, left } = JSON.parse(stdout) as { resumed: { name: string; error: string }[]; left: { name: string }[] }
     expect([code, resumed.map(({ name }) => name), left.map(({ name }) => name)]).toEqual([1, ['a', 'b', 'c'], ['d', 'e']])
     expect(resumed[0]?.error).toContain('cannot be read: ENOENT')
@@ -202,10 +219,10 @@ describe('--all-interrupted', () => {
     await home.waitForView(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
-    const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
+    const { code, stdout, stderr } = await reeve('resume', '-d', '--all-interrupted', '--yes')
     expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
     expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* no /)
-    const secondRun = await reeve('resume', '--all-interrupted', '--yes')
+    const secondRun = await reeve('resume', '-d', '--all-interrupted', '--yes')
     expect([secondRun.code, secondRun.stderr]).toEqual([
       0,
       'none of them can be resumed; `reeve resume --rerun P` runs one again from its beginning\n',

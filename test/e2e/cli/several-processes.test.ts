@@ -57,9 +57,9 @@ describe('a selection', () => {
     await startSleeping('a1', 'b1')
     expect(await reeve('pause', '--all')).toMatchObject({ code: 0, stderr: expect.stringMatching(/\n2 processes paused\n$/) as string })
     expect(await statuses('a1', 'b1')).toEqual(['suspended', 'suspended'])
-    expect(await reeve('resume', 'b*')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 2 \(b1\) \w+\n$/) as string })
-    expect((await reeve('resume', '--all', '--json')).stdout).toContain('"ref"')
-    expect(await reeve('resume', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is suspended\n' })
+    expect(await reeve('resume', '-d', 'b*')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 2 \(b1\) \w+\n$/) as string })
+    expect((await reeve('resume', '-d', '--all', '--json')).stdout).toContain('"ref"')
+    expect(await reeve('resume', '-d', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is suspended\n' })
     expect(await reeve('stop', '--all')).toMatchObject({ code: 0, stderr: expect.stringMatching(/\n2 processes stopped\n$/) as string })
     expect(await reeve('kill', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is living\n' })
   })
@@ -72,7 +72,7 @@ describe('a selection', () => {
     expect((await reeve('logs', '-l', 'team=web')).stdout).toMatch(/^a1 .*hello\na2 .*hello\n$/)
     expect(await reeve('pause', '-l', 'team=web', '-l', 'tier')).toMatchObject({ code: 0 })
     expect(await statuses('a1', 'a2')).toEqual(['suspended', 'working'])
-    expect(await reeve('resume', '-l', 'team')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 1 \(a1\)/) as string })
+    expect(await reeve('resume', '-d', '-l', 'team')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 1 \(a1\)/) as string })
     expect(await reeve('stop', '-l', 'team=web')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('\n2 processes stopped\n') as string,
@@ -99,10 +99,10 @@ describe('a selection', () => {
     await daemon.waitForStatus('server', 'working')
     await reeve('pause', '--all')
     expect(await statuses('team', 'server')).toEqual(['suspended', 'suspended'])
-    await reeve('resume', '--all')
+    await reeve('resume', '-d', '--all')
     await daemon.waitForStatus('server', 'working')
     expect((await reeve('stop', '--all')).stderr).toMatch(/^PID \d+ \(team\) stopped[^\n]*\n$/)
-    await reeve('resume', 'team')
+    await reeve('resume', '-d', 'team')
     await daemon.waitForStatus('server', 'working')
   })
 

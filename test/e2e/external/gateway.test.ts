@@ -185,7 +185,7 @@ describe('the use of the gateway', () => {
       lastText: `ANTHROPIC_API_KEY=${SECRET};`,
     })
     expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/^gateway +off \(as requested\)$/m)
-    expect(await runCli(daemon.home, ['resume', '--gateway', 'maybe', uuid])).toMatchObject({
+    expect(await runCli(daemon.home, ['resume', '-d', '--gateway', 'maybe', uuid])).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('--gateway maybe: choose from auto, on, off'),
     })

@@ -194,7 +194,7 @@ test('the text is recorded nowhere, and a later incarnation is refused', async (
   expect(regular.length).toBeGreaterThan(2)
   for (const file of regular) expect([file, readFileSync(file).includes(secret)]).toEqual([file, false])
   for (const flags of [['--rerun'], []]) {
-    const { code, stderr } = await runCli(home.path, ['resume', ...flags, uuid])
+    const { code, stderr } = await runCli(home.path, ['resume', '-d', ...flags, uuid])
     expect([code, stderr]).toEqual([1, expect.stringMatching(/input was not recorded.*reeve run --/s)])
   }
 })

@@ -76,7 +76,7 @@ test('a suspended process stays, and so does a resumed one until its own end', a
   clock.wind(REMOVAL_DELAY_MS)
   expect(await daemon.view('it')).toMatchObject({ uuid, status: expect.stringMatching(/suspended|interrupted/), removeAtEnd: true })
   await reeve('kill', 'it')
-  await reeve('resume', '--rerun', 'it')
+  await reeve('resume', '-d', '--rerun', 'it')
   clock.wind(REMOVAL_DELAY_MS)
   expect(await daemon.view('it')).toMatchObject({ uuid, state: 'running' })
   await reeve('kill', 'it')

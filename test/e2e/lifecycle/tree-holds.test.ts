@@ -185,7 +185,7 @@ describe('a suspension', () => {
     expect(await runCli(daemon.home, ['pause', 'root', '--subtree'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--for', 'suspended', 'child'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--timeout', '1ms', 'child'])).toMatchObject({ code: 124 })
-    await runCli(daemon.home, ['resume', '--subtree', 'root'])
+    await runCli(daemon.home, ['resume', '-d', '--subtree', 'root'])
     await runCli(daemon.work, ['version'])
     await daemon.spawnScripted([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
     expect(await waitForEndCli.result).toMatchObject({ code: 7 })

@@ -43,7 +43,7 @@ test('a used-up daily budget suspends the process, `usage` shows both budgets, a
   expect(daemon.logMessages.filter((line) => line.startsWith('budget of the home'))).toHaveLength(isWarned ? 2 : 1)
   const usage = await runCli(daemon.home, ['usage'])
   expect(usage.stderr).toMatch(/today: \$[\d.]+ of \$1\.20?, until .*\nthis month: \$[\d.]+ of \$50, until /)
-  const resumed = await runCli(daemon.home, ['resume', String(pid)])
+  const resumed = await runCli(daemon.home, ['resume', '-d', String(pid)])
   expect(resumed.stdout + resumed.stderr).toContain('reeve config set budgets.dailyUsd')
   expect((await daemon.view(uuid)).status).toBe('suspended')
   await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '20'])

@@ -57,6 +57,6 @@ test('`reeve config set` writes a limit of the home, and `inspect` names its ori
   const inspect = async (): Promise<string> => (await runCli(daemon.home, ['inspect', uuid])).stdout
   expect(await inspect()).toMatch(/limits +0 of 9 steps, then terminate\n +\$0\.00 of \$3, then suspend \(config\.yaml\)\n/)
   await runCli(daemon.home, ['pause', uuid])
-  await runCli(daemon.home, ['resume', '--budget-usd', '+2', uuid])
+  await runCli(daemon.home, ['resume', '-d', '--budget-usd', '+2', uuid])
   expect(await inspect()).toContain('of $5, then suspend\n')
 })

@@ -53,9 +53,9 @@ test('a process has the labels of its agent file and of the command; a resume an
   await reeve('run', '--agent', 'writer', '--model', model, '--name', 'book', '--label', 'team=web', 'write')
   const labels = { team: 'web', kind: 'writer' }
   expect(await labelsOf('book')).toEqual(labels)
-  await reeve('resume', '--message', 'go on', 'book')
+  await reeve('resume', '-d', '--message', 'go on', 'book')
   expect(await labelsOf('book')).toEqual(labels)
-  await reeve('resume', '--fork', '--name', 'copy', '--message', 'again', 'book')
+  await reeve('resume', '-d', '--fork', '--name', 'copy', '--message', 'again', 'book')
   expect(await labelsOf('copy')).toEqual(labels)
   await reeve('run', '-d', '--name', 'parent', '--label', 'team=web', '--', 'sleep', '600')
   await reeve('run', '-d', '--name', 'child', '--parent', 'parent', '--', 'sleep', '600')

@@ -66,7 +66,7 @@ test('a living process comes before ended processes with its name', async () => 
 test('a retired PID names its process, and the answer has the current PID', async () => {
   await run('run', '--name', 'again', '--', 'true')
   const pid = (await reeve.get('again')).pid
-  await run('resume', '--rerun', 'again')
+  await run('resume', '-d', '--rerun', 'again')
   await run('wait', 'again')
   const currentPid = (await reeve.get('again')).pid
   const note = `${pid} is now ${currentPid}\n`

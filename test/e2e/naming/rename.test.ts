@@ -31,7 +31,7 @@ test('a running, a suspended and an ended process get another name, which restar
     process: { uuid, name: 'newest', state: 'dead' },
   })
   await daemon.restart()
-  await reeve('resume', '--rerun', 'newest')
+  await reeve('resume', '-d', '--rerun', 'newest')
   expect(await daemon.view('newest')).toMatchObject({ uuid, name: 'newest', state: 'running' })
 })
 

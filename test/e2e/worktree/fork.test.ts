@@ -98,7 +98,7 @@ describe('a fork', () => {
 
   test('the command line names the step whose files a fork begins with', async () => {
     const origin = sixStepProcess
-    const { code, stderr } = await runCli(daemon.home, ['resume', '--fork', '--from-step', '3', '--with-files', '--name', 'told', 'six'])
+    const { code, stderr } = await runCli(daemon.home, ['resume', '-d', '--fork', '--from-step', '3', '--with-files', '--name', 'told', 'six'])
     expect([code, stderr]).toEqual([
       0,
       expect.stringMatching(new RegExp(`forked from ${origin.uuid.slice(-8)}; with the files of step 3\n$`)),

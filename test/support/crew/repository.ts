@@ -33,7 +33,8 @@ export class Repository {
   }
 
   gitIn(cwd: string, ...args: readonly string[]): string {
-    return execFileSync('git', args, {
+    // A commit would start the maintenance of the repository each time.
+    return execFileSync('git', ['-c', 'maintenance.auto=false', ...args], {
       cwd,
       env: this.env,
       encoding: 'utf8',

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/views/web.ts'
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
-import { openBrowser, type OpenedFile } from '../../actions/open-browser.ts'
+import { linkTo, openBrowser, type OpenedFile } from '../../actions/open-browser.ts'
 import { Failure, UsageError } from '../../errors.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
@@ -79,7 +79,7 @@ export async function openLink(
 ): Promise<number> {
   const opened = await reeve.web.open(body)
   const { number } = opened
-  const link = `${opened.url}${path}#${number === null ? 'k' : 'n'}=${opened.code}`
+  const link = linkTo(opened, path)
   if (out.json) {
     await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs, ...(number === null ? {} : { number }) })
     return 0
