@@ -2,7 +2,7 @@
 // program on a terminal. A busy machine also makes CPU time longer: the budgets of times are widened as the start of Node is. Run: `npm run bench top` (it needs the build).
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../test/support/faces/top-bench.ts'
+import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../test/support/faces/top-measurements.ts'
 import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')

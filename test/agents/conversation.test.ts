@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { findProcessesWith } from '../support/living-processes.ts'
-import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { openAgentHarness, pollUntil, type AgentHarness } from './harness.ts'
 import { GATEWAY_KINDS, KINDS } from './kinds.ts'
 import { RESULT, TASKS, USAGE } from './model.ts'
 
@@ -24,72 +24,72 @@ function withoutPrompt(argv: readonly string[], needs: string): readonly string[
 }
 
 describe.each(CONVERSATION_KINDS)('$name', (kind) => {
-  let bench: AgentBench
+  let harness: AgentHarness
   beforeEach(async () => {
-    bench = await openAgentBench(kind)
+    harness = await openAgentHarness(kind)
   })
   afterEach(async () => {
-    await bench[Symbol.asyncDispose]()
+    await harness[Symbol.asyncDispose]()
   })
 
   const start = async (intent: string): Promise<string> => {
     const { argv = [], ...body } = kind.body(PROMPT)
-    mkdirSync(bench.daemon.paths.agentsDir, { recursive: true })
+    mkdirSync(harness.daemon.paths.agentsDir, { recursive: true })
     writeFileSync(
-      join(bench.daemon.paths.agentsDir, 'talker.md'),
+      join(harness.daemon.paths.agentsDir, 'talker.md'),
       `---\ndriver: command\ncommand: ${JSON.stringify(withoutPrompt(argv, kind.installation))}\n---\n`,
     )
-    const { uuid } = await bench.daemon.spawn({ env: bench.env, ...body, agent: 'talker', interactive: true, intent })
+    const { uuid } = await harness.daemon.spawn({ env: harness.env, ...body, agent: 'talker', interactive: true, intent })
     return uuid
   }
   const waitForTurn = (uuid: string, count: number): Promise<ProcessView> =>
     pollUntil(async () => {
-      const view = await bench.daemon.view(uuid)
+      const view = await harness.daemon.view(uuid)
       return view.turn === count && view.status === 'ready' ? view : null
-    }, `turn ${count} is over; the daemon's log: ${bench.daemon.readLog()}`)
+    }, `turn ${count} is over; the daemon's log: ${harness.daemon.readLog()}`)
   const waitUntilToolHangs = (): Promise<unknown> =>
-    pollUntil(() => findProcessesWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
+    pollUntil(() => findProcessesWith(harness.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
 
   test('an agent keeps its session over several turns, also after an interrupted one', async () => {
     const uuid = await start(`${TASKS.work} write a file`)
     const first = await waitForTurn(uuid, 1)
     expect(first).toMatchObject({ lastText: RESULT, step: 3 })
     expect(first.sessionId).not.toBeNull()
-    await bench.reeve('send', uuid, `${TASKS.again} please`)
+    await harness.reeve('send', uuid, `${TASKS.again} please`)
     expect(await waitForTurn(uuid, 2)).toMatchObject({
       lastText: 'asked 2 times',
       step: 4,
       sessionId: first.sessionId,
       usage: { inputTokens: 4 * USAGE.input, outputTokens: 4 * USAGE.output },
     })
-    await bench.reeve('send', uuid, `${TASKS.hang} now`)
+    await harness.reeve('send', uuid, `${TASKS.hang} now`)
     await waitUntilToolHangs()
-    await bench.reeve('kill', '-s', 'INT', uuid)
+    await harness.reeve('kill', '-s', 'INT', uuid)
     await waitForTurn(uuid, 3)
-    await bench.reeve('send', uuid, `${TASKS.again} please`)
+    await harness.reeve('send', uuid, `${TASKS.again} please`)
     const last = await waitForTurn(uuid, 4)
     expect(last).toMatchObject({ lastText: 'asked 4 times', step: 6, sessionId: first.sessionId })
     expect(last.usage.inputTokens).toBe(6 * USAGE.input)
-    await bench.reeve('stop', uuid)
-    expect(await bench.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
-    await bench.waitUntilNothingIsLeft()
+    await harness.reeve('stop', uuid)
+    expect(await harness.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
+    await harness.waitUntilNothingIsLeft()
   })
 
   // OpenCode reports a step when its tools have ended.
   test.skipIf(kind.installation === 'opencode')('an agent continues its session after kill -9 of the daemon in a turn', async () => {
     const uuid = await start(`${TASKS.again} please`)
     const { sessionId } = await waitForTurn(uuid, 1)
-    await bench.reeve('send', uuid, `${TASKS.hang} now`)
+    await harness.reeve('send', uuid, `${TASKS.hang} now`)
     await waitUntilToolHangs()
-    await pollUntil(async () => (await bench.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
-    await bench.daemon.kill()
-    await bench.daemon.waitUntilNothingIsLeft()
-    await bench.waitUntilNothingIsLeft()
-    await bench.daemon.start()
-    await bench.daemon.resume(uuid, { env: bench.env })
+    await pollUntil(async () => (await harness.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
+    await harness.daemon.kill()
+    await harness.daemon.waitUntilNothingIsLeft()
+    await harness.waitUntilNothingIsLeft()
+    await harness.daemon.start()
+    await harness.daemon.resume(uuid, { env: harness.env })
     expect(await waitForTurn(uuid, 2)).toMatchObject({ lastText: 'I look what is there.', sessionId })
-    await bench.reeve('kill', uuid)
-    await bench.waitForEnd(uuid)
-    await bench.waitUntilNothingIsLeft()
+    await harness.reeve('kill', uuid)
+    await harness.waitForEnd(uuid)
+    await harness.waitUntilNothingIsLeft()
   })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
-import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { openAgentHarness, pollUntil, type AgentHarness } from './harness.ts'
 import { addNewestVersions, GATEWAY_KINDS, KEY } from './kinds.ts'
 import { conversationRequests, RESULT, TASKS, type Fault, type SentAnswer, type ServedUsage, type ModelSettings } from './model.ts'
 
@@ -15,34 +15,34 @@ const USAGE: ServedUsage = { input: 100, output: 7, cacheRead: 40 }
 const BUDGET_TOKENS = 200_000
 
 describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
-  let bench: AgentBench
+  let harness: AgentHarness
   afterEach(async () => {
-    await bench?.[Symbol.asyncDispose]()
+    await harness?.[Symbol.asyncDispose]()
   })
 
-  const openBench = async (served: Pick<ModelSettings, 'usage' | 'fault'> = { usage: USAGE }): Promise<void> => {
-    bench = await openAgentBench(kind, served)
+  const openHarness = async (served: Pick<ModelSettings, 'usage' | 'fault'> = { usage: USAGE }): Promise<void> => {
+    harness = await openAgentHarness(kind, served)
   }
 
   const readFinishedCalls = async (uuid: string): Promise<readonly EventView[]> =>
-    (await bench.daemon.readEvents()).filter((event) => event.uuid === uuid && event['fact'] === 'call.finished')
+    (await harness.daemon.readEvents()).filter((event) => event.uuid === uuid && event['fact'] === 'call.finished')
 
   /** Compares the usage of complete answers exactly; the totals of the view also include estimates. */
   const expectMetered = async (uuid: string, view: ProcessView): Promise<void> => {
-    const wholeAnswers = bench.model.sent.filter(({ outcome }) => outcome === 'whole')
+    const wholeAnswers = harness.model.sent.filter(({ outcome }) => outcome === 'whole')
     const reportedUsages = (await readFinishedCalls(uuid)).map((event) => event['usage'] as ProcessView['usage'] & { estimated?: true })
     const exactUsages = reportedUsages.filter(({ estimated }) => !estimated)
     expect(sum(exactUsages.map(bucketsOf))).toEqual(sum(wholeAnswers.map(({ usage }) => usage)))
     expect(sum([view.usage].map(bucketsOf))).toEqual(sum(reportedUsages.map(bucketsOf)))
-    const { total } = JSON.parse(await bench.reeve('usage', '--json')) as { total: ProcessView['usage'] }
+    const { total } = JSON.parse(await harness.reeve('usage', '--json')) as { total: ProcessView['usage'] }
     expect(bucketsOf(total)).toEqual(bucketsOf(view.usage))
   }
 
   test("the metered usage equals the model server's after refusals, a cut stream and a resume, and the tools see no key", async () => {
     const faults: readonly Fault[] = [{ status: 429 }, { status: 500 }, ...(kind.retriesCutStream ? ['cut' as const] : [])]
-    await openBench({ usage: USAGE, fault: (request) => faults[request] ?? null })
-    const { uuid } = await bench.start(`${TASKS.env} now`)
-    const view = await bench.waitForEnd(uuid)
+    await openHarness({ usage: USAGE, fault: (request) => faults[request] ?? null })
+    const { uuid } = await harness.start(`${TASKS.env} now`)
+    const view = await harness.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'completed', gateway: { on: true } })
     if (kind.hasKnownOutput) expect(view.lastText).toBe(RESULT)
     await expectMetered(uuid, view)
@@ -50,28 +50,28 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     expect(cutCalls.length).toBe(kind.retriesCutStream ? 1 : 0)
     for (const event of cutCalls)
       expect(event['usage']).toMatchObject({ outputTokens: expect.toSatisfy((tokens: number) => tokens > 0 && tokens < 100) })
-    const env = readFileSync(join(bench.work, 'env.txt'), 'utf8')
+    const env = readFileSync(join(harness.work, 'env.txt'), 'utf8')
     expect(env).toContain(`REEVE_UUID=${uuid}`)
     expect(env).not.toContain(KEY)
-    expect(env).not.toContain(bench.model.url)
-    expect(keysIn(bench.model.requests.map(({ headers }) => headers))).toEqual([KEY])
-    await bench.waitUntilNothingIsLeft()
+    expect(env).not.toContain(harness.model.url)
+    expect(keysIn(harness.model.requests.map(({ headers }) => headers))).toEqual([KEY])
+    await harness.waitUntilNothingIsLeft()
     if (!kind.hasKnownOutput) return
-    const answersBefore = bench.model.sent.length
-    await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
-    const resumedView = await bench.waitForEnd(uuid)
+    const answersBefore = harness.model.sent.length
+    await harness.daemon.resume(uuid, { message: `${TASKS.again} please`, env: harness.env })
+    const resumedView = await harness.waitForEnd(uuid)
     expect(resumedView).toMatchObject({ status: 'completed', lastText: 'asked 2 times' })
-    expect(bench.model.sent.length).toBeGreaterThan(answersBefore)
+    expect(harness.model.sent.length).toBeGreaterThan(answersBefore)
     await expectMetered(uuid, resumedView)
-    await bench.waitUntilNothingIsLeft()
+    await harness.waitUntilNothingIsLeft()
   })
 
   test('a used-up budget holds the agent before its next call, and a larger one lets it continue', async () => {
     const budget = kind.isPriced ? { budgetUsd: 0.5 } : { budgetTokens: BUDGET_TOKENS }
-    await openBench({ usage: { ...USAGE, input: BUDGET_TOKENS } })
-    const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: budget })
+    await openHarness({ usage: { ...USAGE, input: BUDGET_TOKENS } })
+    const { uuid } = await harness.start(`${TASKS.work} write a file`, { limits: budget })
     const suspended = await pollUntil(async () => {
-      const view = await bench.daemon.view(uuid)
+      const view = await harness.daemon.view(uuid)
       return view.status === 'suspended' ? view : null
     }, 'its budget holds it')
     expect(suspended.holds.map(({ reason }) => reason)).toEqual(['budget'])
@@ -79,34 +79,34 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
       kind.isPriced ? /^paused: budget .*\$\d\.\d+ of \$0\.5 are spent/ : /^paused: budget .*\d+ of \d+ tokens are used/,
     )
     // A request outside the task, such as for a title, may have used up the budget before.
-    expect(conversationRequests(bench.model).length).toBeLessThanOrEqual(1)
-    await bench.reeve('resume', '-d', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
-    const view = await bench.waitForEnd(uuid)
+    expect(conversationRequests(harness.model).length).toBeLessThanOrEqual(1)
+    await harness.reeve('resume', '-d', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
+    const view = await harness.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
       limits: kind.isPriced ? { budgetUsd: 50.5 } : { budgetTokens: BUDGET_TOKENS + 1_000_000 },
     })
     if (kind.hasKnownOutput) expect(view.lastText).toBe(RESULT)
     await expectMetered(uuid, view)
-    await bench.waitUntilNothingIsLeft()
+    await harness.waitUntilNothingIsLeft()
   })
 
   // Every pause freezes a command at once, so that a command has no such drain.
   test.skipIf(kind.isCommand)('a pause in the middle of a turn holds the agent at its next call, and the turn continues', async () => {
-    await openBench()
-    const { uuid } = await bench.start(`${TASKS.gate} now`)
-    await pollUntil(() => existsSync(join(bench.work, 'waits')) || null, 'it is in its tool')
-    const requestsBefore = conversationRequests(bench.model).length
-    await bench.reeve('pause', uuid)
-    bench.releaseAnswerAndTool()
-    await bench.waitUntilFrozen(uuid)
-    expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended' })
-    expect(conversationRequests(bench.model).length).toBe(requestsBefore)
-    await bench.reeve('resume', '-d', uuid)
-    const view = await bench.waitForEnd(uuid)
+    await openHarness()
+    const { uuid } = await harness.start(`${TASKS.gate} now`)
+    await pollUntil(() => existsSync(join(harness.work, 'waits')) || null, 'it is in its tool')
+    const requestsBefore = conversationRequests(harness.model).length
+    await harness.reeve('pause', uuid)
+    harness.releaseAnswerAndTool()
+    await harness.waitUntilFrozen(uuid)
+    expect(await harness.inspect(uuid)).toMatchObject({ status: 'suspended' })
+    expect(conversationRequests(harness.model).length).toBe(requestsBefore)
+    await harness.reeve('resume', '-d', uuid)
+    const view = await harness.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'completed', lastText: RESULT })
     await expectMetered(uuid, view)
-    await bench.waitUntilNothingIsLeft()
+    await harness.waitUntilNothingIsLeft()
   })
 })
 

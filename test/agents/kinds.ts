@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newestInstalled, type AgentName } from '../../scripts/install-agents.ts'
 import type { ServedTool } from '../support/models/model-server.ts'
-import type { AgentKind } from './bench.ts'
+import type { AgentKind } from './harness.ts'
 
 export interface ExpectedReports {
   /** names of the two tools in reeve's reports */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { openAgentBench, type AgentBench } from './bench.ts'
+import { openAgentHarness, type AgentHarness } from './harness.ts'
 import { GATEWAY_KINDS, KINDS } from './kinds.ts'
 import { RESULT, TASKS } from './model.ts'
 
@@ -13,20 +13,20 @@ const WITH_TOOLS = [
 ]
 
 describe.each(WITH_TOOLS)('$name', (kind) => {
-  let bench: AgentBench
+  let harness: AgentHarness
   afterEach(async () => {
-    await bench?.[Symbol.asyncDispose]()
+    await harness?.[Symbol.asyncDispose]()
   })
 
   test("an agent starts a process and waits for it with reeve's tools, and never asks the user", async () => {
-    bench = await openAgentBench(kind)
-    const { uuid } = await bench.start(`${TASKS.own} now`, { reeve: true, ...(kind.isCommand ? {} : { permissions: 'ask' }) })
-    expect(await bench.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: RESULT })
-    const events = (await bench.daemon.readEvents()).filter((event) => event.uuid === uuid)
+    harness = await openAgentHarness(kind)
+    const { uuid } = await harness.start(`${TASKS.own} now`, { reeve: true, ...(kind.isCommand ? {} : { permissions: 'ask' }) })
+    expect(await harness.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: RESULT })
+    const events = (await harness.daemon.readEvents()).filter((event) => event.uuid === uuid)
     expect(events.filter(({ fact }) => fact === 'process.waiting')).toEqual([])
-    const child = await bench.daemon.view('child')
+    const child = await harness.daemon.view('child')
     expect(child).toMatchObject({ parentUuid: uuid, status: 'completed' })
-    expect(readFileSync(join(bench.work, 'child.txt'), 'utf8')).toBe('made\n')
-    await bench.waitUntilNothingIsLeft()
+    expect(readFileSync(join(harness.work, 'child.txt'), 'utf8')).toBe('made\n')
+    await harness.waitUntilNothingIsLeft()
   })
 })

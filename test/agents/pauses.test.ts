@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAgentBench, pollUntil, type AgentBench } from './bench.ts'
+import { openAgentHarness, pollUntil, type AgentHarness } from './harness.ts'
 import { KINDS, type TestedKind } from './kinds.ts'
 import { conversationRequests, RESULT, TASKS } from './model.ts'
 
@@ -24,7 +24,7 @@ interface PauseCase {
 
 /** A paused agent, with the number of its model requests and its elapsed time at the pause. */
 interface PausedAgent {
-  readonly bench: AgentBench
+  readonly harness: AgentHarness
   readonly uuid: string
   readonly requestCount: number
   readonly elapsedMs: number
@@ -35,44 +35,46 @@ const CASES: readonly PauseCase[] = KINDS.flatMap((kind) =>
 )
 
 /** Pauses the agent in the middle of its turn. Its stream or tool ends before the freeze (a soft pause by ACP) or during it. */
-async function pause({ kind, work, mode }: PauseCase, bench: AgentBench): Promise<PausedAgent> {
-  const { uuid } = await bench.start(`${work === 'a tool' ? TASKS.gate : TASKS.pace} now`)
-  const toolStartedFile = join(bench.work, 'waits')
+async function pause({ kind, work, mode }: PauseCase, harness: AgentHarness): Promise<PausedAgent> {
+  const { uuid } = await harness.start(`${work === 'a tool' ? TASKS.gate : TASKS.pace} now`)
+  const toolStartedFile = join(harness.work, 'waits')
   await pollUntil(
-    () => (work === 'a tool' ? existsSync(toolStartedFile) : conversationRequests(bench.model).length > 0) || null,
+    () => (work === 'a tool' ? existsSync(toolStartedFile) : conversationRequests(harness.model).length > 0) || null,
     `${kind.name} is in ${work}`,
   )
-  await bench.reeve('pause', ...(mode === 'softly' ? [] : ['--now']), uuid)
+  await harness.reeve('pause', ...(mode === 'softly' ? [] : ['--now']), uuid)
   const isDrained = mode === 'softly' && !kind.isCommand
-  if (isDrained) bench.releaseAnswerAndTool()
-  const facts = await bench.waitUntilFrozen(uuid)
+  if (isDrained) harness.releaseAnswerAndTool()
+  const facts = await harness.waitUntilFrozen(uuid)
   expect(facts.includes('process.drained')).toBe(isDrained)
-  if (!isDrained) bench.releaseAnswerAndTool()
+  if (!isDrained) harness.releaseAnswerAndTool()
   // The message is kept until the process continues.
-  if (!kind.isCommand) await bench.reeve('send', uuid, `${TASKS.again} please`)
-  const { status, elapsedMs, lastText } = await bench.inspect(uuid)
+  if (!kind.isCommand) await harness.reeve('send', uuid, `${TASKS.again} please`)
+  const { status, elapsedMs, lastText } = await harness.inspect(uuid)
   expect(status).toBe('suspended')
   if (isDrained) expect(lastText).toBe(RESULT)
-  return { bench, uuid, elapsedMs, requestCount: conversationRequests(bench.model).length }
+  return { harness, uuid, elapsedMs, requestCount: conversationRequests(harness.model).length }
 }
 
 /** Checks that the agent did nothing during the pause, and lets it continue to its end. */
-async function checkAndResume({ kind, work, mode }: PauseCase, { bench, uuid, requestCount, elapsedMs }: PausedAgent): Promise<void> {
-  expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended', elapsedMs })
-  expect(conversationRequests(bench.model).length).toBe(requestCount)
-  await bench.reeve('resume', '-d', uuid)
-  const view = await bench.waitForEnd(uuid)
-  const { steps } = JSON.parse(await bench.reeve('steps', '--json', uuid)) as { steps: { tools: { outcome: string; result: string }[] }[] }
+async function checkAndResume({ kind, work, mode }: PauseCase, { harness, uuid, requestCount, elapsedMs }: PausedAgent): Promise<void> {
+  expect(await harness.inspect(uuid)).toMatchObject({ status: 'suspended', elapsedMs })
+  expect(conversationRequests(harness.model).length).toBe(requestCount)
+  await harness.reeve('resume', '-d', uuid)
+  const view = await harness.waitForEnd(uuid)
+  const { steps } = JSON.parse(await harness.reeve('steps', '--json', uuid)) as {
+    steps: { tools: { outcome: string; result: string }[] }[]
+  }
   const tools = steps.flatMap((step) => step.tools.map(({ outcome, result }) => `${outcome} ${JSON.stringify(result?.slice(0, 80))}`))
   console.log(
-    `${kind.name}, in ${work}, ${mode}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversationRequests(bench.model).length - requestCount} model calls after the pause${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
+    `${kind.name}, in ${work}, ${mode}: ${view.status}, ${JSON.stringify(view.lastText)}, ${conversationRequests(harness.model).length - requestCount} model calls after the pause${tools.length > 0 ? `, tool: ${tools.join(', ')}` : ''}`,
   )
   expect(view).toMatchObject({ status: 'completed', exit: { code: 0 }, lastText: kind.isCommand ? RESULT : 'asked 2 times' })
-  await bench.waitUntilNothingIsLeft()
+  await harness.waitUntilNothingIsLeft()
 }
 
 describe(`paused for ${PAUSE_MS / 1_000} s`, () => {
-  const benches: AgentBench[] = []
+  const harnesses: AgentHarness[] = []
   const paused = new Map<PauseCase, PromiseSettledResult<PausedAgent>>()
 
   beforeAll(
@@ -80,9 +82,9 @@ describe(`paused for ${PAUSE_MS / 1_000} s`, () => {
       const queue = [...CASES]
       const worker = async (): Promise<void> => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-          const bench = await openAgentBench(next.kind)
-          benches.push(bench)
-          const [result] = await Promise.allSettled([pause(next, bench)])
+          const harness = await openAgentHarness(next.kind)
+          harnesses.push(harness)
+          const [result] = await Promise.allSettled([pause(next, harness)])
           paused.set(next, result)
         }
       }
@@ -93,7 +95,7 @@ describe(`paused for ${PAUSE_MS / 1_000} s`, () => {
   )
 
   afterAll(async () => {
-    for (const bench of benches) await bench[Symbol.asyncDispose]()
+    for (const harness of harnesses) await harness[Symbol.asyncDispose]()
   }, CASE_MS)
 
   test.each(CASES)(

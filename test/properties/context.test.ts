@@ -8,7 +8,7 @@ import type { ReadPage } from '../../src/drivers/native/context/load-context.ts'
 import { filterPage } from '../support/store/reference-page-filter.ts'
 import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/model/facts.ts'
-import { openNativeBench } from '../support/models/native-bench.ts'
+import { openNativeHarness } from '../support/models/native-harness.ts'
 
 interface PlannedStep {
   readonly text: string
@@ -186,15 +186,15 @@ describe('the loop', () => {
 `
 
   test('the loop reaches the same end if it is interrupted after any commit and resumed', async () => {
-    await using bench = await openNativeBench()
-    const uninterrupted = await bench.run({ script })
+    await using harness = await openNativeHarness()
+    const uninterrupted = await harness.run({ script })
     await uninterrupted.runTurn('go')
     const { facts } = uninterrupted.kernel
     const messagesOf = (journal: readonly StoredFact[]): readonly ContextMessage[] => foldContext(journal).messages
     const firstCut = facts.findIndex(({ body }) => body.type === 'process.working') + 1
     for (let length = firstCut; length < facts.length; length += 1) {
       if (facts[length]?.body.type === 'tool.started') continue // in the same commit as the answer before it
-      const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, length) })
+      const resumed = await harness.run({ spec: { model: 'script:1.yaml' }, earlierFacts: facts.slice(0, length) })
       await resumed.agent.proceed(resumed.kernel.turn)
       await resumed.kernel.waitForTurnEnd()
       const [expected, got] = [messagesOf(facts), messagesOf(resumed.kernel.facts)]

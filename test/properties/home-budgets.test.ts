@@ -83,7 +83,7 @@ class Life {
 
   #ask(each: string, tokens: number): void {
     if (!this.#isUp(each) || this.open.has(each)) return
-    const answer = this.home.ask(each, tokens)
+    const answer = this.home.requestCall(each, tokens)
     if (answer?.type !== 'ack' || answer.ack !== 'go') return
     this.open.set(each, (answer.maxOutputTokens ?? tokens) * PRICE)
     if (Object.keys(this.budgets).length > 0) this.#checkRoom()
@@ -112,7 +112,7 @@ class Life {
     if (reserved === undefined || !this.#isUp(each)) return
     this.open.delete(each)
     this.#spend(reserved * share)
-    this.home.end(each, reserved * share)
+    this.home.finishCall(each, reserved * share)
   }
 
   /** Charges the calls that `work` cuts off with the estimates in the rows of their processes. */

@@ -54,8 +54,8 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
     },
   ],
   [
-    'the commit is not compared with the approved form',
-    'in this form',
+    'the commit is not compared with the approved files',
+    'landed as approved',
     {
       decide: changingJobs((job) => {
         if (job.type !== 'commit') return job
@@ -66,7 +66,7 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
   ],
   [
     'a different commit is accepted',
-    'in this form',
+    'landed as approved',
     {
       defects: { result: (_, result) => (result.type === 'differs' ? { type: 'committed', commit: result.commit, dirty: false } : result) },
     },
@@ -119,7 +119,7 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
   ],
   [
     'the branch moves to a merge that was made for an older head',
-    'the branch',
+    'landings stay',
     {
       defects: {
         job: (job, repository) => {
@@ -132,7 +132,7 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
   ],
   [
     'the branch is created again at the start of the crew',
-    'the branch',
+    'landings stay',
     {
       defects: {
         job: (job, repository) => {
@@ -147,7 +147,7 @@ const DEFECTS: readonly (readonly [string, Law, Defect])[] = [
   ],
   [
     "a merge is made in the user's checkout",
-    'the user',
+    'user data unchanged',
     {
       defects: {
         result: (job, result, { git, user }) => {

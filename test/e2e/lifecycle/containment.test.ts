@@ -4,7 +4,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Check } from '../../../src/daemon/views/doctor.ts'
-import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { tempDir } from '../../support/tmp.ts'
 

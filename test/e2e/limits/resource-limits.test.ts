@@ -1,7 +1,7 @@
 // The resources of an agent's programs, through the daemon. The end of a process has its usage, and a process that exceeds a limit is
 // stopped with the right reason, while others survive. Runs in each kind of containment that works here; the memory is real.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'

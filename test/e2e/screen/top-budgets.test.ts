@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { HAS_TERMINAL } from '../../support/daemon/terminal.ts'
 import { FORM } from '../../support/env.ts'
-import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../../support/faces/top-bench.ts'
+import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../../support/faces/top-measurements.ts'
 
 let slower: number
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OwnTools } from '../../../src/drivers/port.ts'
-import { openAcpBench } from '../../support/agents/acp-bench.ts'
-import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
+import { openAcpHarness } from '../../support/agents/acp-harness.ts'
+import type { AcpHarness, AcpRun } from '../../support/agents/acp-harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { MemberSpec } from '../../../src/kernel/model/process-spec.ts'
 
@@ -12,7 +12,7 @@ const ONCE_MORE = "it did not ask for reeve's own tools (MCP): opening a second 
 const NEVER_LISTED = "it did not ask for reeve's own tools (MCP) in two sessions"
 const MEMBER: MemberSpec = { crew: 'crew', id: 'worker-1', role: 'generic' }
 
-let bench: AcpBench
+let harness: AcpHarness
 let ownTools: OwnTools
 let stack: AsyncDisposableStack
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   stack.defer(() => {
     server.close()
   })
-  bench = stack.use(await openAcpBench())
+  harness = stack.use(await openAcpHarness())
   ownTools = {
     list: [],
     listed: toolsListed.promise,
@@ -52,23 +52,23 @@ const notesOf = (run: AcpRun): readonly string[] => run.kernel.factsOf('process.
 
 describe("reeve's own tools", () => {
   test('an agent that lists them gets no second session', async () => {
-    const run = await bench.start({ agentOptions: ['http', 'close'], ownTools })
+    const run = await harness.start({ agentOptions: ['http', 'close'], ownTools })
     expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
     expect([sessionOpenings(run), notesOf(run)]).toEqual([['new'], []])
   })
 
   test('an agent that does not list them gets a second session, and works there', async () => {
-    const run = await bench.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+    const run = await harness.start({ agentOptions: ['http', 'close', 'toolless=1'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
     expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
     expect([sessionOpenings(run), notesOf(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
     expect(run.readSessionId()).toMatch(/2$/)
   })
 
   test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (method) => {
-    const first = await bench.start({ agentOptions: [method] })
+    const first = await harness.start({ agentOptions: [method] })
     await first.runTurn('say one')
     await first.agent[Symbol.asyncDispose]()
-    const run = await bench.start({
+    const run = await harness.start({
       agentOptions: [method, 'http', 'close', 'toolless=1'],
       ownTools,
       toolsMs: 200,
@@ -81,7 +81,7 @@ describe("reeve's own tools", () => {
   })
 
   test('the turn of a crew member that never lists them fails with the reason', async () => {
-    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
+    const run = await harness.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200, spec: { member: MEMBER } })
     expect(await run.runTurn('say one')).toMatchObject({
       outcome: 'error',
       error: `${NEVER_LISTED}: a member of a crew can report nothing without them`,
@@ -93,13 +93,13 @@ describe("reeve's own tools", () => {
   })
 
   test('any other agent continues without them', async () => {
-    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
+    const run = await harness.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
     expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
     expect(notesOf(run)).toEqual([ONCE_MORE, NEVER_LISTED])
   })
 
   test('the agent can be stopped during the wait', async () => {
-    const run = await bench.start({ agentOptions: ['http', 'toolless=9'], ownTools })
+    const run = await harness.start({ agentOptions: ['http', 'toolless=9'], ownTools })
     await waitUntil(() => sessionOpenings(run).length === 1, 'its session is open')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
     expect(await run.waitForExit()).not.toHaveProperty('error')

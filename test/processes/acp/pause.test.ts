@@ -1,22 +1,22 @@
 // Pausing an ACP agent: no prompt and no answer during the pause, and a freeze of all its programs on demand. Time limits stand still
 // meanwhile.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openAcpBench } from '../../support/agents/acp-bench.ts'
-import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpHarness } from '../../support/agents/acp-harness.ts'
+import type { AcpHarness } from '../../support/agents/acp-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-let bench: AcpBench
+let harness: AcpHarness
 
 beforeEach(async () => {
-  bench = await openAcpBench()
+  harness = await openAcpHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
 })
 
 test('a prompt waits for the end of the pause', async () => {
-  const run = await bench.start()
+  const run = await harness.start()
   await run.waitUntilUp()
   await run.agent.pause(false)
   await run.send('say x')
@@ -28,7 +28,7 @@ test('a prompt waits for the end of the pause', async () => {
 })
 
 test('a request that a rule would allow gets no answer during the pause', async () => {
-  const run = await bench.start({ spec: { permissions: { default: 'allow' } } })
+  const run = await harness.start({ spec: { permissions: { default: 'allow' } } })
   await run.waitUntilUp()
   await run.send('say x\nask execute rm x')
   await run.agent.pause(false)
@@ -40,9 +40,9 @@ test('a request that a rule would allow gets no answer during the pause', async 
 })
 
 test('a frozen agent stands still with all its programs, and continues after the thaw', async () => {
-  const run = await bench.start()
+  const run = await harness.start()
   await run.waitUntilUp()
-  await run.send(`start-child ${bench.token}\nsay x\nslow`)
+  await run.send(`start-child ${harness.token}\nsay x\nslow`)
   await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
   await run.agent.pause(true)
   expect(run.kernel.reportsOf('frozen').map(({ report }) => report.inFlight)).toEqual(['a turn of the agent'])
@@ -53,7 +53,7 @@ test('a frozen agent stands still with all its programs, and continues after the
 })
 
 test('the time limit for the end of a turn stands still during a freeze', async () => {
-  const run = await bench.start({ cancelMs: 5_000 })
+  const run = await harness.start({ cancelMs: 5_000 })
   await run.waitUntilUp()
   await run.send('say x\nslow')
   await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
@@ -69,18 +69,18 @@ test('the time limit for the end of a turn stands still during a freeze', async 
 })
 
 test('a frozen agent that is killed leaves nothing', async () => {
-  const run = await bench.start({ agentOptions: ['deaf', 'no-eof'] })
+  const run = await harness.start({ agentOptions: ['deaf', 'no-eof'] })
   await run.waitUntilUp()
-  await run.send(`start-child ${bench.token}\nsay x\nhang`)
+  await run.send(`start-child ${harness.token}\nsay x\nhang`)
   await run.kernel.waitFor(() => run.kernel.liveOutputs.length > 0, 'it works')
   await run.agent.pause(true)
   await run.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
   await run.waitForExit()
-  expect(findProcessesWith(bench.token)).toEqual([])
+  expect(findProcessesWith(harness.token)).toEqual([])
 })
 
 test('an agent that was frozen after its turn is thawed for its end, and closes its session', async () => {
-  const run = await bench.start({ agentOptions: ['close'] })
+  const run = await harness.start({ agentOptions: ['close'] })
   await run.runTurn('say x')
   await run.agent.pause(true)
   expect(run.kernel.reportsOf('frozen').map(({ report }) => report.inFlight)).toEqual([null])

@@ -1,17 +1,17 @@
 // Requests of an ACP agent for permission: rules that answer at once, the user's answers, an interruption, a withdrawal, forms.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openAcpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpHarness } from '../../support/agents/acp-harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import type { AcpHarness } from '../../support/agents/acp-harness.ts'
 import type { SpecChanges } from '../../support/spec-changes.ts'
 
-let bench: AcpBench
+let harness: AcpHarness
 
 beforeEach(async () => {
-  bench = await openAcpBench()
+  harness = await openAcpHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
 })
 
 describe('a rule', () => {
@@ -33,7 +33,7 @@ describe('a rule', () => {
     ["for reeve's own name of the tool applies", { permissions: { default: 'deny', tools: { bash: 'allow' } } }, 'yes', 'ok'],
     ['that allows everything does not allow a denied tool', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
   ])('%s', async (_, spec, answer, outcome) => {
-    const run = await bench.start({ spec })
+    const run = await harness.start({ spec })
     await run.runTurn('ask execute rm x')
     expect(run.kernel.reportsOf('waiting')).toEqual([])
     expect(run.readLogLines()).toContain(`answer: ${answer}`)
@@ -49,7 +49,10 @@ describe('the mode in which the agent asks', () => {
     ['a mode of the protocol', 'modes=auto', 'mode default'],
     ['an option of the session', 'mode-option', 'mode default'],
   ])('is set before the first turn, and again when the agent leaves it (%s)', async (_, modeOption, expectedLine) => {
-    const run = await bench.start({ agentOptions: [modeOption, ...(modeOption === 'mode-option' ? ['modes=auto'] : [])], spec: askingSpec })
+    const run = await harness.start({
+      agentOptions: [modeOption, ...(modeOption === 'mode-option' ? ['modes=auto'] : [])],
+      spec: askingSpec,
+    })
     await run.waitUntilUp()
     expect(run.readLogLines()).toContain(expectedLine)
     await run.runTurn('mode auto\nsay on')
@@ -64,12 +67,12 @@ describe('the mode in which the agent asks', () => {
   })
 
   test('is checked: a mode that the agent does not accept is an error', async () => {
-    const run = await bench.start({ agentOptions: ['mode-option', 'modes=auto', 'stubborn'], spec: askingSpec })
+    const run = await harness.start({ agentOptions: ['mode-option', 'modes=auto', 'stubborn'], spec: askingSpec })
     expect(await run.waitForExit()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
   })
 
   test('that cannot be set again ends the agent', async () => {
-    const run = await bench.start({ agentOptions: ['modes', 'stubborn'], spec: askingSpec })
+    const run = await harness.start({ agentOptions: ['modes', 'stubborn'], spec: askingSpec })
     await run.waitUntilUp()
     await run.send('mode auto\nslow')
     expect(await run.waitForExit()).toMatchObject({
@@ -78,7 +81,7 @@ describe('the mode in which the agent asks', () => {
   })
 
   test('does not matter if everything is allowed', async () => {
-    const run = await bench.start({ agentOptions: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
+    const run = await harness.start({ agentOptions: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
     await run.runTurn('mode auto\nsay on')
     expect(run.readLogLines().filter((line) => line.startsWith('mode '))).toEqual([])
     expect(run.kernel.factsOf('process.note').map(({ text }) => text)).toEqual(['mode: auto'])
@@ -116,7 +119,7 @@ describe('a forbidden action', () => {
       '/usr/lib/x may not be written: only what is below /tmp/x',
     ],
   ])('%s is refused in spite of rules that allow it', async (_, spec, question, detail) => {
-    const run = await bench.start({ spec: { permissions: { default: 'allow' }, ...spec } })
+    const run = await harness.start({ spec: { permissions: { default: 'allow' }, ...spec } })
     await run.runTurn(`ask ${question}`)
     expect(run.readLogLines()).toContain('answer: no')
     expect(run.kernel.factsOf('capability.refused')).toMatchObject([{ detail }])
@@ -124,7 +127,7 @@ describe('a forbidden action', () => {
   })
 
   test('does not include a call within the allowed paths; the user is asked about a call of an unknown path', async () => {
-    const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
+    const run = await harness.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
     await run.runTurn('ask edit /tmp/x/y\nask read /usr/lib/x')
     expect(run.readLogLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
     await run.send('ask edit something')
@@ -141,7 +144,7 @@ describe('the user', () => {
     ['always', 'ok'],
     ['no', 'denied'],
   ])('answers %s', async (option, outcome) => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.waitUntilUp()
     await run.send('say may I\nask execute rm x\nsay thanks')
     const question = await run.nextAsk()
@@ -164,7 +167,7 @@ describe('the user', () => {
   })
 
   test('answers two questions in any order', async () => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.waitUntilUp()
     await run.send('ask-twice execute rm')
     await run.nextAsk(2)
@@ -177,7 +180,7 @@ describe('the user', () => {
   })
 
   test('interrupts: the open question gets the answer `cancelled`', async () => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.waitUntilUp()
     await run.send('ask execute rm x')
     const question = await run.nextAsk()
@@ -193,7 +196,7 @@ describe('the user', () => {
   })
 
   test('is not asked any more after the agent withdraws its question', async () => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.runTurn('ask-and-go rm x')
     const [questionReport] = run.kernel.reportsOf('waiting')
     expect(run.kernel.reportsOf('unasked').map(({ report }) => report.id)).toEqual([questionReport?.report.ask.id])
@@ -225,7 +228,7 @@ describe('a form', () => {
       { action: 'accept', content: { why: 'x', n: 2 } },
     ],
   ])('%s is a question', async (_, form, options, answer, expected) => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.waitUntilUp()
     await run.send(`elicit ${form}`)
     const question = await run.nextAsk()
@@ -237,7 +240,7 @@ describe('a form', () => {
   })
 
   test('with a wrong answer is asked again', async () => {
-    const run = await bench.start()
+    const run = await harness.start()
     await run.waitUntilUp()
     await run.send('elicit {"n":{"type":"integer"}}')
     const question = await run.nextAsk()

@@ -7,25 +7,25 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { McpStart } from '../../../src/kernel/model/mcp.ts'
-import { openAcpBench } from '../../support/agents/acp-bench.ts'
-import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import { openAcpHarness } from '../../support/agents/acp-harness.ts'
+import type { AcpHarness } from '../../support/agents/acp-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
 
-let bench: AcpBench
+let harness: AcpHarness
 
 beforeEach(async () => {
-  bench = await openAcpBench()
+  harness = await openAcpHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
 })
 
 describe('the handshake', () => {
   test('reports the handle, the session and the capabilities', async () => {
-    const run = await bench.start({ credentials: { AGENT_KEY: 'k1' } })
+    const run = await harness.start({ credentials: { AGENT_KEY: 'k1' } })
     await run.waitUntilUp()
     expect(run.kernel.reportsOf('up').at(-1)?.report).toMatchObject({
       handle: { pid: expect.any(Number) as number },
@@ -40,7 +40,7 @@ describe('the handshake', () => {
   })
 
   test('offers no denied capability', async () => {
-    const run = await bench.start({ spec: { deny: ['write', 'bash'] } })
+    const run = await harness.start({ spec: { deny: ['write', 'bash'] } })
     await run.waitUntilUp()
     expect(JSON.parse(run.readLogLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
       fs: { readTextFile: true, writeTextFile: false },
@@ -59,23 +59,23 @@ describe('the handshake', () => {
     ],
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
   ])('with an agent that %s ends with the reason', async (_, agentOptions, handshakeMs, error) => {
-    const run = await bench.start({ agentOptions: [...agentOptions, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
+    const run = await harness.start({ agentOptions: [...agentOptions, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
     expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
-    expect(findProcessesWith(bench.token)).toEqual([])
+    expect(findProcessesWith(harness.token)).toEqual([])
   })
 
   test.each([
     ['at its handshake', ['auth']],
     ['at its first prompt', []],
   ])('with a known agent that is not logged in names the command and the key: %s', async (_, agentOptions) => {
-    const program = join(bench.dir, 'claude-agent-acp')
+    const program = join(harness.dir, 'claude-agent-acp')
     writeFileSync(
       program,
-      `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' '${bench.token}' 'log=${bench.dir}/log' 'sessions=${bench.dir}' "$@"\n`,
+      `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' '${harness.token}' 'log=${harness.dir}/log' 'sessions=${harness.dir}' "$@"\n`,
       { mode: 0o755 },
     )
-    const run = await bench.start({ argv: [program, ...agentOptions], spec: { permissions: { default: 'allow' } } })
+    const run = await harness.start({ argv: [program, ...agentOptions], spec: { permissions: { default: 'allow' } } })
     const error = agentOptions.length > 0 ? (await run.waitForExit()).error : (await run.runTurn('need-login')).error
     expect(error).toMatch(
       /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment$/,
@@ -83,19 +83,19 @@ describe('the handshake', () => {
   })
 
   test('with an agent whose last line is only a brace ends with the line before it as the reason', async () => {
-    const run = await bench.start({ agentOptions: ['braces'] })
+    const run = await harness.start({ agentOptions: ['braces'] })
     expect((await run.waitForExit()).error).toMatch(/: error: log in first$/)
   })
 
   test('can be stopped in the middle', async () => {
-    const run = await bench.start({ agentOptions: ['silent', 'no-eof'] })
+    const run = await harness.start({ agentOptions: ['silent', 'no-eof'] })
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
     expect(await run.waitForExit()).not.toHaveProperty('error')
-    expect(findProcessesWith(bench.token)).toEqual([])
+    expect(findProcessesWith(harness.token)).toEqual([])
   })
 
   test('without a program fails at once', async () => {
-    await expect(bench.start({ argv: ['no-such-agent'] })).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
+    await expect(harness.start({ argv: ['no-such-agent'] })).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
   })
 })
 
@@ -133,7 +133,7 @@ describe('a session', () => {
     ],
     [[], [], ['MCP server web is not used: the agent takes none over HTTP', 'MCP server bad is not used: it is not trusted']],
   ])('gets the MCP servers that it supports (%j)', async (agentOptions, web, notes) => {
-    const run = await bench.start({ agentOptions, spec: { mcp }, servers: () => Promise.resolve(starts) })
+    const run = await harness.start({ agentOptions, spec: { mcp }, servers: () => Promise.resolve(starts) })
     await run.waitUntilUp()
     const received = JSON.parse(
       run
@@ -142,7 +142,7 @@ describe('a session', () => {
         ?.slice(4) ?? '',
     ) as object
     expect(received).toMatchObject({
-      cwd: bench.dir,
+      cwd: harness.dir,
       mcpServers: [
         {
           name: 'files',
@@ -160,19 +160,19 @@ describe('a session', () => {
   })
 
   test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (agentOption) => {
-    const run = await bench.start({ agentOptions: ['modes', agentOption], spec: { mode: 'plan', model: 'any/two' } })
+    const run = await harness.start({ agentOptions: ['modes', agentOption], spec: { mode: 'plan', model: 'any/two' } })
     await run.runTurn('say x')
     expect(run.readLogLines()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
     expect(run.kernel.factsOf('model.started').map(({ model }) => model)).toEqual(['two'])
   })
 
   test('with an unknown model is refused, with a list of the known models', async () => {
-    const run = await bench.start({ agentOptions: ['models'], spec: { model: 'nonsense' } })
+    const run = await harness.start({ agentOptions: ['models'], spec: { model: 'nonsense' } })
     expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
   })
 
   test('with an unknown mode is refused, with a list of the known modes', async () => {
-    const run = await bench.start({ agentOptions: ['modes'], spec: { mode: 'yolo' } })
+    const run = await harness.start({ agentOptions: ['modes'], spec: { mode: 'yolo' } })
     expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
   })
 
@@ -180,7 +180,7 @@ describe('a session', () => {
     [['systemPrompt'], 'say x', { mode: 'append', content: [{ type: 'text', text: 'You are R.' }] }],
     [[], 'You are R.\n\nsay x', undefined],
   ])('gets the role prompt (%j)', async (agentOptions, prompt, systemPrompt) => {
-    const run = await bench.start({ agentOptions: agentOptions, spec: { system: 'You are R.' } })
+    const run = await harness.start({ agentOptions: agentOptions, spec: { system: 'You are R.' } })
     await run.runTurn('say x')
     expect(run.readLogLines()).toContain(`prompt ${JSON.stringify(prompt)}`)
     const received = JSON.parse(
@@ -197,10 +197,10 @@ describe('continuing', () => {
   test.each([['resume'], ['load'], ['load', 'late']])(
     'by session/%s (%s) uses the same session, and records and charges nothing twice',
     async (method, ...agentOptions) => {
-      const first = await bench.start({ agentOptions: [method] })
+      const first = await harness.start({ agentOptions: [method] })
       await first.runTurn('usage 10 100 0.5\nsay one\ntool execute ls')
       await first.agent[Symbol.asyncDispose]()
-      const second = await bench.start({
+      const second = await harness.start({
         agentOptions: [method, ...agentOptions],
         sessionId: first.readSessionId(),
         earlierFacts: first.kernel.facts,
@@ -235,7 +235,7 @@ describe('continuing', () => {
         return Promise.resolve()
       },
     }
-    const first = await bench.start({ agentOptions: ['load'] })
+    const first = await harness.start({ agentOptions: ['load'] })
     await first.runTurn('say one')
     const handle: StoredFact = {
       uuid: 'test',
@@ -245,7 +245,7 @@ describe('continuing', () => {
       cursor: 0,
       body: { type: 'process.handle', handle: null, sessionId: first.readSessionId() },
     }
-    const second = await bench.start({
+    const second = await harness.start({
       agentOptions: ['load', `name=${name}`],
       sessionId: first.readSessionId(),
       earlierFacts: [handle, ...first.kernel.facts],
@@ -259,25 +259,25 @@ describe('continuing', () => {
   })
 
   test('a session of Gemini CLI works any number of times, and removes none of its files', async () => {
-    const gemini = join(bench.dir, 'gemini')
-    writeFileSync(gemini, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' sessions='${bench.dir}' load modes stubs "$@"\n`, {
+    const gemini = join(harness.dir, 'gemini')
+    writeFileSync(gemini, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' sessions='${harness.dir}' load modes stubs "$@"\n`, {
       mode: 0o755,
     })
-    const first = await bench.start({ argv: [gemini] })
+    const first = await harness.start({ argv: [gemini] })
     await first.runTurn('say one')
     await first.agent[Symbol.asyncDispose]()
     for (const text of ['two', 'three', 'four']) {
-      const next = await bench.start({ argv: [gemini], sessionId: first.readSessionId() })
+      const next = await harness.start({ argv: [gemini], sessionId: first.readSessionId() })
       expect(await next.runTurn(`say ${text}`)).toMatchObject({ result: text })
       await next.agent[Symbol.asyncDispose]()
     }
-    const chats = readdirSync(join(bench.dir, '.gemini/tmp/project/chats'))
+    const chats = readdirSync(join(harness.dir, '.gemini/tmp/project/chats'))
     expect(chats.filter((name) => name.endsWith('.jsonl')).length).toBe(1)
     expect(chats.filter((name) => name.includes('.aside-')).length).toBe(3)
   })
 
   test('is refused by an agent without both methods', async () => {
-    const run = await bench.start({ sessionId: 's1' })
+    const run = await harness.start({ sessionId: 's1' })
     expect((await run.waitForExit()).error).toMatch(/it can neither resume nor load a session.*NOT_RESUMABLE/)
   })
 
@@ -285,7 +285,7 @@ describe('continuing', () => {
     ['that had not begun gets its message again', '', 'say hello'],
     ['that had begun gets a notice that it was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
   ])('with a turn %s', async (_, pastActs, prompt) => {
-    const first = await bench.start({ agentOptions: ['resume'] })
+    const first = await harness.start({ agentOptions: ['resume'] })
     await first.waitUntilUp()
     await first.send(pastActs === '' ? 'say hello' : `${pastActs}hang`)
     if (pastActs !== '') await first.kernel.waitFor(() => first.kernel.factsOf('model.started').length === 1, 'it has begun')
@@ -295,7 +295,7 @@ describe('continuing', () => {
       pastActs === ''
         ? first.kernel.facts.filter(({ body }) => ['process.queue', 'process.incoming', 'process.working'].includes(body.type))
         : first.kernel.facts
-    const second = await bench.start({ agentOptions: ['resume'], sessionId: first.readSessionId(), earlierFacts: facts })
+    const second = await harness.start({ agentOptions: ['resume'], sessionId: first.readSessionId(), earlierFacts: facts })
     await second.waitUntilUp()
     await second.agent.proceed(1)
     await second.kernel.waitFor(() => second.kernel.reportsOf('turn.ended').length === 1, 'the turn goes on and ends')

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/output-splitters.ts'
-import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command-bench.ts'
-import { openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { makeLaunch, ReportRecorder, startCommand } from '../../support/agents/command-harness.ts'
+import { openContainmentHarness, findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, readProcess } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -19,7 +19,7 @@ function readWrittenBytes(pid: number): number {
 
 describe.each(kinds)('%s', (containment) => {
   test('the reports are `up` with the handle, the output, and `exited`, in this order', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
     const { kernel } = running
     await waitUntil(() => kernel.firstReport('exited'))
@@ -29,7 +29,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('an output of 10 MB is reported completely before the exit, in reports of limited size', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
     const { kernel } = running
     await waitUntil(() => kernel.firstReport('exited'))
@@ -41,7 +41,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('output above the limit is read and dropped, with a note, and the end is reported', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kernel = new ReportRecorder()
     const launch = await makeLaunch(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
     await using _agent = await commandDriver({ keptBytes: KIB * KIB }).start(launch, kernel)
@@ -56,7 +56,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('before a report is acknowledged nothing more is read, and the program waits', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kernel = new ReportRecorder()
     const acknowledgement = Promise.withResolvers<void>()
     await using agent = await commandDriver({}).start(await makeLaunch(contained, ['yes'], { containment }), kernel)
@@ -77,7 +77,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a program is stopped even before its start is acknowledged', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kernel = new ReportRecorder()
     const acknowledgement = Promise.withResolvers<void>()
     kernel.acknowledged = acknowledgement.promise
@@ -95,7 +95,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a program ends with the reason if its start cannot be recorded', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kernel = new ReportRecorder()
     kernel.refusedReport = 'up'
     await using _agent = await commandDriver({}).start(
@@ -108,7 +108,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('each pause freezes and reports what was in flight; a frozen command can be killed', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     const { agent, kernel } = running
     await agent.pause(false)
@@ -121,7 +121,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a paused command continues after the pause', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sh', '-c', 'echo up; read -r line; echo got $line'], {
       containment,
       interactive: true,
@@ -137,7 +137,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a stop asks first: the last output of the program is reported', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(
       contained,
       ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done'],
@@ -153,14 +153,14 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('an interruption is a SIGINT to the group', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     await running.agent.interrupt()
     expect(await waitUntil(() => running.kernel.firstReport('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGINT' })
   })
 
   test('the exit is reported while a grandchild holds the pipes; disposal ends the grandchild', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const command = await startCommand(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
     await waitUntil(() => command.kernel.firstReport('exited'))
     expect(command.kernel.outputText('stdout')).toBe('done\n')
@@ -170,7 +170,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a kernel that no longer acknowledges does not block the end of the program', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kernel = new ReportRecorder()
     const launch = await makeLaunch(
       contained,
@@ -187,7 +187,7 @@ describe.each(kinds)('%s', (containment) => {
 })
 
 test('a message to a command without an open input is INVALID', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const message = { id: 'm', from: 'user', text: 'hello', turn: 1 } as const
   await using closed = await startCommand(contained, ['sleep', `3600.${contained.token}`])
   await expect(closed.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
@@ -200,14 +200,14 @@ test.each([
   [['no-such-command-here'], 'COMMAND_NOT_FOUND'],
   [['/'], 'NOT_RUNNABLE'],
 ])('a command that cannot be started is an error: %j', async (argv, code) => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const kernel = new ReportRecorder()
   await expect(commandDriver({}).start(await makeLaunch(contained, argv), kernel)).rejects.toMatchObject({ code })
   expect(kernel.reports).toEqual([])
 })
 
 test('a command whose input is lost does not run without it', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const kernel = new ReportRecorder()
   const launch = await makeLaunch(contained, ['cat'], { input: true })
   await expect(commandDriver({}).start(launch, kernel)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
@@ -215,7 +215,7 @@ test('a command whose input is lost does not run without it', async () => {
 })
 
 test('if the kernel refuses the start, nothing is left', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const kernel = new ReportRecorder()
   kernel.isUnavailable = true
   await using _agent = await commandDriver({}).start(await makeLaunch(contained, ['sleep', `3600.${contained.token}`]), kernel)
@@ -223,7 +223,7 @@ test('if the kernel refuses the start, nothing is left', async () => {
 })
 
 test('all methods can be called after the end', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const { agent, kernel } = await startCommand(contained, ['true'])
   await waitUntil(() => kernel.firstReport('exited'))
   await agent.pause(true)
@@ -237,7 +237,7 @@ test('all methods can be called after the end', async () => {
 })
 
 test('the beginning of a line is shown before its end', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   await using running = await startCommand(contained, ['sh', '-c', 'printf "Password: "; read -r line; echo $line'], { interactive: true })
   await waitUntil(() => running.kernel.outputText('stdout') === 'Password: ')
   await running.agent.deliver({ id: 'm', from: 'user', text: 'sesame', turn: 1 })

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { startCommand, type RunningCommand } from '../../support/agents/command-bench.ts'
+import { startCommand, type RunningCommand } from '../../support/agents/command-harness.ts'
 import { writeProgramOfTurns } from '../../support/programs/scripted-program.ts'
-import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, findWorkingKinds, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { CommitMaker, uuidOf } from '../../support/store/facts.ts'
@@ -35,7 +35,7 @@ interface Talk extends RunningCommand {
 }
 
 async function startTalk(
-  contained: ContainmentBench,
+  contained: ContainmentHarness,
   format: OutputFormat,
   turns: readonly (readonly ScriptedAct[])[],
   changes: SpecChanges = {},
@@ -88,7 +88,7 @@ const ONE_CALL = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, ca
 
 describe('three turns', () => {
   test.each(kinds)('of Codex in %s share a session, continue the step numbers, and charge totals once', async (containment) => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], { containment })
     expect(await talk.runTurn(1, 'one')).toMatchObject({ outcome: 'ok', result: 'It is done.' })
     expect(await talk.runTurn(2, '-two')).toMatchObject({ outcome: 'ok' })
@@ -111,7 +111,7 @@ describe('three turns', () => {
   })
 
   test('of Claude Code charge the usage of each turn once', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [playLines(lines.CLAUDE_TOOLS), playLines(lines.CLAUDE_RESUMED)])
     for (const turn of [1, 2, 3]) await talk.runTurn(turn, `turn ${turn}`)
     expect(await talk.readCommandLines()).toEqual([
@@ -129,7 +129,7 @@ describe('three turns', () => {
 
 describe('the first prompt', () => {
   test('has the role, once per session', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], { system: 'You are a worker.' })
     await talk.runTurn(1, 'one')
     await talk.runTurn(2, 'two')
@@ -137,7 +137,7 @@ describe('the first prompt', () => {
   })
 
   test('of a fork goes to a copy of the session, later prompts to the copy itself', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const copy = '926592e8-edd5-429a-af35-2cdc32fc6989'
     await using talk = await startTalk(contained, 'claude', [playLines(lines.CLAUDE_FORKED)], {}, { forkOf: SESSION, turn: 1, step: 2 })
     await talk.runTurn(2, 'one')
@@ -151,7 +151,7 @@ describe('the first prompt', () => {
   })
 
   test('fails the turn if it is too long for a command line', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [playLines(lines.CODEX_TOOLS)])
     expect(await talk.runTurn(1, 'é'.repeat(66_000))).toEqual({
       type: 'turn.ended',
@@ -165,7 +165,7 @@ describe('the first prompt', () => {
 
 describe('a failed turn', () => {
   test('is an error by its own report, and the next turn works', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [
       playLines(lines.CLAUDE_TOOLS),
       [...playLines(lines.CLAUDE_REFUSED.slice(1)), { exit: 1 }],
@@ -177,7 +177,7 @@ describe('a failed turn', () => {
   })
 
   test('reports the exit of its program if nothing else is known', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [
       [{ signal: 'SIGKILL' }],
       [{ exit: 3 }],
@@ -194,7 +194,7 @@ describe('a failed turn', () => {
   })
 
   test('at a rate limit reports the reset time; the next one gets the same prompt', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const limit = { type: 'turn.failed', error: { message: 'usage limit reached: try again in 2 hours' } }
     await using talk = await startTalk(contained, 'codex', [playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]), codexTurn(3)])
     expect(await talk.runTurn(1, 'one')).toMatchObject({ outcome: 'error', resumeAt: expect.any(Number) as number })
@@ -204,7 +204,7 @@ describe('a failed turn', () => {
   })
 
   test('without a program reports that, and the process continues', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
     expect(await talk.runTurn(1, 'one')).toMatchObject({ outcome: 'error', error: expect.stringContaining('nosuch') as string })
     expect(talk.kernel.firstReport('exited')).toBeNull()
@@ -212,7 +212,7 @@ describe('a failed turn', () => {
 })
 
 describe('a turn that was cut off', () => {
-  async function startResumed(contained: ContainmentBench, hasBegun: boolean): Promise<Talk> {
+  async function startResumed(contained: ContainmentHarness, hasBegun: boolean): Promise<Talk> {
     const usage = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, cacheWriteTokens: 20, costUsd: null }
     const { facts } = new CommitMaker().spawn(
       uuidOf(1),
@@ -243,7 +243,7 @@ describe('a turn that was cut off', () => {
     [true, CUT_OFF, 2_000],
     [false, /^Your last turn was cut off\. You may have begun .*\n\nwrite the tests$/, 3_000],
   ])('continues its session, with the right prompt and charge (it had begun: %s)', async (hasBegun, prompt, charged) => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startResumed(contained, hasBegun)
     await talk.agent.proceed(1)
     await talk.waitForTurnEnd(1)
@@ -254,7 +254,7 @@ describe('a turn that was cut off', () => {
   })
 
   test('gets the notice of the cut first, and then the later messages', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startResumed(contained, true)
     await talk.runTurn(1, 'and the docs')
     const [args = []] = await talk.readCommandLines()
@@ -266,7 +266,7 @@ const hangingTurn: ScriptedAct[] = [...playLines(lines.CLAUDE_TOOLS.slice(0, 4))
 
 describe.each(kinds)('in %s', (containment) => {
   test('an interrupted turn ends, and the next one continues the session', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [hangingTurn, playLines(lines.CLAUDE_RESUMED)], { containment })
     await talk.sendMessage(1, 'one')
     await waitUntil(() => talk.kernel.firstReport('model.finished'))
@@ -277,7 +277,7 @@ describe.each(kinds)('in %s', (containment) => {
   })
 
   test('a program that ignores the interruption is killed, and its background programs are ended at the end', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hangingTurn]], {
       containment,
     })
@@ -292,7 +292,7 @@ describe.each(kinds)('in %s', (containment) => {
   })
 
   test('a pause in a turn freezes the program, and the turn continues later', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const goFile = join(contained.dir, 'go')
     await using talk = await startTalk(
       contained,
@@ -312,7 +312,7 @@ describe.each(kinds)('in %s', (containment) => {
 
 describe('pauses and stops', () => {
   test('no turn begins during a pause, and a waiting turn can be interrupted', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [codexTurn(1)])
     await talk.agent.pause(true)
     expect(talk.kernel.firstReport('frozen')).toEqual({ type: 'frozen', inFlight: null })
@@ -326,7 +326,7 @@ describe('pauses and stops', () => {
   })
 
   test('a stop in a turn reports the exit, and no end of the turn', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [hangingTurn])
     await talk.sendMessage(1, 'one')
     await waitUntil(() => talk.kernel.firstReport('model.finished'))
@@ -336,7 +336,7 @@ describe('pauses and stops', () => {
   })
 
   test('after a stop between turns no turn begins any more', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [codexTurn(1)])
     await talk.runTurn(1, 'one')
     await talk.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })

@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { MAX_JSON_LINE_BYTES, JsonLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/output-splitters.ts'
 import * as lines from '../../support/agents/agent-lines.ts'
-import { startCommand, type RunningCommand } from '../../support/agents/command-bench.ts'
+import { startCommand, type RunningCommand } from '../../support/agents/command-harness.ts'
 import { writeScriptArgv, writeScriptedProgram } from '../../support/programs/scripted-program.ts'
-import { openContainmentBench, findWorkingKinds, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, findWorkingKinds, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { CommitMaker, uuidOf } from '../../support/store/facts.ts'
@@ -23,7 +23,7 @@ const kinds = await findWorkingKinds()
 const playLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
 
 async function playAgent(
-  contained: ContainmentBench,
+  contained: ContainmentHarness,
   format: OutputFormat,
   items: readonly ScriptedAct[],
   changes: SpecChanges = {},
@@ -37,7 +37,7 @@ async function waitForReports(command: RunningCommand): Promise<Report[]> {
   return command.kernel.reports
 }
 
-const readArgs = async (contained: ContainmentBench): Promise<unknown> =>
+const readArgs = async (contained: ContainmentHarness): Promise<unknown> =>
   JSON.parse(await readFile(join(contained.dir, 'script.json.args'), 'utf8'))
 
 describe.each(kinds)('%s', (containment) => {
@@ -49,7 +49,7 @@ describe.each(kinds)('%s', (containment) => {
   ] as const)(
     '%s: session, steps, calls, usage, result and exit are reported, and no line is also output',
     async (format, agentLines, calls) => {
-      await using contained = await openContainmentBench()
+      await using contained = await openContainmentHarness()
       await using running = await playAgent(contained, format, playLines(agentLines), { containment }, { step: 3, turn: 2 })
       const reports = await waitForReports(running)
       const { kernel } = running
@@ -67,7 +67,7 @@ describe.each(kinds)('%s', (containment) => {
   )
 
   test('a program that hangs after its result is ended and counts as completed', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     const reports = await waitForReports(running)
     expect(reports.slice(-2)).toEqual([
@@ -80,7 +80,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a program that hangs after its result is not ended while it is paused', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const goFile = join(contained.dir, 'go')
     await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: goFile }, { hang: true }], {
       containment,
@@ -89,7 +89,7 @@ describe.each(kinds)('%s', (containment) => {
     await running.agent.pause(true)
     writeFileSync(goFile, '')
     // The other program is not paused.
-    await using other = await openContainmentBench()
+    await using other = await openContainmentHarness()
     await using twin = await playAgent(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
     await waitForReports(twin)
     expect(running.kernel.firstReport('exited')).toBeNull()
@@ -98,7 +98,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a call is reported while it runs', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const goFile = join(contained.dir, 'go')
     await using running = await playAgent(
       contained,
@@ -116,7 +116,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a program that hangs is stopped, and its earlier output is reported', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await playAgent(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], {
       containment,
     })
@@ -128,7 +128,7 @@ describe.each(kinds)('%s', (containment) => {
   })
 
   test('a child that keeps its output open does not delay its end, and is ended with it', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const command = await playAgent(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
       containment,
     })
@@ -162,14 +162,14 @@ describe('the exit', () => {
     ['opencode', lines.OPENCODE_REFUSED, 0, 0, 'bad thing'],
     ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
   ] as const)('of %s follows its events, not its exit code (case %#)', async (format, agentLines, exit, code, error) => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await playAgent(contained, format, [...playLines(agentLines), { exit }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
     expect(running.kernel.firstReport('turn.ended')).toBeNull()
   })
 
   test('remains a success after a later failure of its program', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await playAgent(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
     expect((await waitForReports(running)).slice(-3)).toEqual([
       { type: 'note', text: 'after its result it ended by SIGKILL' },
@@ -179,7 +179,7 @@ describe('the exit', () => {
   })
 
   test('without any event has the last line of stderr as its error', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await using running = await playAgent(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
     expect((await waitForReports(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
     expect(running.kernel.outputText('stderr')).toBe('warming up\nerror: unknown option\n')
@@ -190,7 +190,7 @@ describe('the command line of an agent', () => {
   const AGENT = { agent: 'mine', intent: '-write the tests' }
 
   test('from an agent file has the intent as the program expects it', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const argv = [...(await writeScriptArgv(contained.dir, [])), '--verbose', AGENT.intent]
     await using running = await startCommand(contained, argv, { format: 'claude', ...AGENT })
     await waitForReports(running)
@@ -198,7 +198,7 @@ describe('the command line of an agent', () => {
   })
 
   test('on a resume has the session, with the message or a request to continue; usage counts from there', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const commits = new CommitMaker()
     const usage = { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null }
     const sessionId = '01a1f964-3c13-7d42-a935-af7e68a221bf'
@@ -243,7 +243,7 @@ describe('hostile lines', () => {
   const HOSTILE_TEXT = '\0\x1b[31mé\u2028x\u2029\x85\r'
 
   test('unknown lines are output, in their order', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const [first, ...rest] = playLines(lines.CLAUDE_TOOLS)
     await using running = await playAgent(contained, 'claude', [
       { raw: `${HOSTILE_TEXT}\n` },
@@ -260,7 +260,7 @@ describe('hostile lines', () => {
   })
 
   test('separators other than LF stay inside a line; a last line needs no LF', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: HOSTILE_TEXT } }
     await using running = await playAgent(contained, 'codex', [{ raw: JSON.stringify(line) }])
     await waitForReports(running)
@@ -269,7 +269,7 @@ describe('hostile lines', () => {
   })
 
   test('an overlong line of JSON is output in pieces, and the next line is read', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const overlongLine = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
     await using running = await playAgent(contained, 'opencode', [
       { raw: overlongLine },
@@ -285,7 +285,7 @@ describe('hostile lines', () => {
   })
 
   test('a refused report is noted, and later reports are sent', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const goFile = join(contained.dir, 'go')
     await using running = await playAgent(contained, 'codex', [{ until: goFile }, ...playLines(lines.CODEX_TOOLS)])
     running.kernel.refusedReport = 'tool.finished'

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
-import { waitForOutput, openContainmentBench, readText, UUID, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, readText, UUID, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
@@ -16,7 +16,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
 const kinds = await findWorkingKinds()
 
-async function startTortureTree(contained: ContainmentBench, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
+async function startTortureTree(contained: ContainmentHarness, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
   const containment = await contained.open(kind)
   const members = kind === 'group' ? 'held' : 'all'
   const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, members]))
@@ -29,21 +29,21 @@ async function startTortureTree(contained: ContainmentBench, kind: ContainmentKi
 
 describe.each(kinds)('%s: the torture tree', (kind) => {
   test('is gone after a stop', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await startTortureTree(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).toEqual({ outcome: 'killed', survivors: [] })
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone after a kill', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await startTortureTree(contained, kind, 'stay')
     expect(await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).toEqual({ outcome: 'killed', survivors: [] })
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
   test('is gone when the program has exited and the containment is disposed of', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await startTortureTree(contained, kind, 'end')
     expect((await containment.members()).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
     expect((await containment.dispose()).outcome).toBe('killed')
@@ -51,7 +51,7 @@ describe.each(kinds)('%s: the torture tree', (kind) => {
   })
 
   test('is gone when the containment manager is disposed of', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await startTortureTree(contained, kind, 'stay')
     await contained.manager[Symbol.asyncDispose]()
     expect(findProcessesWith(contained.token)).toEqual([])
@@ -59,7 +59,7 @@ describe.each(kinds)('%s: the torture tree', (kind) => {
 })
 
 test('group cannot hold a process that left the group, dropped its environment and lost its parent', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const containment = await contained.open('group')
   const script = `( env -i setsid sleep 3600.${contained.token} & ) ; sleep 3600.${contained.token}`
   await containment.spawn(contained.request(['sh', '-c', script]))
@@ -69,7 +69,7 @@ test('group cannot hold a process that left the group, dropped its environment a
 })
 
 test('group holds a process that left the group and dropped its environment while its parent lives', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const containment = await contained.open('group')
   const script = `setsid sh -c 'env -i setsid sleep 3600.${contained.token} & wait' & wait`
   await containment.spawn(contained.request(['sh', '-c', script]))
@@ -80,7 +80,7 @@ test('group holds a process that left the group and dropped its environment whil
 
 describe.each(kinds)('%s: the stop ladder', (kind) => {
   test('a program that exits on the signal is not killed: the outcome is `stopped`', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 7" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -89,7 +89,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('processes in other sessions get the signal too, within the same grace period', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const other = `setsid sh -c 'trap "echo asked > ${contained.dir}/asked; exit" TERM; echo up; while :; do sleep 0.05; done'`
     const program = await containment.spawn(contained.request(['sh', '-c', `${other} & exec sleep 3600.${contained.token}`]))
@@ -99,7 +99,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('a program that ignores the signal is killed after its grace period: the outcome is `killed`', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -110,7 +110,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('the outcome is `gone` if no program runs yet, or any more', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')
     await (
@@ -121,7 +121,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
   })
 
   test('a second, harder stop overtakes the first', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -133,7 +133,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
 
 describe.each(kinds)('%s: starting', (kind) => {
   test('each program knows its incarnation, and has its own session and an empty stdin', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
@@ -156,7 +156,7 @@ describe.each(kinds)('%s: starting', (kind) => {
     ['no command at all', [], 'INVALID'],
     ['an argument with a zero byte', ['true', 'a\0b'], 'INVALID'],
   ])('%s is an error and leaves nothing', async (_, argv, code) => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await writeFile(join(contained.dir, 'plain'), 'x')
     await writeFile(join(contained.dir, 'orphan'), '#!/no/such/interpreter\n')
     await chmod(join(contained.dir, 'orphan'), 0o755)
@@ -166,7 +166,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   })
 
   test('a missing working directory is an error', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     await expect(containment.spawn(contained.request(['true'], { cwd: '/no/such/dir' }))).rejects.toMatchObject({ code: 'NOT_RUNNABLE' })
   })
@@ -175,7 +175,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   test.skipIf(process.getuid?.() === 0)(
     'a directory of the PATH that may not be searched is skipped; a path into it is refused',
     async () => {
-      await using contained = await openContainmentBench()
+      await using contained = await openContainmentHarness()
       const closed = join(contained.dir, 'closed')
       await mkdir(closed, { mode: 0o000 })
       const containment = await contained.open(kind)
@@ -191,7 +191,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   )
 
   test('the PATH of the request applies', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     await writeFile(join(contained.dir, 'mine'), '#!/bin/sh\necho mine $1\n')
     await chmod(join(contained.dir, 'mine'), 0o755)
     const containment = await contained.open(kind)
@@ -200,7 +200,7 @@ describe.each(kinds)('%s: starting', (kind) => {
   })
 
   test('after the disposal nothing starts, and a second disposal changes nothing', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const lateSpawn = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     const spawnOutcome = lateSpawn.then(
@@ -219,9 +219,9 @@ describe.each(kinds)('%s: many at once', (kind) => {
   const PROGRAM_COUNT = 12
 
   /** Returns the largest number of starts in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two starts. */
-  async function mostStartsInOneTurn(work: (contained: ContainmentBench, countStart: () => void) => Promise<unknown>): Promise<number> {
+  async function mostStartsInOneTurn(work: (contained: ContainmentHarness, countStart: () => void) => Promise<unknown>): Promise<number> {
     let ms = 0
-    await using contained = await openContainmentBench(new EventLoopTurns(() => (ms += 6)))
+    await using contained = await openContainmentHarness(new EventLoopTurns(() => (ms += 6)))
     const startsByTurn: number[] = [0]
     let isOver = false
     const beginTurn = (): void => {
@@ -253,7 +253,7 @@ describe.each(kinds)('%s: many at once', (kind) => {
 })
 
 test('auto selects the strongest kind that works, and each plan belongs to one incarnation', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const { manager } = contained
   expect(manager.plan(UUID, 1, 'auto').kind).toBe(kinds[0])
   expect(manager.kind).toBe(kinds[0])
@@ -263,7 +263,7 @@ test('auto selects the strongest kind that works, and each plan belongs to one i
 test.runIf(kinds.includes('cgroup'))(
   'a cgroup is removed with its containment, and all directories with the containment manager',
   async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('cgroup')
     const nestedScript = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
     await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nestedScript])), 'up')

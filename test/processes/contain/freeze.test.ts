@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
-import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
@@ -18,7 +18,7 @@ interface Ticking {
 }
 
 // Starts two sessions, each of which writes ticks for ever.
-async function startTicking(contained: ContainmentBench, kind: ContainmentKind): Promise<Ticking> {
+async function startTicking(contained: ContainmentHarness, kind: ContainmentKind): Promise<Ticking> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
   const loop = `while :; do echo ${contained.token} >> "${file}"; sleep 0.01; done`
@@ -30,7 +30,7 @@ async function startTicking(contained: ContainmentBench, kind: ContainmentKind):
 }
 
 // 15 further programs have run and exited by then: enough time for any process that was not frozen to tick again.
-async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
+async function runOtherPrograms(contained: ContainmentHarness): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -39,7 +39,7 @@ async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
 
 describe.each(kinds)('%s', (kind) => {
   test('a frozen tree stands still and continues after the thaw', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const { containment, ticks } = await startTicking(contained, kind)
     await containment.freeze()
     // Output that was in progress at the freeze has arrived by then.
@@ -52,7 +52,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('freezing twice, thawing twice and thawing without a freeze are allowed', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const { containment, ticks } = await startTicking(contained, kind)
     await containment.thaw()
     await Promise.all([containment.freeze(), containment.freeze()])
@@ -63,7 +63,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a thaw before the end of the freeze wins', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const { containment, ticks } = await startTicking(contained, kind)
     const freezing = containment.freeze()
     await containment.thaw()
@@ -73,7 +73,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a frozen tree can be killed', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const { containment, program } = await startTicking(contained, kind)
     await containment.freeze()
     expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
@@ -82,7 +82,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a program frozen before its first instruction can be killed, and enters no other containment', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const kill = async (): Promise<unknown> => {
       const containment = await contained.open(kind)
       const program = await containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
@@ -98,7 +98,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a frozen program that must end is thawed first', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 9" TERM; echo up; while :; do sleep 0.05; done']))
     await waitForOutput(program, 'up')
@@ -108,7 +108,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('freezing without a program does nothing', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     await containment.freeze()
     await containment.thaw()
@@ -116,7 +116,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a start during the freeze waits for the thaw', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const file = join(contained.dir, 'began')
     const startTouch = () => containment.spawn(contained.request(['touch', file]))
@@ -131,7 +131,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a start that waits for the thaw is refused if the containment is disposed of first', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     await containment.freeze()
     const spawnPromise = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
@@ -142,7 +142,7 @@ describe.each(kinds)('%s', (kind) => {
   test.each(['SIGTERM', 'SIGKILL'] as const)(
     'a start that waits for the thaw is refused when a %s comes first; a later start succeeds',
     async (signal) => {
-      await using contained = await openContainmentBench()
+      await using contained = await openContainmentHarness()
       const containment = await contained.open(kind)
       await containment.freeze()
       const spawnPromise = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
@@ -154,7 +154,7 @@ describe.each(kinds)('%s', (kind) => {
   )
 
   test('a new program is frozen, even if the process table was read before its start in the same turn of the event loop', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const [other, containment] = await Promise.all([contained.open(kind), contained.open(kind)])
     await other.spawn(contained.request(['sleep', `3600.${contained.token}`]))
     const members: Promise<unknown>[] = []
@@ -176,7 +176,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a program that was stopped before the freeze is still stopped after the thaw', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const script = `sh -c 'kill -STOP $$' sh ${contained.token} & sleep 3600.${contained.token}`
     await containment.spawn(contained.request(['sh', '-c', script]))

@@ -11,7 +11,7 @@ import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import { homeTag } from '../../../src/drivers/contain/marker.ts'
 import { findOwnCgroup } from '../../../src/drivers/contain/probe.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { testEnv } from '../../support/env.ts'
 import {
   killRemaining,
@@ -168,7 +168,7 @@ test('a daemon that is killed while it starts leaves neither a process nor a dir
 test.skipIf(!kinds.includes('cgroup'))(
   'at a clean end the guardian exits last, so that a daemon that is killed meanwhile leaves no directory',
   async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('cgroup')
     const { path } = containment.intent
     if (path === null) throw new Error('a cgroup has a path')
@@ -187,7 +187,7 @@ test.skipIf(!kinds.includes('cgroup'))(
 )
 
 test('at a clean end the guardian exits, without a log line', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const containment = await contained.open('group')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', 'echo up; cat'], { stdin: 'pipe' })), 'up')
   const guardian = await waitUntil(() => guardianOf(process.pid))

@@ -1,6 +1,6 @@
 // The usage of real programs, in each kind of containment that works here, also of programs that exited before the first measurement.
 import { describe, expect, test } from 'vitest'
-import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
 
 const kinds = await findWorkingKinds()
 const MB = 1_000_000
@@ -14,7 +14,7 @@ const TICKS_MS = 40
 
 describe.each(kinds)('%s', (kind) => {
   test('the CPU time and written bytes of a program and its child are known after their exit', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     expect(containment.measure()).toBeNull()
     const program = await containment.spawn(contained.request([process.execPath, '-e', BURN_TWICE]))
@@ -31,7 +31,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the memory of a running program is measured, and the CPU time of a killed one is known', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request([process.execPath, '-e', `${BURN}; ${HOLD}`], { stdin: 'pipe' }))
     await waitForOutput(program, 'held')
@@ -44,7 +44,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('near a limit memory is measured exactly: shared memory counts once', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     containment.limitMemory(60 * MB)
     // A background program has no stdin, unless it gets another descriptor. The copy of a shell shares all its pages with the shell until it writes them.

@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
-import { UUID, waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { UUID, waitForOutput, openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const kinds = await findWorkingKinds()
-const trial = await openContainmentBench()
+const trial = await openContainmentHarness()
 const canGoOffline = await trial.manager.checkOffline().then(
   () => true,
   () => false,
@@ -28,12 +28,12 @@ for (const place of process.argv.slice(1)) {
   socket.on('connect', () => { console.log('reached'); socket.destroy() }).on('error', ({ code }) => console.log(code)).on('timeout', () => { console.log('TIMEOUT'); socket.destroy() })
 }`
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 const server = createServer((socket) => socket.end())
 let addresses: string[]
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   server.listen(0, '0.0.0.0')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

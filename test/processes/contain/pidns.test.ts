@@ -5,8 +5,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, pidNamespaceOf } from '../../../src/drivers/contain/proc/process-table.ts'
-import { waitForOutput, openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, findOwnProcess, readProcess, signalFound, findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -20,7 +20,7 @@ function findInits(): number[] {
     .flatMap(childrenOf)
 }
 
-async function readOutput(contained: ContainmentBench, script: string, args: readonly string[] = []): Promise<string> {
+async function readOutput(contained: ContainmentHarness, script: string, args: readonly string[] = []): Promise<string> {
   const containment = await contained.open('pidns')
   const program = await containment.spawn(contained.request(['sh', '-c', script, 'sh', ...args]))
   return await readText(program.stdout)
@@ -28,7 +28,7 @@ async function readOutput(contained: ContainmentBench, script: string, args: rea
 
 describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   test('arguments, environment and directory pass unchanged, with any content', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const cwd = join(contained.dir, `a 'dir' with "$(touch x)"\n;`)
     await mkdir(cwd)
     const words = ['', ' ', `'`, '"', '$(id)', '`id`', '\\', '\n', 'a\nb', '--', '-c', 'é', ';exit 1', '*']
@@ -47,12 +47,12 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('a program sees only the init, its reader and itself', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     expect((await readOutput(contained, 'cd /proc; echo [0-9]*')).trim()).toBe('1 2 3')
   })
 
   test('programs of one incarnation share a namespace, those of two do not', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const [one, secondContainment] = [await contained.open('pidns'), await contained.open('pidns')]
     const programs = await Promise.all(
       [one, one, secondContainment].map((each) => each.spawn(contained.request(['sh', '-c', `exec sleep 3600.${contained.token}`]))),
@@ -71,13 +71,13 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
     ['kill -s TERM $$', null, 'SIGTERM'],
     ['kill -s KILL $$', null, 'SIGKILL'],
   ])('%s is reported unchanged', async (script, code, signal) => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     expect(await (await containment.spawn(contained.request(['sh', '-c', script]))).exited).toEqual({ code, signal })
   })
 
   test('the init reaps orphans: no zombie stays', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request(['sh', '-c', '(sleep 0.01 &) ; (setsid sleep 0.01 &) ; (true &) ; echo up; cat'], { stdin: 'pipe' }),
@@ -88,7 +88,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('its programs can kill only each other: a kill of all visible processes ends their own namespace', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const [one, secondContainment] = [await contained.open('pidns'), await contained.open('pidns')]
     const other = await secondContainment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
     await waitForOutput(other, 'up')
@@ -104,7 +104,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('a kill of its init ends all, and the program is reported as killed', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request(['sh', '-c', `setsid sleep 3600.${contained.token} & echo up; exec sleep 3600.${contained.token}`]),
@@ -118,7 +118,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('no program survives a kill of `nsenter`, its parent outside of the namespace', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`]))
     await waitForOutput(program, 'up')
@@ -129,7 +129,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
   })
 
   test('the exit of a program that stopped itself and was continued by another is seen', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     const program = await containment.spawn(
       contained.request([
@@ -143,7 +143,7 @@ describe.runIf(kinds.includes('pidns'))('a PID namespace', () => {
 
   test('an unused namespace is removed with the manager', async () => {
     const initsBefore = findInits()
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open('pidns')
     await (
       await containment.spawn(contained.request(['true']))

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
-import { openContainmentBench, readText, findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, readProcess, findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -35,7 +35,7 @@ test('a text is opened in the first folder that has room, and no file of it is l
 
 describe.each(kinds)('%s', (kind) => {
   test('10 MB of stdout and 1 MB of stderr arrive whole', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', `head -c ${MIB} /dev/zero >&2 & head -c ${10 * MIB} /dev/zero; wait`]),
@@ -45,14 +45,14 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('echo > /dev/stdout and > /dev/stderr work inside', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'echo out > /dev/stdout; echo err > /dev/stderr']))
     expect(await Promise.all([readText(program.stdout), readText(program.stderr)])).toEqual(['out\n', 'err\n'])
   })
 
   test('stdin is a real pipe too, and ending it is EOF', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'cat < /dev/stdin'], { stdin: 'pipe' }))
     program.stdin?.write('a\n')
@@ -64,7 +64,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('stdin takes more than the capacity of a pipe', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['wc', '-c'], { stdin: 'pipe' }))
     program.stdin?.end(Buffer.alloc(3 * MIB))
@@ -72,7 +72,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('stdin with a text has all of it, also for a program that opens it again, and no pipe to write', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const text = 'line\n'.repeat(MIB / 5)
     const program = await containment.spawn(contained.request(['sh', '-c', 'wc -c; wc -c < /dev/stdin'], { stdin: { text } }))
@@ -81,7 +81,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a write to a program that does not read fails for the writer alone', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['true'], { stdin: 'pipe' }))
     await program.exited
@@ -90,7 +90,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a grandchild that holds the pipe does not block the end, and earlier output is complete', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', `sleep 3600.${contained.token} & echo last words`]))
     expect(await readText(program.stdout)).toBe('last words\n')
@@ -99,7 +99,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the output of a program that closes it ends, and the program lives on', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(
       contained.request(['sh', '-c', `echo out; echo err >&2; exec >&- 2>&-; exec sleep 3600.${contained.token}`]),
@@ -109,7 +109,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the later output of a grandchild is read', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     execFileSync('mkfifo', ['go'], { cwd: contained.dir })
     const containment = await contained.open(kind)
     const spawnSilent = (command: string): Promise<Program> =>
@@ -122,14 +122,14 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a grandchild that writes for ever does not block the end either', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'yes & echo first']))
     expect(await lengthOf(program.stdout)).toBeGreaterThan(0)
   })
 
   test('a slow reader loses nothing while a grandchild holds the pipe', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', `sleep 3600.${contained.token} & head -c ${MIB} /dev/zero`]))
     const waitShortly = () => new Promise((resolve) => setTimeout(resolve, 50))
@@ -137,7 +137,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('unread output blocks the writer, and does not fill memory', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['head', '-c', String(100 * MIB), '/dev/zero']))
     await waitUntil(() => readProcess(program.handle.pid)?.state === 'S')
@@ -146,7 +146,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a hundred programs at once each have their own pipes', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const one = async (i: number) => readText((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
     const indexes = Array.from({ length: 100 }, (_, i) => i)

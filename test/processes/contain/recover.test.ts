@@ -7,8 +7,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, openContainmentBench, UUID, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { waitForOutput, openContainmentHarness, UUID, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, readProcess } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -19,7 +19,7 @@ interface Left {
   readonly handle: OsHandle
 }
 
-async function leaveProgram(contained: ContainmentBench, marker: string | null): Promise<Left> {
+async function leaveProgram(contained: ContainmentHarness, marker: string | null): Promise<Left> {
   const env = { PATH: '/usr/bin:/bin', ...(marker === null ? {} : { REEVE_PROC: marker }) }
   const child = spawn('sleep', [`3600.${contained.token}`], { detached: true, stdio: 'ignore', env })
   await once(child, 'spawn')
@@ -32,10 +32,10 @@ async function leaveProgram(contained: ContainmentBench, marker: string | null):
   return { child, handle }
 }
 
-const countAlive = (contained: ContainmentBench) => findProcessesWith(contained.token).length
+const countAlive = (contained: ContainmentHarness) => findProcessesWith(contained.token).length
 
 test('a recorded program is killed, and so are unrecorded processes with the marker', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const intent = contained.manager.plan(UUID, 7, 'group')
   const { handle } = await leaveProgram(contained, intent.marker)
   await leaveProgram(contained, intent.marker)
@@ -48,7 +48,7 @@ test('a recorded program is killed, and so are unrecorded processes with the mar
 })
 
 test('nothing is signalled for a stale handle: the outcome is `stale`', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const { handle } = await leaveProgram(contained, null)
   const stale = { ...handle, startTime: `${handle.startTime}0` }
   expect(await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), stale)).toEqual({
@@ -59,21 +59,21 @@ test('nothing is signalled for a stale handle: the outcome is `stale`', async ()
 })
 
 test('without a handle, no process without the marker is signalled: the outcome is `unowned`', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   await leaveProgram(contained, null)
   expect((await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)).outcome).toBe('unowned')
   expect(countAlive(contained)).toBe(1)
 })
 
 test("a process with another incarnation's marker is not touched", async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   await leaveProgram(contained, contained.manager.plan(UUID, 8, 'group').marker)
   await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)
   expect(countAlive(contained)).toBe(1)
 })
 
 test.each(kinds)('%s: a record from before a reboot is gone, even if another process has its PID and its start time now', async (kind) => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const intent = contained.manager.plan(UUID, 7, kind)
   const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
   const { handle } = await leaveProgram(contained, earlierIntent.marker)
@@ -82,7 +82,7 @@ test.each(kinds)('%s: a record from before a reboot is gone, even if another pro
 })
 
 test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not its own is not followed', async () => {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const containment = await contained.open('cgroup')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`])), 'up')
   const damagedIntent = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }

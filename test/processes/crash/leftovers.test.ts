@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { SpawnBody } from '../../../src/api/views/process.ts'
-import { findWorkingKinds } from '../../support/agents/containment-bench.ts'
+import { findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
 import {

@@ -15,7 +15,7 @@ import {
 } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
@@ -46,12 +46,12 @@ class KilledGit extends Git {
   }
 }
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let repository: Repository
 let base: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
   await using git = new Git(() => contained.open('group'))

@@ -7,7 +7,7 @@ import { crewHead, landCandidate, makeCandidate, joinCommits } from '../../../sr
 import { resetTo, commitTask, handOver, type CommitEnd, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
@@ -16,13 +16,13 @@ const LOCK_MS = 200
 /** the time of files and of an index, in seconds since 1970 */
 const FILE_TIME = 1_700_000_000
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let git: Git
 let repository: Repository
 let base: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })

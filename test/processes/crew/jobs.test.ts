@@ -22,7 +22,7 @@ import { TreeError } from '../../../src/drivers/files/open-worktree.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
 import type { Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { deep } from '../../support/deep.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
@@ -35,7 +35,7 @@ const ROUNDS = ['a', 'b'].slice(0, deep(1, 2))
 /** the most commits of the user, who works at the same time */
 const MOST_COMMITS = deep(25, Number.POSITIVE_INFINITY)
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let repository: Repository
 let base: string
 let git: CrewGit
@@ -45,7 +45,7 @@ let openCount = 0
 let tasks: Task[]
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '', 'main.txt': 'm\n' })
   git = new CrewGit({

@@ -9,21 +9,21 @@ import { crewHead } from '../../../src/drivers/files/crew/merge.ts'
 import { commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { Repository } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'
 const VIEW = 'refs/reeve/review/fix/a'
 const APPROVED = 'refs/reeve/approved/fix/a'
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let git: Git
 let repository: Repository
 let base: string
 let authorTree: MemberTree
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'index.txt': 'all\n', 'other.txt': 'o\n' })

@@ -11,7 +11,7 @@ import { openMember } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { openTree } from '../../../src/drivers/files/open-worktree.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
@@ -25,12 +25,12 @@ const BRANCH = 'reeve/fix.worker-1'
 const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
 
 describe('the command', () => {
-  let contained: ContainmentBench
+  let contained: ContainmentHarness
   let commands: CrewShellCommandRunner
   let directoryCount = 0
   const state = (): string => join(contained.dir, 'state-of-commands')
   beforeEach(async () => {
-    contained = await openContainmentBench()
+    contained = await openContainmentHarness()
     commands = new CrewShellCommandRunner({
       containments: contained.manager,
       state: state(),
@@ -111,11 +111,11 @@ describe('the command', () => {
 })
 
 describe('the files in which the command runs', () => {
-  let contained: ContainmentBench
+  let contained: ContainmentHarness
   let repository: Repository
   let tree: MemberTree
   beforeEach(async () => {
-    contained = await openContainmentBench()
+    contained = await openContainmentHarness()
     repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     const base = repository.commit({
       '.gitignore': 'node_modules\n',

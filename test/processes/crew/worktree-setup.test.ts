@@ -6,18 +6,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyFiles, type CopyResult } from '../../../src/drivers/files/copy-to-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
 describe('copied files', () => {
-  let contained: ContainmentBench
+  let contained: ContainmentHarness
   let repository: Repository
   let dir: string
   beforeEach(async () => {
-    contained = await openContainmentBench()
+    contained = await openContainmentHarness()
     repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     const base = repository.commit({ '.gitignore': '.env\n*.local\nlinks/\n/out\n', 'src/a.txt': 'a\n' })
     repository.write({

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Notifier } from '../../../src/daemon/notify/notifier.ts'
 import { runProgram } from '../../../src/daemon/host/run-program.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { testEnv } from '../../support/env.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { TranscriptPlayer } from '../../support/kernel/transcript.ts'
@@ -14,10 +14,10 @@ import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 
 const ENV_BEFORE = { ...process.env }
-let contained: ContainmentBench
+let contained: ContainmentHarness
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   process.env['PATH'] = testEnv(contained.dir)['PATH']
   process.env['DBUS_SESSION_BUS_ADDRESS'] = 'unix:path=/nowhere'
 })

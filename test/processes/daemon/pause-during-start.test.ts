@@ -10,9 +10,9 @@ import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
 import type { Launch } from '../../../src/drivers/port.ts'
 import type { Ack, Report } from '../../../src/kernel/model/reports.ts'
-import { makeLaunch } from '../../support/agents/command-bench.ts'
-import { openContainmentBench, findWorkingKinds } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { makeLaunch } from '../../support/agents/command-harness.ts'
+import { openContainmentHarness, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
@@ -42,7 +42,7 @@ class ObservedStart {
   readonly #mayContinue = Promise.withResolvers<void>()
   #isHeld = false
 
-  private constructor(contained: ContainmentBench, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
+  private constructor(contained: ContainmentHarness, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
     this.#point = point
     this.#cgroup = containment.intent.path
     this.#file = fileOf(contained, point, driver)
@@ -76,7 +76,7 @@ class ObservedStart {
   /** Resolves when the start has reached that point, where it waits. */
   static async at(
     point: Point,
-    contained: ContainmentBench,
+    contained: ContainmentHarness,
     kind: ContainmentKind,
     driver: DriverName = 'command',
   ): Promise<ObservedStart> {
@@ -160,16 +160,16 @@ class ObservedStart {
   }
 }
 
-function fileOf({ dir }: ContainmentBench, point: Point, driver: DriverName): string {
+function fileOf({ dir }: ContainmentHarness, point: Point, driver: DriverName): string {
   return join(dir, `ticks-${driver}-${point}`)
 }
 
-function tokenOf({ token }: ContainmentBench, point: Point, driver: DriverName): string {
+function tokenOf({ token }: ContainmentHarness, point: Point, driver: DriverName): string {
   return `${token}.${driver}.${point}.`
 }
 
 // 15 further programs have run and exited by then: enough time for any program that does not wait.
-async function runOtherPrograms(contained: ContainmentBench): Promise<void> {
+async function runOtherPrograms(contained: ContainmentHarness): Promise<void> {
   const other = await contained.open('group')
   await (
     await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
@@ -189,7 +189,7 @@ describe.each(kinds)('%s', (kind) => {
   test.each(['command', 'acp'] as const)(
     '%s: a process that is paused before its program starts reports it, and starts at the resume',
     async (driver) => {
-      await using contained = await openContainmentBench()
+      await using contained = await openContainmentHarness()
       const starts = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => ObservedStart.at(point, contained, kind, driver)))
       await forEachStart(starts, (start) => {
         start.pause()
@@ -207,7 +207,7 @@ describe.each(kinds)('%s', (kind) => {
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const starts = await Promise.all(POINTS_AFTER_SPAWN.map((point) => ObservedStart.at(point, contained, kind)))
     await forEachStart(starts, (start) => start.pause())
     await waitUntil(() => starts.every((start) => start.has('frozen')))
@@ -223,7 +223,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
     await forEachStart(starts, (start) => {
       start.pause()
@@ -245,7 +245,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const pausedStarts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
     await forEachStart(pausedStarts, (start) => start.pause())
     const runningStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.at(point, contained, kind, 'acp')))
@@ -253,7 +253,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
-    await using contained = await openContainmentBench()
+    await using contained = await openContainmentHarness()
     const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
     await forEachStart(starts, (start) => {
       start.pause()

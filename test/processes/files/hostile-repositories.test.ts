@@ -22,7 +22,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { Records } from '../../../src/drivers/files/records.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
@@ -30,14 +30,14 @@ const CREW = 'reeve/fix'
 const TIMEOUT_MS = 300_000
 const SALVAGE = { name: 'refs/reeve/salvage/fix/worker', message: 'left' }
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let git: Git
 let repository: Repository
 let base: string
 let marker: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', 'log.txt': 'one\n', 'src/b.txt': 'b\n' })

@@ -6,21 +6,21 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Git, GitTimeout } from '../../../src/drivers/files/git.ts'
 import { Records, copyRecord } from '../../../src/drivers/files/records.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const MEGABYTE = 1024 * 1024
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let git: Git
 let repository: Repository
 let work: string
 let writer = 0
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   work = join(contained.dir, 'w', 'a')

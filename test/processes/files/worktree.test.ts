@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, UUID, type ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
 const REF = `refs/reeve/salvage/${UUID}`
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let git: Git
 let repository: Repository
 let dir: string
 let base: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   git = new Git(() => contained.open('group'))
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ 'a.txt': 'a\n', '.gitignore': '*.o\n' })

@@ -1,7 +1,7 @@
 // Answers at the gateway with which a provider refuses the account. 400 and 429 also stand for other errors, so the body decides. The
 // client gets the original bytes.
 import { expect, test } from 'vitest'
-import { GatewayBench, sendRequest } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, sendRequest } from '../../support/agents/gateway-harness.ts'
 import { startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 
 const PATHS = {
@@ -22,21 +22,21 @@ test.each<[provider: keyof typeof PATHS, status: number, error: ServedAnswer['er
   ['google', 400, { type: 'INVALID_ARGUMENT', message: 'API key not valid. Please pass a valid API key.' }, true],
 ])('%s with %i and %j: the account is refused: %s', async (provider, status, error, isRefused) => {
   await using server = await startModelServer([{ status, error: error ?? { type: '', message: '' } }])
-  await using bench = await GatewayBench.open({ urls: { [provider]: server.url } })
-  const { status: received, body } = await sendRequest(bench.url(provider, PATHS[provider]), {
-    headers: { 'x-api-key': bench.access.token, authorization: `Bearer ${bench.access.token}`, 'x-goog-api-key': bench.access.token },
+  await using harness = await GatewayHarness.open({ urls: { [provider]: server.url } })
+  const { status: received, body } = await sendRequest(harness.url(provider, PATHS[provider]), {
+    headers: { 'x-api-key': harness.access.token, authorization: `Bearer ${harness.access.token}`, 'x-goog-api-key': harness.access.token },
     body: '{"model":"m","max_tokens":10}',
   })
-  await bench.waitForCalls(1)
+  await harness.waitForCalls(1)
   expect([received, body.toString().includes(error?.message ?? '')]).toEqual([status, true])
-  expect(bench.finishedCalls.map(({ status: reported, account = false }) => [reported, account])).toEqual([[status, isRefused]])
+  expect(harness.finishedCalls.map(({ status: reported, account = false }) => [reported, account])).toEqual([[status, isRefused]])
 })
 
 test('an answer that cannot be decoded refuses nothing', async () => {
   await using server = await startModelServer([{ status: 429, body: `not gzip: ${QUOTA}`, headers: { 'content-encoding': 'gzip' } }])
-  await using bench = await GatewayBench.open({ urls: { openai: server.url } })
-  await sendRequest(bench.url('openai', PATHS.openai), { headers: { authorization: `Bearer ${bench.access.token}` }, body: '{}' })
-  await bench.waitForCalls(1)
-  expect(bench.finishedCalls).toMatchObject([{ status: 429 }])
-  expect(bench.finishedCalls[0]).not.toHaveProperty('account')
+  await using harness = await GatewayHarness.open({ urls: { openai: server.url } })
+  await sendRequest(harness.url('openai', PATHS.openai), { headers: { authorization: `Bearer ${harness.access.token}` }, body: '{}' })
+  await harness.waitForCalls(1)
+  expect(harness.finishedCalls).toMatchObject([{ status: 429 }])
+  expect(harness.finishedCalls[0]).not.toHaveProperty('account')
 })

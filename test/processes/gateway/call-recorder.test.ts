@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CallRecorder } from '../../../src/drivers/gateway/call-recorder.ts'
-import { GatewayBench, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
@@ -24,8 +24,8 @@ test('a call becomes two files, which only their owner can read', async () => {
   })
   const recordDir = join(dir.path, 'calls')
   const recorder = new CallRecorder(recordDir, () => undefined)
-  await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, recorder })
-  await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: { 'x-api-key': bench.access.token }, body: BODY })
+  await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url }, recorder })
+  await sendRequest(harness.url('anthropic', '/v1/messages?beta=true'), { headers: { 'x-api-key': harness.access.token }, body: BODY })
   await waitUntil(
     () => readdirSync(recordDir).includes('7-1.answer') && readFileSync(join(recordDir, '7-1.answer')).length === EVENTS.length,
     'the answer is recorded',
@@ -33,7 +33,7 @@ test('a call becomes two files, which only their owner can read', async () => {
   expect(readdirSync(recordDir).toSorted()).toEqual(['7-1.answer', '7-1.request'])
   const [line = '', body] = readFileSync(join(recordDir, '7-1.request'), 'utf8').split('\n')
   expect([JSON.parse(line), body]).toEqual([
-    { method: 'POST', path: '/v1/messages?beta=true', provider: 'anthropic', at: bench.clock.now().wall },
+    { method: 'POST', path: '/v1/messages?beta=true', provider: 'anthropic', at: harness.clock.now().wall },
     BODY,
   ])
   expect(readFileSync(join(recordDir, '7-1.answer')).equals(EVENTS)).toBe(true)
@@ -42,7 +42,7 @@ test('a call becomes two files, which only their owner can read', async () => {
   )
   for (const name of readdirSync(recordDir)) {
     const text = readFileSync(join(recordDir, name), 'utf8')
-    expect([text.includes(KEY), text.includes(bench.access.token)]).toEqual([false, false])
+    expect([text.includes(KEY), text.includes(harness.access.token)]).toEqual([false, false])
   }
 })
 
@@ -66,9 +66,9 @@ test('a directory that cannot be written delays no call', async () => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
   })
-  await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, recorder })
+  await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url }, recorder })
   expect(
-    (await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token }, body: BODY })).status,
+    (await sendRequest(harness.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': harness.access.token }, body: BODY })).status,
   ).toBe(200)
   expect(logLines).toHaveLength(1)
 })

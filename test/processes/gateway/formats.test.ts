@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { bodyOf, startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gateway/formats.ts'
 import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
-import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, KEY, sendRequest } from '../../support/agents/gateway-harness.ts'
 
 interface FormatCase {
   readonly format: FormatName
@@ -74,18 +74,18 @@ async function sendThrough(
   formatCase: FormatCase,
   answers: Parameters<typeof startModelServer>[0],
   work: (
-    bench: GatewayBench,
+    harness: GatewayHarness,
     send: () => ReturnType<typeof sendRequest>,
     server: Awaited<ReturnType<typeof startModelServer>>,
   ) => Promise<void>,
 ): Promise<void> {
   await using server = await startModelServer(answers)
-  await using bench = await GatewayBench.open({ urls: { [formatCase.provider]: server.url } })
+  await using harness = await GatewayHarness.open({ urls: { [formatCase.provider]: server.url } })
   await work(
-    bench,
+    harness,
     () =>
-      sendRequest(bench.url(formatCase.provider, formatCase.path), {
-        headers: { ...formatCase.key(bench.access.token), 'content-type': 'application/json' },
+      sendRequest(harness.url(formatCase.provider, formatCase.path), {
+        headers: { ...formatCase.key(harness.access.token), 'content-type': 'application/json' },
         body: formatCase.body,
       }),
     server,
@@ -94,11 +94,11 @@ async function sendThrough(
 
 describe.each(FORMAT_CASES)('$format', (formatCase) => {
   test('a stream arrives unchanged, and is counted', () =>
-    sendThrough(formatCase, [ANSWER], async (bench, send, server) => {
+    sendThrough(formatCase, [ANSWER], async (harness, send, server) => {
       const response = await send()
       expect([response.status, response.isCut, response.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
       expect(response.body).toEqual(bodyOf(ANSWER, formatCase.providerPath))
-      expect(bench.callRequests).toMatchObject([
+      expect(harness.callRequests).toMatchObject([
         {
           type: 'call.started',
           model: 'm-1',
@@ -110,11 +110,11 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
           },
         },
       ])
-      await bench.waitForCalls(1)
-      expect(bench.finishedCalls).toEqual([
+      await harness.waitForCalls(1)
+      expect(harness.finishedCalls).toEqual([
         {
           type: 'call.finished',
-          call: bench.callRequests[0]?.call,
+          call: harness.callRequests[0]?.call,
           status: 200,
           usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST },
         },
@@ -123,17 +123,17 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
       expect([
         request?.path,
         request?.headers[formatCase.sentKey[0]],
-        JSON.stringify(request?.headers).includes(bench.access.token),
+        JSON.stringify(request?.headers).includes(harness.access.token),
       ]).toEqual([formatCase.providerPath, formatCase.sentKey[1], false])
       expect(JSON.stringify(request?.body)).toBe(formatCase.body)
     }))
 
   test('a whole answer arrives unchanged, and is counted', () =>
-    sendThrough(formatCase, [{ status: 200, body: JSON.stringify(formatCase.whole, null, 2) }], async (bench, send) => {
+    sendThrough(formatCase, [{ status: 200, body: JSON.stringify(formatCase.whole, null, 2) }], async (harness, send) => {
       const response = await send()
       expect([response.status, response.body.toString()]).toEqual([200, JSON.stringify(formatCase.whole, null, 2)])
-      await bench.waitForCalls(1)
-      expect(bench.finishedCalls).toMatchObject([
+      await harness.waitForCalls(1)
+      expect(harness.finishedCalls).toMatchObject([
         { status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } },
       ])
     }))
@@ -142,11 +142,11 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     sendThrough(
       formatCase,
       [{ status: 429, headers: { 'retry-after': '0', 'x-request-id': 'r-1' }, error: { type: 'rate_limit_error', message: 'slower' } }],
-      async (bench, send) => {
+      async (harness, send) => {
         const response = await send()
         expect([response.status, response.headers['x-request-id'], response.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
-        await bench.waitForCalls(1)
-        expect(bench.finishedCalls).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+        await harness.waitForCalls(1)
+        expect(harness.finishedCalls).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
       },
     ))
 
@@ -156,13 +156,13 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
     await sendThrough(
       formatCase,
       () => ({ ...ANSWER, cutAfterBytes: end }),
-      async (bench, send) => {
+      async (harness, send) => {
         // Each byte of the end, which has the usage; the meter's own tests cover all bytes.
         for (end = 1; end < wholeBody.length; end += end > wholeBody.length - 100 ? 1 : 11) {
           const response = await send()
           expect([end, response.isCut, response.body.equals(wholeBody.subarray(0, end))]).toEqual([end, true, true])
-          await bench.waitForCalls(1)
-          const [finished] = bench.reports.splice(0) as unknown as typeof bench.finishedCalls
+          await harness.waitForCalls(1)
+          const [finished] = harness.reports.splice(0) as unknown as typeof harness.finishedCalls
           expect([end, finished?.usage]).toEqual([end, usageAt(formatCase, wholeBody.subarray(0, end))])
           expect(finished?.error).toBeDefined()
         }
@@ -171,10 +171,10 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
   }, 300_000)
 
   test('an answer without usage is charged by an estimate', () =>
-    sendThrough(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
+    sendThrough(formatCase, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (harness, send) => {
       await send()
-      await bench.waitForCalls(1)
-      expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(formatCase.body.length / 4), estimated: true } }])
+      await harness.waitForCalls(1)
+      expect(harness.finishedCalls).toMatchObject([{ usage: { inputTokens: Math.ceil(formatCase.body.length / 4), estimated: true } }])
     }))
 })
 

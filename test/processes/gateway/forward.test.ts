@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 
 const MIB = 1024 * 1024
@@ -13,7 +13,7 @@ const STREAM = { 'content-type': 'text/event-stream' }
 const USED = { input: 100, output: 20 }
 const EVENTS = bodyOf({ text: 'hello', usage: USED }, '/v1/messages')
 
-const authHeaders = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': bench.access.token })
+const authHeaders = (harness: GatewayHarness): Record<string, string> => ({ 'x-api-key': harness.access.token })
 
 describe('bytes', () => {
   test('status, reason phrase, headers and bodies stay unchanged', async () => {
@@ -39,8 +39,8 @@ describe('bytes', () => {
         () => response.destroy(),
       )
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: authHeaders(bench), body })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages?beta=true'), { headers: authHeaders(harness), body })
     expect(gatewayResponse.status).toBe(418)
     expect(gatewayResponse.rawHeaders.slice(0, 10)).toEqual([
       'X-Two',
@@ -64,21 +64,21 @@ describe('bytes', () => {
       request.resume()
       response.end('{"data":[]}')
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     expect(
-      (await sendRequest(bench.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: authHeaders(bench) })).body.toString(),
+      (await sendRequest(harness.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: authHeaders(harness) })).body.toString(),
     ).toBe('{"data":[]}')
     expect(
-      (await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: authHeaders(bench), body: BODY })).status,
+      (await sendRequest(harness.url('anthropic', '/v1/messages/count_tokens'), { headers: authHeaders(harness), body: BODY })).status,
     ).toBe(200)
-    expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: authHeaders(bench) })).status).toBe(200)
+    expect((await sendRequest(harness.url('anthropic', ''), { method: 'HEAD', headers: authHeaders(harness) })).status).toBe(200)
     expect(seenPaths).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
-    expect([bench.callRequests, bench.reports]).toEqual([[], []])
+    expect([harness.callRequests, harness.reports]).toEqual([[], []])
   })
 
   test('a request of unknown cost is refused', async () => {
-    await using bench = await GatewayBench.open({ urls: { openai: 'http://127.0.0.1:1' } })
-    const gatewayResponse = await sendRequest(bench.url('openai', '/embeddings'), { headers: authHeaders(bench), body: '{}' })
+    await using harness = await GatewayHarness.open({ urls: { openai: 'http://127.0.0.1:1' } })
+    const gatewayResponse = await sendRequest(harness.url('openai', '/embeddings'), { headers: authHeaders(harness), body: '{}' })
     expect([gatewayResponse.status, gatewayResponse.body.toString()]).toEqual([
       404,
       expect.stringContaining('POST /v1/embeddings is not passed on'),
@@ -98,9 +98,9 @@ describe('bytes', () => {
       response.write(compressedBody.subarray(0, 20))
       setImmediate(() => response.end(compressedBody.subarray(20)))
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: { ...authHeaders(bench), 'accept-encoding': 'gzip, br' },
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: { ...authHeaders(harness), 'accept-encoding': 'gzip, br' },
       body: BODY,
     })
     expect([
@@ -108,8 +108,8 @@ describe('bytes', () => {
       gatewayResponse.headers['x-asked'],
       gatewayResponse.headers['content-encoding'],
     ]).toEqual([true, 'gzip, br', name])
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
   })
 
   test('a compressed request is passed on unchanged, and is read all the same', async () => {
@@ -125,19 +125,19 @@ describe('bytes', () => {
       )
     })
     let maxOutputTokens = 5_000
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: provider.url },
       decide: () => ({ ack: 'go', maxOutputTokens }),
     })
     const send = (): ReturnType<typeof sendRequest> =>
-      sendRequest(bench.url('anthropic', '/v1/messages'), {
-        headers: { ...authHeaders(bench), 'content-encoding': 'zstd' },
+      sendRequest(harness.url('anthropic', '/v1/messages'), {
+        headers: { ...authHeaders(harness), 'content-encoding': 'zstd' },
         body: compressedBody,
       })
     await send()
     maxOutputTokens = 2_000
     await send()
-    expect(bench.callRequests.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
+    expect(harness.callRequests.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
       ['packed', 5_000],
       ['packed', 5_000],
     ])
@@ -156,12 +156,14 @@ describe('bytes', () => {
         () => response.destroy(),
       )
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     const largeBody = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
-    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: largeBody })).status).toBe(200)
-    expect([bytes, bench.callRequests[0]?.ask.maxOutputTokens]).toEqual([largeBody.length, 77])
-    const refusal = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: { ...authHeaders(bench), 'content-length': String(65 * MIB) },
+    expect((await sendRequest(harness.url('anthropic', '/v1/messages'), { headers: authHeaders(harness), body: largeBody })).status).toBe(
+      200,
+    )
+    expect([bytes, harness.callRequests[0]?.ask.maxOutputTokens]).toEqual([largeBody.length, 77])
+    const refusal = await sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: { ...authHeaders(harness), 'content-length': String(65 * MIB) },
     }).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ status: 413 })
   })
@@ -175,18 +177,18 @@ describe('ends', () => {
       response.once('close', () => providerAborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, EVENTS.length - 200))
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     const abortController = new AbortController()
-    const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: authHeaders(bench),
+    const pendingCall = sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: authHeaders(harness),
       body: BODY,
       signal: abortController.signal,
       onResponse: (answer) => answer.once('data', () => abortController.abort()),
     })
     await expect(pendingCall).rejects.toThrow('aborted')
     await providerAborted.promise
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
   })
 
   test('the request of a client that closes its connection before an answer is charged', async () => {
@@ -195,10 +197,10 @@ describe('ends', () => {
       response.once('close', () => providerAborted.resolve())
       request.resume().once('end', () => arrived.resolve())
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     const abortController = new AbortController()
-    const pendingCall = sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: authHeaders(bench),
+    const pendingCall = sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: authHeaders(harness),
       body: BODY,
       signal: abortController.signal,
     })
@@ -206,8 +208,8 @@ describe('ends', () => {
     abortController.abort()
     await expect(pendingCall).rejects.toThrow('aborted')
     await providerAborted.promise
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([
       {
         status: null,
         usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, costUsd: Math.ceil(BODY.length / 4) * 0.001, estimated: true },
@@ -223,27 +225,27 @@ describe('ends', () => {
       request.resume()
       response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages'), { headers: authHeaders(harness), body: BODY })
     expect([gatewayResponse.isCut, gatewayResponse.body.equals(EVENTS)]).toEqual([true, true])
-    await bench.waitForCalls(1)
+    await harness.waitForCalls(1)
     // The usage had arrived before the cut.
-    expect(bench.finishedCalls).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
-    expect(bench.finishedCalls[0]?.usage.estimated).toBeUndefined()
+    expect(harness.finishedCalls).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
+    expect(harness.finishedCalls[0]?.usage.estimated).toBeUndefined()
   })
 
   test('an unreachable provider gives an error in its format, and costs nothing', async () => {
     await using provider = await startRawProvider(() => undefined)
     const { url } = provider
     await provider[Symbol.asyncDispose]()
-    await using bench = await GatewayBench.open({ urls: { anthropic: url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: url } })
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages'), { headers: authHeaders(harness), body: BODY })
     expect([gatewayResponse.status, JSON.parse(gatewayResponse.body.toString())]).toEqual([
       502,
       { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
     ])
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
   })
 
   test('the open requests of an incarnation end with it', async () => {
@@ -253,11 +255,11 @@ describe('ends', () => {
       response.once('close', () => providerAborted.resolve())
       response.writeHead(200, STREAM).write(EVENTS.subarray(0, 100))
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: authHeaders(bench),
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: authHeaders(harness),
       body: BODY,
-      onResponse: (answer) => answer.once('data', () => bench.access.close()),
+      onResponse: (answer) => answer.once('data', () => harness.access.close()),
     })
     expect(gatewayResponse.isCut).toBe(true)
     await providerAborted.promise
@@ -269,12 +271,12 @@ describe('connections', () => {
     await using provider = await startRawProvider((request, response) => {
       request.resume().once('end', () => response.writeHead(200, STREAM).end(EVENTS))
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const ports = new Set<number | undefined>()
     for (let count = 0; count < 5; count++)
-      await sendRequest(bench.url('anthropic', '/v1/messages'), {
-        headers: authHeaders(bench),
+      await sendRequest(harness.url('anthropic', '/v1/messages'), {
+        headers: authHeaders(harness),
         body: BODY,
         agent,
         onResponse: (answer) => ports.add(answer.socket.localPort),
@@ -291,9 +293,9 @@ describe('connections', () => {
         response.once('close', () => setImmediate(() => request.socket.resetAndDestroy()))
       })
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     for (let count = 0; count < 20; count++)
-      expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body: BODY })).status).toBe(200)
+      expect((await sendRequest(harness.url('anthropic', '/v1/messages'), { headers: authHeaders(harness), body: BODY })).status).toBe(200)
   })
 
   test('a slow client delays the provider, and memory stays bounded', async () => {
@@ -315,10 +317,10 @@ describe('connections', () => {
       }
       write()
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     let piecesDuringPause = 0
-    const gatewayResponse = await sendRequest(bench.url('anthropic', '/v1/messages'), {
-      headers: authHeaders(bench),
+    const gatewayResponse = await sendRequest(harness.url('anthropic', '/v1/messages'), {
+      headers: authHeaders(harness),
       body: BODY,
       onResponse: (answer) => {
         answer.pause()
@@ -349,15 +351,15 @@ describe('connections', () => {
         () => response.destroy(),
       )
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: provider.url } })
     const bodies = Array.from({ length: 1_000 }, (_, index) => `{"model":"m-${index}","max_tokens":10}`)
     const answers = await Promise.all(
-      bodies.map((body) => sendRequest(bench.url('anthropic', '/v1/messages'), { headers: authHeaders(bench), body })),
+      bodies.map((body) => sendRequest(harness.url('anthropic', '/v1/messages'), { headers: authHeaders(harness), body })),
     )
     expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
-    await bench.waitForCalls(1_000)
-    expect(new Set(bench.finishedCalls.map(({ call }) => call)).size).toBe(1_000)
-    expect(bench.chunkCount).toBeGreaterThanOrEqual(1_000)
-    expect(bench.finishedCalls.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
+    await harness.waitForCalls(1_000)
+    expect(new Set(harness.finishedCalls.map(({ call }) => call)).size).toBe(1_000)
+    expect(harness.chunkCount).toBeGreaterThanOrEqual(1_000)
+    expect(harness.finishedCalls.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
   })
 })

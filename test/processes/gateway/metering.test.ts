@@ -1,18 +1,18 @@
 // Calls through the gateway whose metering fails. No such call is free: it is charged with the estimate of its request. The charge is
 // marked as estimated, and the daemon logs the defect. A call whose price cannot be looked up is never sent.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { GatewayBench, sendRequest, startRawProvider } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import { FORMATS } from '../../../src/drivers/gateway/formats.ts'
 
 const BODY = '{"model":"m","max_tokens":1000}'
 const ESTIMATED_TOKENS = Math.ceil(BODY.length / 4)
 const ANSWER = { text: 'hello', usage: { input: 100, output: 20 } }
-/** The prices of the bench: the higher one of input and cache writes, and that of output. */
+/** The prices of the harness: the higher one of input and cache writes, and that of output. */
 const USD = { perInputToken: 0.002, perOutputToken: 0.01 }
 
-function send(bench: GatewayBench): ReturnType<typeof sendRequest> {
-  return sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token }, body: BODY })
+function send(harness: GatewayHarness): ReturnType<typeof sendRequest> {
+  return sendRequest(harness.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': harness.access.token }, body: BODY })
 }
 
 function throwDefect(): never {
@@ -26,26 +26,26 @@ afterEach(() => {
 describe('a call is charged and the defect is logged', () => {
   test('with its metered tokens at the rates of its request, when the price table fails', async () => {
     await using server = await startModelServer([ANSWER])
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: server.url },
       prices: { cost: () => Promise.reject(new Error('a defect')) },
     })
-    expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
-    await bench.waitForCalls(1)
+    expect((await send(harness)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
+    await harness.waitForCalls(1)
     const costUsd = 100 * USD.perInputToken + 20 * USD.perOutputToken
-    expect(bench.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
-    expect(bench.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
+    expect(harness.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
+    expect(harness.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
 
   test('with an unknown cost, when the price table fails and the request had no rates', async () => {
     await using server = await startModelServer([ANSWER])
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: server.url },
       prices: { rates: () => Promise.resolve(null), cost: () => Promise.reject(new Error('a defect')) },
     })
-    await send(bench)
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20, costUsd: null, estimated: true } }])
+    await send(harness)
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20, costUsd: null, estimated: true } }])
   })
 
   test.each([
@@ -54,16 +54,16 @@ describe('a call is charged and the defect is logged', () => {
   ])('with the input and the most output of its request, when the meter fails %s', async (_, breakMeter) => {
     breakMeter()
     await using server = await startModelServer([ANSWER])
-    await using bench = await GatewayBench.open({ urls: { anthropic: server.url } })
-    expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([
+    await using harness = await GatewayHarness.open({ urls: { anthropic: server.url } })
+    expect((await send(harness)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([
       {
         status: 200,
         usage: { inputTokens: ESTIMATED_TOKENS, outputTokens: 1_000, costUsd: ESTIMATED_TOKENS * 0.001 + 1_000 * 0.01, estimated: true },
       },
     ])
-    expect(bench.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
+    expect(harness.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
 })
 
@@ -73,14 +73,14 @@ describe('a call whose metering fails', () => {
       request.resume()
       response.writeHead(500).end()
     })
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: provider.url },
       prices: { cost: () => Promise.reject(new Error('a defect')) },
     })
-    await send(bench)
-    await bench.waitForCalls(1)
-    expect(bench.finishedCalls).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
-    expect(bench.logMessages).toEqual([])
+    await send(harness)
+    await harness.waitForCalls(1)
+    expect(harness.finishedCalls).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+    expect(harness.logMessages).toEqual([])
   })
 })
 
@@ -94,43 +94,43 @@ describe('a call that reeve cannot begin', () => {
 
   test.each(CALLS)('is reported, and %s clients get an error, when the price lookup rejects', async (name, path, error) => {
     await using server = await startModelServer([ANSWER])
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { [name]: server.url },
       prices: { rates: () => Promise.reject(new Error('a defect')) },
     })
-    const answer = await sendRequest(bench.url(name, path), { headers: { 'x-api-key': bench.access.token }, body: BODY })
+    const answer = await sendRequest(harness.url(name, path), { headers: { 'x-api-key': harness.access.token }, body: BODY })
     expect(answer.status).toBe(500)
     const body: unknown = JSON.parse(answer.body.toString())
     expect(body).toMatchObject(error)
     const message = 'reeve cannot look up the price of m: a defect'
     expect(body).toMatchObject({ error: { message } })
     expect(server.requests).toEqual([])
-    await bench.waitForCalls(1)
-    expect(bench.callRequests).toMatchObject([{ ask: { usd: null } }])
-    expect(bench.finishedCalls).toMatchObject([{ status: null, error: message, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
-    expect(bench.logMessages).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
+    await harness.waitForCalls(1)
+    expect(harness.callRequests).toMatchObject([{ ask: { usd: null } }])
+    expect(harness.finishedCalls).toMatchObject([{ status: null, error: message, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+    expect(harness.logMessages).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
   })
 
   test('gets the reason of a hold first, and no error while it waits', async () => {
     await using server = await startModelServer([ANSWER])
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: server.url },
       prices: { rates: () => Promise.reject(new Error('a defect')) },
     })
-    bench.hold()
-    const answer = send(bench)
-    await bench.waitFor(() => bench.callRequests.length > 0)
-    expect(bench.finishedCalls).toEqual([])
-    bench.release()
+    harness.hold()
+    const answer = send(harness)
+    await harness.waitFor(() => harness.callRequests.length > 0)
+    expect(harness.finishedCalls).toEqual([])
+    harness.release()
     expect((await answer).status).toBe(500)
   })
 
   test.each(CALLS)('for an unexpected reason gives %s clients an error', async (name, path, error) => {
-    await using bench = await GatewayBench.open({ urls: { [name]: 'http://127.0.0.1:1' }, decide: throwDefect })
-    const answer = await sendRequest(bench.url(name, path), { headers: { 'x-api-key': bench.access.token }, body: BODY })
+    await using harness = await GatewayHarness.open({ urls: { [name]: 'http://127.0.0.1:1' }, decide: throwDefect })
+    const answer = await sendRequest(harness.url(name, path), { headers: { 'x-api-key': harness.access.token }, body: BODY })
     expect(answer.status).toBe(500)
     expect(JSON.parse(answer.body.toString())).toMatchObject(error)
     expect(answer.body.toString()).toContain('the gateway cannot serve this request: a defect')
-    expect(bench.logMessages).toEqual(['a request at the gateway failed Error: a defect'])
+    expect(harness.logMessages).toEqual(['a request at the gateway failed Error: a defect'])
   })
 })

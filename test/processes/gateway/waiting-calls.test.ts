@@ -1,10 +1,10 @@
 // Calls that must not begin yet: held, answered with a retry, refused by a budget, or lowered to it. Also calls that wait for their
 // turn at the provider. With a manual clock.
 import { describe, expect, test } from 'vitest'
-import { GatewayBench, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-bench.ts'
+import { GatewayHarness, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
-import type { RawProvider } from '../../support/agents/gateway-bench.ts'
+import type { RawProvider } from '../../support/agents/gateway-harness.ts'
 
 const BODY = '{"model":"m","max_tokens":32000}'
 const EVENTS = bodyOf({ text: 'hello', usage: { input: 100, output: 20 } }, '/v1/messages')
@@ -48,14 +48,14 @@ class Provider {
 }
 
 const send = (
-  bench: GatewayBench,
+  harness: GatewayHarness,
   options: {
     readonly access?: { url(name: string): string | null; readonly token: string }
     readonly body?: string
     readonly signal?: AbortSignal
   } = {},
 ): ReturnType<typeof sendRequest> => {
-  const { access = bench.access, body = BODY, signal } = options
+  const { access = harness.access, body = BODY, signal } = options
   return sendRequest(`${access.url('anthropic')}/v1/messages`, {
     headers: { 'x-api-key': access.token },
     body,
@@ -67,74 +67,74 @@ describe('a held process', () => {
   test('waits at the gateway, reports that it is drained, and continues', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
-    bench.hold()
-    const pendingCall = send(bench)
-    await bench.waitFor(() => bench.reports.length > 0)
-    expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
-    bench.release()
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url } })
+    harness.hold()
+    const pendingCall = send(harness)
+    await harness.waitFor(() => harness.reports.length > 0)
+    expect([harness.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
+    harness.release()
     expect((await pendingCall).body.equals(EVENTS)).toBe(true)
-    expect(bench.callRequests).toHaveLength(2)
+    expect(harness.callRequests).toHaveLength(2)
   })
 
   test('is drained only when its calls in flight have ended', async () => {
     const provider = await Provider.open(true)
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
-    const first = send(bench)
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url } })
+    const first = send(harness)
     await provider.waitForRequests(1)
-    bench.hold()
-    const second = send(bench)
-    await bench.waitFor(() => bench.callRequests.length === 2)
-    expect(bench.reports).toEqual([])
+    harness.hold()
+    const second = send(harness)
+    await harness.waitFor(() => harness.callRequests.length === 2)
+    expect(harness.reports).toEqual([])
     provider.answerOne()
     await first
-    await bench.waitFor(() => bench.reports.length === 2)
-    expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
-    bench.release()
+    await harness.waitFor(() => harness.reports.length === 2)
+    expect(harness.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
+    harness.release()
     await provider.waitForRequests(2)
     provider.answerOne()
     expect((await second).status).toBe(200)
   })
 
   test('gets a retry answer after 240 s, before its client would drop the connection', async () => {
-    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
-    bench.hold()
-    const pendingCall = send(bench)
-    await bench.waitFor(() => bench.reports.length > 0)
-    bench.clock.wind(239_999)
-    bench.clock.wind(1)
+    await using harness = await GatewayHarness.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    harness.hold()
+    const pendingCall = send(harness)
+    await harness.waitFor(() => harness.reports.length > 0)
+    harness.clock.wind(239_999)
+    harness.clock.wind(1)
     const gatewayResponse = await pendingCall
     expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], JSON.parse(gatewayResponse.body.toString())]).toEqual([
       429,
       '1',
       { type: 'error', error: { type: 'rate_limit_error', message: 'reeve holds process 7: paused by a test' } },
     ])
-    expect(bench.finishedCalls).toEqual([])
-    expect(bench.clock.timers).toBe(0)
+    expect(harness.finishedCalls).toEqual([])
+    expect(harness.clock.timers).toBe(0)
   })
 
   test('stops waiting when its client goes', async () => {
-    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
-    bench.hold()
+    await using harness = await GatewayHarness.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    harness.hold()
     const abortController = new AbortController()
-    const pendingCall = send(bench, { signal: abortController.signal })
-    await bench.waitFor(() => bench.reports.length > 0)
+    const pendingCall = send(harness, { signal: abortController.signal })
+    await harness.waitFor(() => harness.reports.length > 0)
     abortController.abort()
     await expect(pendingCall).rejects.toThrow('aborted')
-    await waitUntil(() => bench.clock.timers === 0, 'its request waits no longer')
-    bench.release()
-    await send(bench)
+    await waitUntil(() => harness.clock.timers === 0, 'its request waits no longer')
+    harness.release()
+    await send(harness)
     // Only the second request reached the provider.
-    expect(bench.finishedCalls).toHaveLength(1)
+    expect(harness.finishedCalls).toHaveLength(1)
   })
 
   test('loses the connection when it ends', async () => {
-    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
-    bench.hold()
-    const pendingCall = send(bench)
-    await bench.waitFor(() => bench.reports.length > 0)
-    bench.abortController.abort()
+    await using harness = await GatewayHarness.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    harness.hold()
+    const pendingCall = send(harness)
+    await harness.waitFor(() => harness.reports.length > 0)
+    harness.abortController.abort()
     await expect(pendingCall).rejects.toThrow('socket hang up')
   })
 })
@@ -143,10 +143,10 @@ describe('a budget', () => {
   test('lowers the limit of output tokens to its rest, and changes nothing else in the request', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, decide: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
-    await send(bench, { body: '{ "model":"m",  "max_tokens" :32000, "x":[1,\n2] }' })
-    await send(bench, { body: '{"model":"m","max_tokens":1000}' })
-    await send(bench, { body: '{"model":"m"}' })
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url }, decide: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
+    await send(harness, { body: '{ "model":"m",  "max_tokens" :32000, "x":[1,\n2] }' })
+    await send(harness, { body: '{"model":"m","max_tokens":1000}' })
+    await send(harness, { body: '{"model":"m"}' })
     expect(provider.bodies).toEqual([
       '{ "model":"m",  "max_tokens" :1234, "x":[1,\n2] }',
       '{"model":"m","max_tokens":1000}',
@@ -155,25 +155,25 @@ describe('a budget', () => {
   })
 
   test('that ends the process gives the client a bad request, which clients do not repeat', async () => {
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: 'http://127.0.0.1:1' },
       decide: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
     })
-    const gatewayResponse = await send(bench)
+    const gatewayResponse = await send(harness)
     expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], JSON.parse(gatewayResponse.body.toString())]).toEqual([
       400,
       undefined,
       { type: 'error', error: { type: 'invalid_request_error', message: 'reeve ends process 7: budget of 5 USD: 4.99 used' } },
     ])
-    expect(bench.finishedCalls).toEqual([])
+    expect(harness.finishedCalls).toEqual([])
   })
 
   test('a process that ends without a reason gets no answer', async () => {
-    await using bench = await GatewayBench.open({
+    await using harness = await GatewayHarness.open({
       urls: { anthropic: 'http://127.0.0.1:1' },
       decide: () => ({ ack: 'late', reason: null }),
     })
-    await expect(send(bench)).rejects.toThrow('socket hang up')
+    await expect(send(harness)).rejects.toThrow('socket hang up')
   })
 })
 
@@ -188,40 +188,40 @@ test('the input tokens of a request are estimated with the ratio of tokens to by
           .end(JSON.stringify({ usage: { input_tokens: counts.shift(), output_tokens: 1 } })),
       )
   })
-  await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+  await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url } })
   const body = JSON.stringify({ model: 'm', max_tokens: 10, messages: 'x y '.repeat(2_000) })
   const byBytes = Math.ceil(body.length / 4)
   for (let count = 1; count <= 4; count++) {
-    await send(bench, { body })
-    await bench.waitForCalls(count)
+    await send(harness, { body })
+    await harness.waitForCalls(count)
   }
   // At most twice the estimate by bytes, and never less.
-  expect(bench.callRequests.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
+  expect(harness.callRequests.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
 })
 
 describe('a rate limit', () => {
   test('is shared fairly: a process with many calls delays no other process', async () => {
     const provider = await Provider.open(true)
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
-    const other = await bench.addIncarnation(8)
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    const other = await harness.addIncarnation(8)
     const requestBody = (name: string): string => `{"model":"${name}"}`
-    const calls = [send(bench, { body: requestBody('a1') })]
+    const calls = [send(harness, { body: requestBody('a1') })]
     await provider.waitForRequests(1)
     for (const name of ['a2', 'a3', 'a4']) {
-      calls.push(send(bench, { body: requestBody(name) }))
-      await bench.waitFor(() => true)
+      calls.push(send(harness, { body: requestBody(name) }))
+      await harness.waitFor(() => true)
     }
     // The calls are in the queue when a later request has been answered.
-    await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
-    calls.push(send(bench, { access: other, body: requestBody('b1') }))
+    await sendRequest(`${harness.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': harness.access.token } })
+    calls.push(send(harness, { access: other, body: requestBody('b1') }))
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     for (let count = 1; count <= 5; count++) {
       await provider.waitForRequests(count)
       provider.answerOne()
     }
     await Promise.all(calls)
-    const order = bench.callRequests.map(({ model }) => model)
+    const order = harness.callRequests.map(({ model }) => model)
     expect(order).toHaveLength(5)
     expect(order.indexOf('b1')).toBeLessThanOrEqual(2)
   })
@@ -233,17 +233,17 @@ describe('a rate limit', () => {
       if (isLimited) response.writeHead(429, { 'retry-after': '20', 'content-type': 'application/json' }).end('{"type":"error"}')
       else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
-    const other = await bench.addIncarnation(8)
-    const first = await send(bench)
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url } })
+    const other = await harness.addIncarnation(8)
+    const first = await send(harness)
     expect([first.status, first.headers['retry-after'], first.body.toString()]).toEqual([429, '20', '{"type":"error"}'])
     isLimited = false
-    const [firstCall, secondCall] = [send(bench), send(bench, { access: other })]
+    const [firstCall, secondCall] = [send(harness), send(harness, { access: other })]
     await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
-    expect(bench.callRequests).toHaveLength(1)
-    bench.clock.wind(20_000)
+    expect(harness.callRequests).toHaveLength(1)
+    harness.clock.wind(20_000)
     // Each of the two processes gets one note.
-    expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(
+    expect(harness.reports.filter(({ type }) => type === 'note')).toEqual(
       Array.from({ length: 2 }, () => ({ type: 'note', text: 'waits for its turn at anthropic: the rate limit is reached' })),
     )
     expect([(await firstCall).status, (await secondCall).status]).toEqual([200, 200])
@@ -254,24 +254,24 @@ describe('a rate limit', () => {
       request.resume()
       response.writeHead(429, { 'retry-after': '600' }).end()
     })
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
-    await send(bench)
-    const gatewayResponse = await send(bench)
-    expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], bench.callRequests.length]).toEqual([429, '600', 1])
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url } })
+    await send(harness)
+    const gatewayResponse = await send(harness)
+    expect([gatewayResponse.status, gatewayResponse.headers['retry-after'], harness.callRequests.length]).toEqual([429, '600', 1])
     expect(gatewayResponse.body.toString()).toContain('its rate limit is reached')
   })
 
   test('is not used up by a call whose process is held: that call gives its turn back', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
-    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
-    bench.hold()
-    const pendingCall = send(bench)
-    await bench.waitFor(() => bench.reports.length > 0)
-    const other = await bench.addIncarnation(8)
-    bench.isHeld = false
-    expect((await send(bench, { access: other })).status).toBe(200)
-    bench.release()
+    await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    harness.hold()
+    const pendingCall = send(harness)
+    await harness.waitFor(() => harness.reports.length > 0)
+    const other = await harness.addIncarnation(8)
+    harness.isHeld = false
+    expect((await send(harness, { access: other })).status).toBe(200)
+    harness.release()
     expect((await pendingCall).status).toBe(200)
   })
 })

@@ -4,17 +4,17 @@ import type { McpState } from '../../../src/kernel/model/facts.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { scriptOfCalls, runWithServers } from '../../support/agents/native-with-mcp.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
-  expect(findProcessesWith(bench.token)).toEqual([])
+  await harness[Symbol.asyncDispose]()
+  expect(findProcessesWith(harness.token)).toEqual([])
 })
 
 describe('at the start', () => {
@@ -26,7 +26,7 @@ describe('at the start', () => {
     ['ends at the question of the newer revision', 'ends-at-probe', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['does not answer the question of the newer revision', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
   ])('a server that %s delays no other', async (_, mode, startMs, expected) => {
-    const { kernel, runTurn, serverState } = await runWithServers(bench, {
+    const { kernel, runTurn, serverState } = await runWithServers(harness, {
       servers: { bad: mode },
       settings: { startMs },
       script: '- text: done',
@@ -37,13 +37,13 @@ describe('at the start', () => {
     expect(kernel.factsOf('process.note').map(({ text }) => text)).toEqual(
       expected.state === 'up' ? [] : [`MCP server bad is not used: ${String(serverState('bad')?.detail)}`],
     )
-    if (expected.state !== 'up') await waitUntil(() => findProcessesWith(bench.token).length === 0, 'nothing of it is left')
+    if (expected.state !== 'up') await waitUntil(() => findProcessesWith(harness.token).length === 0, 'nothing of it is left')
   })
 
   test('twelve servers start, eight at a time, beside one that hangs', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
     const servers = Object.fromEntries(names.map((name) => [name, name === 's3' ? 'hang' : 'usual']))
-    const { kernel, runTurn, serverState } = await runWithServers(bench, {
+    const { kernel, runTurn, serverState } = await runWithServers(harness, {
       servers,
       settings: (name) => (name === 's3' ? { startMs: 500 } : {}),
       script: scriptOfCalls(['mcp__s11__echo']),
@@ -68,7 +68,7 @@ describe('in a call', () => {
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
   ])('a call of `%s` gets its result, and later calls of both servers work', async (tool, expected) => {
-    const { kernel, runTurn } = await runWithServers(bench, {
+    const { kernel, runTurn } = await runWithServers(harness, {
       servers: { s: 'usual', other: 'usual' },
       script: scriptOfCalls([`mcp__s__${tool}`], ['mcp__other__echo'], ['mcp__s__echo']),
     })
@@ -82,7 +82,7 @@ describe('in a call', () => {
 
 test('a server that does not read its requests is ended before they fill memory', async () => {
   const script = `- &call { tools: [{ name: mcp__s__echo, input: { text: ${'x'.repeat(1_000_000)} } }] }\n${'- *call\n'.repeat(20)}- text: done\n${'- tools: [{ name: mcp__s__echo }]\n- text: done\n'.repeat(200)}`
-  const { kernel, runTurn, readLogLines } = await runWithServers(bench, { servers: { s: 'blind' }, settings: { callMs: 20 }, script })
+  const { kernel, runTurn, readLogLines } = await runWithServers(harness, { servers: { s: 'blind' }, settings: { callMs: 20 }, script })
   await runTurn('go')
   // The next call after its known end starts it again.
   while (readLogLines('s').filter((line) => line.startsWith('started')).length < 2) await runTurn('once more')
@@ -95,37 +95,37 @@ describe('at the end', () => {
     ['killed with a grace', 'SIGTERM', 300],
     ['stopped', 'SIGTERM', 5_000],
   ] as const)('a server that ignores the end of its input and SIGTERM is gone after its agent is %s', async (_, signal, graceMs) => {
-    const { agent, runTurn, readLogLines } = await runWithServers(bench, {
+    const { agent, runTurn, readLogLines } = await runWithServers(harness, {
       servers: { s: 'deaf', polite: 'usual' },
       script: '- text: done',
     })
     await runTurn('go')
     await agent.stop({ signal, graceMs })
-    expect(findProcessesWith(bench.token)).toEqual([])
+    expect(findProcessesWith(harness.token)).toEqual([])
     // With a shorter grace period it may be gone before it has noted anything.
     if (graceMs > 1_000) expect(readLogLines('s').slice(1)).toEqual(['end of input', 'SIGTERM'])
   })
 
   test('a server ends with its agent', async () => {
-    const { agent, runTurn, readLogLines } = await runWithServers(bench, { servers: { s: 'deaf' }, script: '- text: done' })
+    const { agent, runTurn, readLogLines } = await runWithServers(harness, { servers: { s: 'deaf' }, script: '- text: done' })
     await runTurn('go')
     await agent[Symbol.asyncDispose]()
     expect(readLogLines('s')).toContain('end of input')
-    expect(findProcessesWith(bench.token)).toEqual([])
+    expect(findProcessesWith(harness.token)).toEqual([])
   })
 
   test('an agent that ends during the start of its servers leaves none of them', async () => {
-    const { agent, send, readLogLines } = await runWithServers(bench, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
+    const { agent, send, readLogLines } = await runWithServers(harness, { servers: { s: 'hang', t: 'hang' }, script: '- text: done' })
     await send('go')
     await waitUntil(() => readLogLines('s').length > 0 && readLogLines('t').length > 0, 'they have started')
     await agent.stop({ signal: 'SIGTERM', graceMs: 1_000 })
     await agent[Symbol.asyncDispose]()
-    expect(findProcessesWith(bench.token)).toEqual([])
+    expect(findProcessesWith(harness.token)).toEqual([])
   })
 })
 
 test('of a flood of progress messages only the newest of each interval is passed on', async () => {
-  const { kernel, runTurn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(harness, {
     servers: { s: 'usual' },
     script: scriptOfCalls(['mcp__s__progress-flood']),
   })

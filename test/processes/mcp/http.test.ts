@@ -11,18 +11,18 @@ import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../../support/env.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { scriptOfCalls, EVERYTHING_SERVER, holdUntilListed, newerServerArgv, runWithServers } from '../../support/agents/native-with-mcp.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 const children: ChildProcess[] = []
 const servers: Server[] = []
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   for (const child of children.splice(0)) await endServer(child)
   for (const server of servers.splice(0)) {
     server.closeAllConnections()
@@ -46,7 +46,7 @@ interface Started {
 /** Starts a server as a user would, and waits until it prints that it listens. */
 async function startServer(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<Started> {
   const [program = '', ...args] = argv
-  const child = spawn(program, [...args, bench.token], { env: testEnv(bench.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, [...args, harness.token], { env: testEnv(harness.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   let text = ''
   for (const stream of [child.stdout, child.stderr])
@@ -81,7 +81,7 @@ function httpTransport(url: string, headers: Readonly<Record<string, string>> = 
 test('a real server of the 2025-11-25 revision answers calls, and its session is closed at the end', async () => {
   const port = await findFreePort()
   const every = await startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
-  const { kernel, runTurn, serverState, agent } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState, agent } = await runWithServers(harness, {
     servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']),
   })
@@ -102,7 +102,7 @@ test('a session that a server has forgotten is restarted by the next call', asyn
     startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const first = await startOnSamePort()
   const echoCall = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
-  const { kernel, runTurn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(harness, {
     servers: { every: httpTransport(`http://127.0.0.1:${port}/mcp`) },
     script: scriptOfCalls(echoCall('one'), echoCall('two'), echoCall('three')),
   })
@@ -110,7 +110,7 @@ test('a session that a server has forgotten is restarted by the next call', asyn
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
   }
   const turnEnded = runTurn('go')
-  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits after the first call')
+  await kernel.waitFor(() => kernel.pauseWaitCount > 0, 'it waits after the first call')
   await endServer(first.child)
   await startOnSamePort()
   kernel.onFact = () => undefined
@@ -138,17 +138,17 @@ test('a call that a server accepted and then refused is not repeated', async () 
       response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
     } else response.writeHead(id === undefined ? 202 : 400).end()
   })
-  const { kernel, runTurn } = await runWithServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
+  const { kernel, runTurn } = await runWithServers(harness, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
   await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error' }])
   expect(requestCount).toBe(1)
 })
 
 test('a server of the 2026-07-28 revision gets its headers, offers a growing list, and learns of a cancelled call', async () => {
-  const log = `${bench.dir}/new.log`
+  const log = `${harness.dir}/new.log`
   const runningServer = await startServer(newerServerArgv('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
-  const { kernel, send, agent, readLogLines, serverState } = await runWithServers(bench, {
+  const { kernel, send, agent, readLogLines, serverState } = await runWithServers(harness, {
     servers: { new: httpTransport(url, { 'X-Key': 'opensesame' }) },
     script: scriptOfCalls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']),
   })
@@ -168,9 +168,9 @@ test('a server of the 2026-07-28 revision gets its headers, offers a growing lis
 })
 
 test('a server that dies during a call ends the call, not the agent', async () => {
-  const runningServer = await startServer(newerServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
+  const runningServer = await startServer(newerServerArgv('http', `${harness.dir}/new.log`), {}, 'at http')
   const url = /at (\S+)/.exec(runningServer.output())?.[1] ?? ''
-  const { kernel, send } = await runWithServers(bench, {
+  const { kernel, send } = await runWithServers(harness, {
     servers: { new: httpTransport(url) },
     script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
   })
@@ -248,7 +248,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     'bare 0 (2025-06-18)',
   ],
 ])('%s delays nothing, and gives the reason', async (_, answer, detail) => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { bad: await serveWith(answer) },
     settings: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },
     script: '- text: done',
@@ -259,7 +259,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
 })
 
 test('a server is reported as failed if nothing listens at its address', async () => {
-  const { runTurn, serverState } = await runWithServers(bench, {
+  const { runTurn, serverState } = await runWithServers(harness, {
     servers: { bad: httpTransport(`http://127.0.0.1:${await findFreePort()}/`) },
     script: '- text: done',
   })

@@ -14,18 +14,18 @@ import {
   newerServerArgv,
   runWithServers,
 } from '../../support/agents/native-with-mcp.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 test('a real server of the 2025-11-25 revision: its tools are offered and called, and their images shown', async () => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { every: [process.execPath, EVERYTHING_SERVER, 'stdio'] },
     script: scriptOfCalls(
       ['mcp__every__echo', { message: 'hello' }],
@@ -49,7 +49,7 @@ test('a real server of the 2025-11-25 revision: its tools are offered and called
 })
 
 test('a server of the 2026-07-28 revision answers calls, its growing list is offered, and its question to the user is an error', async () => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { new: newerServerArgv('stdio') },
     script: scriptOfCalls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
   })
@@ -65,7 +65,7 @@ test('a server of the 2026-07-28 revision answers calls, its growing list is off
 })
 
 test('a list in several pages is read whole; a changed list is offered from the next step on', async () => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { old: 'usual' },
     script: scriptOfCalls(['mcp__old__more'], ['mcp__old__extra-1']),
   })
@@ -77,13 +77,13 @@ test('a list in several pages is read whole; a changed list is offered from the 
 })
 
 test('a list that changes during its first reading is read again', async () => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
+  const { kernel, runTurn, serverState } = await runWithServers(harness, { servers: { s: 'grows-at-once' }, script: '- text: done' })
   await runTurn('go')
   await kernel.waitFor(() => serverState('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
 })
 
 test('no tool name makes its call repeatable', async () => {
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { s: 'odd-names' },
     script: scriptOfCalls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']),
   })
@@ -93,7 +93,7 @@ test('no tool name makes its call repeatable', async () => {
 })
 
 test('nothing is started before the first turn, and the first model call waits for all servers', async () => {
-  const { kernel, send, readLogLines } = await runWithServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
+  const { kernel, send, readLogLines } = await runWithServers(harness, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
   await kernel.waitFor(() => kernel.reportsOf('up').length === 1, 'it is up')
   expect([readLogLines('one'), readLogLines('two')]).toEqual([[], []])
   await send('go')
@@ -117,8 +117,8 @@ test.each([
 ])(
   'progress is shown and gives a call of an %s server more time; an interruption cancels the call there',
   async (_, mode, tool, cancelled) => {
-    const { kernel, send, agent, readLogLines } = await runWithServers(bench, {
-      servers: { s: mode ?? newerServerArgv('stdio', join(bench.dir, 's.log')) },
+    const { kernel, send, agent, readLogLines } = await runWithServers(harness, {
+      servers: { s: mode ?? newerServerArgv('stdio', join(harness.dir, 's.log')) },
       settings: { callMs: 2_000 },
       script: scriptOfCalls([tool]),
     })
@@ -138,7 +138,7 @@ test.each([
 )
 
 test('an interruption does not wait for starting servers; the next turn waits for them', async () => {
-  const { kernel, send, agent, runTurn, readLogLines, serverState } = await runWithServers(bench, {
+  const { kernel, send, agent, runTurn, readLogLines, serverState } = await runWithServers(harness, {
     servers: { s: 'hang', t: 'usual' },
     settings: (name) => (name === 's' ? { startMs: 12_000 } : {}),
     script: '- text: done',
@@ -155,7 +155,7 @@ test('an interruption does not wait for starting servers; the next turn waits fo
 })
 
 test('a silent call has a limit, is cancelled, and the server is used again', async () => {
-  const { kernel, runTurn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(harness, {
     servers: { s: 'usual' },
     settings: { callMs: 3_000 },
     script: scriptOfCalls(['mcp__s__hang'], ['mcp__s__echo']),
@@ -168,7 +168,7 @@ test('a silent call has a limit, is cancelled, and the server is used again', as
 })
 
 test('a freezing pause stops the server and the clock of its call', async () => {
-  const { kernel, agent, send } = await runWithServers(bench, {
+  const { kernel, agent, send } = await runWithServers(harness, {
     servers: { s: 'usual' },
     settings: { callMs: 2_000 },
     script: scriptOfCalls(['mcp__s__progress']),
@@ -177,7 +177,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
   await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
   kernel.hold()
   await agent.pause(true)
-  await waitUntil(() => findProcessesWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
+  await waitUntil(() => findProcessesWith(harness.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
   const outputCount = kernel.liveOutputs.length
   await new Promise((resolve) => setTimeout(resolve, 2_500)) // a running timer would have ended the call by then
   expect(kernel.liveOutputs.length - outputCount).toBeLessThan(10)
@@ -190,7 +190,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
 })
 
 test('a server that dies during a call is started again at the next one, three times in a row', async () => {
-  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(harness, {
     servers: { s: 'usual', other: 'usual' },
     script: scriptOfCalls(
       ['mcp__s__die'],
@@ -228,7 +228,7 @@ test('a server that dies during a call is started again at the next one, three t
 })
 
 test('the configuration sets the effects of tools; any other tool has the effect `once`', async () => {
-  const { kernel, runTurn } = await runWithServers(bench, {
+  const { kernel, runTurn } = await runWithServers(harness, {
     servers: { s: 'usual' },
     settings: { effects: { echo: 'read', env: 'idempotent' } },
     script: JSON.stringify([
@@ -245,7 +245,7 @@ test('the configuration sets the effects of tools; any other tool has the effect
 })
 
 test('forbidden tools are not offered, and their servers are not started', async () => {
-  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState, readLogLines } = await runWithServers(harness, {
     servers: { a: 'usual', b: 'usual', c: 'usual' },
     spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
     script: scriptOfCalls(['mcp__a__die'], ['mcp__b__env'], ['mcp__b__echo'], ['mcp__c__echo']),
@@ -264,15 +264,15 @@ test("secrets in a server's output are not stored", async () => {
   const secret = 'sk-very-secret-0123456789'
   const env = (extraEnv: object): McpTransport => ({
     kind: 'stdio',
-    argv: [process.execPath, MCP_PROGRAM, 'usual', '', bench.token],
-    cwd: bench.dir,
-    env: { ...testEnv(bench.dir), TOKEN: secret, ...extraEnv },
+    argv: [process.execPath, MCP_PROGRAM, 'usual', '', harness.token],
+    cwd: harness.dir,
+    env: { ...testEnv(harness.dir), TOKEN: secret, ...extraEnv },
   })
-  const { kernel, runTurn, serverState } = await runWithServers(bench, {
+  const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: {
       s: env({}),
-      leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', bench.token] } as McpTransport,
-      broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpTransport,
+      leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', harness.token] } as McpTransport,
+      broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', harness.token] } as McpTransport,
     },
     settings: { secrets: [secret] },
     script: scriptOfCalls(['mcp__s__env']),
@@ -285,7 +285,7 @@ test("secrets in a server's output are not stored", async () => {
 })
 
 test("a server's request to the user is declined", async () => {
-  const { kernel, runTurn } = await runWithServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
+  const { kernel, runTurn } = await runWithServers(harness, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
   await runTurn('go')
   expect(kernel.factsOf('tool.finished')).toMatchObject([
     { outcome: 'ok', content: expect.stringContaining('elicitation/create is declined: there is no user to answer it') },
@@ -293,9 +293,9 @@ test("a server's request to the user is declined", async () => {
 })
 
 test('at the end a server gets the end of its input first, and time to exit by itself', async () => {
-  const { runTurn, agent, readLogLines } = await runWithServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
+  const { runTurn, agent, readLogLines } = await runWithServers(harness, { servers: { s: 'usual' }, script: '- text: done' })
   await runTurn('go')
   await agent[Symbol.asyncDispose]()
   expect(readLogLines('s').at(-1)).toBe('end of input')
-  expect(findProcessesWith(bench.token)).toEqual([])
+  expect(findProcessesWith(harness.token)).toEqual([])
 })

@@ -3,17 +3,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
@@ -23,7 +23,7 @@ async function runWaitingAgent(ms: number): Promise<Run> {
     { status: 429, headers: { 'retry-after-ms': String(ms) }, error: { type: 'rate_limit_error', message: 'slow down' } },
     { text: 'done' },
   ])
-  const run = await bench.run({
+  const run = await harness.run({
     spec: { model: 'anthropic/claude-sonnet-4-5' },
     credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
   })
@@ -36,7 +36,7 @@ test('an agent that waits an hour is drained at once, and makes no request', asy
   const { agent, kernel } = await runWaitingAgent(3_600_000)
   kernel.hold()
   await agent.pause(false)
-  await kernel.waitFor(() => kernel.drainCount === 1, 'it is at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount === 1, 'it waits for the end of the pause')
   expect(kernel.reportsOf('model.started')).toHaveLength(1)
   kernel.release()
   await agent.unpause()
@@ -50,7 +50,7 @@ test('the rest of the delay passes after the pause', async () => {
   const failedAt = kernel.reportsOf('model.failed')[0]?.atMs ?? 0
   kernel.hold()
   await agent.pause(false)
-  await kernel.waitFor(() => kernel.drainCount === 1, 'it is at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount === 1, 'it waits for the end of the pause')
   const drainedAt = performance.now()
   // The provider's delay passes without a request.
   await waitUntil(() => performance.now() - drainedAt > 2_000, 'it is time')

@@ -4,26 +4,26 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 import type { BodyOf } from '../../../src/kernel/model/facts.ts'
-import type { TestKernel } from '../../support/models/native-kernel.ts'
+import type { FakeKernel } from '../../support/kernel/fake-kernel.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 interface Ran {
-  readonly kernel: TestKernel
+  readonly kernel: FakeKernel
   readonly end: BodyOf<'tool.finished'>
 }
 
 async function runBash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const spec = Object.keys(env).length === 0 ? {} : { env }
-  const { kernel, runTurn } = await bench.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
+  const { kernel, runTurn } = await harness.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
   await runTurn('go')
   const [end] = kernel.factsOf('tool.finished')
   if (end === undefined) throw new Error('no tool has ended')
@@ -49,7 +49,7 @@ test('a call without output, and one that a signal ends, are reported', async ()
 
 test("stdin is empty, and the directory is the agent's", async () => {
   const { end } = await runBash({ command: 'cat; pwd' })
-  expect(end.content).toBe(`${bench.dir}\n[exit code 0]`)
+  expect(end.content).toBe(`${harness.dir}\n[exit code 0]`)
 })
 
 test('the environment is the recorded one, without keys', async () => {
@@ -58,25 +58,25 @@ test('the environment is the recorded one, without keys', async () => {
 })
 
 test('a time limit ends the program and reports that, with the output', async () => {
-  const { end } = await runBash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
+  const { end } = await runBash({ command: `echo before; sleep ${harness.token}`, timeout_ms: 3_000 })
   expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
-  await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+  await waitUntil(() => findSleepersWith(harness.token).length === 0, 'the group is gone')
 })
 
 test('a time limit kills a program that ignores SIGTERM', async () => {
-  const { end } = await runBash({ command: `trap "" TERM; sleep ${bench.token}; sleep ${bench.token}`, timeout_ms: 200 })
+  const { end } = await runBash({ command: `trap "" TERM; sleep ${harness.token}; sleep ${harness.token}`, timeout_ms: 200 })
   expect(end.outcome).toBe('error')
-  await waitUntil(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+  await waitUntil(() => findSleepersWith(harness.token).length === 0, 'the group is gone')
 })
 
 test('a background program that keeps the pipe does not delay the call, and ends with the agent', async () => {
-  const { end } = await runBash({ command: `sleep ${bench.token} & echo started` })
+  const { end } = await runBash({ command: `sleep ${harness.token} & echo started` })
   expect(end.content).toBe('started\n[exit code 0]')
-  expect(findSleepersWith(bench.token)).toHaveLength(1)
-  const { token } = bench
-  await bench[Symbol.asyncDispose]()
+  expect(findSleepersWith(harness.token)).toHaveLength(1)
+  const { token } = harness
+  await harness[Symbol.asyncDispose]()
   expect(findSleepersWith(token)).toEqual([])
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 
 test('endless output is cut in the middle; the beginning and the end are kept', async () => {
@@ -88,18 +88,18 @@ test('endless output is cut in the middle; the beginning and the end are kept', 
 })
 
 test('without a recorded PATH, programs are still found', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: '- tools: [{ name: bash, input: { command: ls } }]',
-    spec: { cwd: bench.dir, env: {} },
+    spec: { cwd: harness.dir, env: {} },
   })
   await runTurn('go')
   expect(kernel.factsOf('tool.finished')[0]).toMatchObject({ outcome: 'ok', content: expect.stringContaining('1.yaml') })
 })
 
 test('without bash the shell is sh', async () => {
-  await symlink('/bin/sh', join(bench.dir, 'sh'))
-  const { end } = await runBash({ command: 'echo "$0"' }, { PATH: bench.dir })
-  expect(end.content).toBe(`${join(bench.dir, 'sh')}\n[exit code 0]`)
+  await symlink('/bin/sh', join(harness.dir, 'sh'))
+  const { end } = await runBash({ command: 'echo "$0"' }, { PATH: harness.dir })
+  expect(end.content).toBe(`${join(harness.dir, 'sh')}\n[exit code 0]`)
 })
 
 test('without any shell, the model gets the reason', async () => {

@@ -7,23 +7,23 @@ import { loadContext } from '../../../src/drivers/native/context/load-context.ts
 import type { FactBody, FactType } from '../../../src/kernel/model/facts.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer, ServedRequest } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run } from '../../support/models/native-harness.ts'
 
 const BYTES = 800
 /** The tools alone take more than a quarter of the window. */
 const WINDOW = 3_000
 const READ_BIG_FILE = { tools: [{ name: 'read', input: { path: 'big.txt' } }] }
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer | null = null
 
 beforeEach(async () => {
-  bench = await openNativeBench()
-  await writeFile(join(bench.dir, 'big.txt'), 'x'.repeat(BYTES))
+  harness = await openNativeHarness()
+  await writeFile(join(harness.dir, 'big.txt'), 'x'.repeat(BYTES))
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server?.[Symbol.asyncDispose]()
   server = null
 })
@@ -33,7 +33,7 @@ function readSteps(count: number): object[] {
 }
 
 function startPlayed(window: number | undefined, steps: readonly object[]): Promise<Run> {
-  return bench.run({ script: JSON.stringify(window === undefined ? steps : { context_window: window, steps }) })
+  return harness.run({ script: JSON.stringify(window === undefined ? steps : { context_window: window, steps }) })
 }
 
 const factTypes = (run: Run, wanted: readonly FactType[]): string[] =>
@@ -89,7 +89,7 @@ describe("a compaction by reeve's count of tokens", () => {
     await wholeRun.runTurn('second')
     const factCount = wholeRun.kernel.facts.findIndex(({ body }) => body.type === 'model.finished' && body.step === 12)
     expect(wholeRun.kernel.facts.slice(0, factCount).some(({ body }) => body.type === 'context.compacted')).toBe(true)
-    const resumedRun = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: wholeRun.kernel.facts.slice(0, factCount) })
+    const resumedRun = await harness.run({ spec: { model: 'script:1.yaml' }, earlierFacts: wholeRun.kernel.facts.slice(0, factCount) })
     await resumedRun.agent.proceed(resumedRun.kernel.turn)
     await resumedRun.kernel.waitForTurnEnd()
     await resumedRun.runTurn('second')
@@ -116,7 +116,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
   async function startServed(answers: readonly ServedAnswer[] | ((request: ServedRequest) => ServedAnswer)): Promise<Run> {
     server = await startModelServer(answers)
     const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${server.url}/v1` }
-    return bench.run({ credentials, spec: { model, system: 'be brief' } })
+    return harness.run({ credentials, spec: { model, system: 'be brief' } })
   }
 
   const requestBodies = (): string[] => server?.requests.map(({ body }) => JSON.stringify(body)) ?? []
@@ -262,7 +262,7 @@ test('a fallback gives the summary when the first model cannot, and continues', 
     baseURL: `${server?.url}/v1`,
     apiKeyEnv: null,
   }))
-  const run = await bench.run({ spec: { model: 'first/big', fallback: ['second/small'] }, native: { providers } })
+  const run = await harness.run({ spec: { model: 'first/big', fallback: ['second/small'] }, native: { providers } })
   await run.runTurn('go')
   expect(server.requests.map(({ body }) => body['model'])).toEqual(['big', 'big', 'big', 'big', 'big', 'small', 'small'])
   expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ status: 401, retryInMs: 0 }])
@@ -284,7 +284,7 @@ describe('an impossible summary', () => {
     await waitUntilHeld(run)
     expect(run.kernel.factsOf('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
     expect(run.kernel.factsOf('context.compacted')).toEqual([])
-    await run.kernel.waitFor(() => run.kernel.drainCount > 0, 'it waits at the gate')
+    await run.kernel.waitFor(() => run.kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
     run.kernel.release()
     await waitUntilHeld(run, 2)
     expect(run.kernel.factsOf('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
@@ -292,15 +292,15 @@ describe('an impossible summary', () => {
 
   test('is followed by a later attempt that succeeds, and the work continues', async () => {
     const steps = readSteps(12).map((step) => ({ ...step, summary_error: { message: 'busy', status: 503 }, summary: 'in short' }))
-    const run = await bench.run({
+    const run = await harness.run({
       script: JSON.stringify({ context_window: WINDOW, steps: [...steps, { text: 'done' }] }),
       native: { retry: { attempts: 1, baseMs: 1, capMs: 1 } },
     })
     await run.send('go')
     await waitUntilHeld(run)
     // The script fails only its first attempt, and each attempt of the user is a first one: now the file has another answer.
-    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
-    const secondRun = await bench.run({
+    await writeFile(join(harness.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
+    const secondRun = await harness.run({
       spec: { model: 'script:1.yaml' },
       earlierFacts: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
     })
@@ -312,7 +312,7 @@ describe('an impossible summary', () => {
   })
 
   test('is also one that shortens the context, but leaves no room in it: the process is held', async () => {
-    await writeFile(join(bench.dir, 'huge.txt'), 'x'.repeat(8 * BYTES))
+    await writeFile(join(harness.dir, 'huge.txt'), 'x'.repeat(8 * BYTES))
     const run = await startPlayed(WINDOW, [
       ...readSteps(5),
       { tools: [{ name: 'read', input: { path: 'huge.txt' } }] },
@@ -345,7 +345,7 @@ describe('while a summary is made', () => {
   })
 
   test('an interruption ends the turn, holds nothing, and the next turn compacts', async () => {
-    const run = await bench.run({ script: JSON.stringify(scriptWithSlowSummary()) })
+    const run = await harness.run({ script: JSON.stringify(scriptWithSlowSummary()) })
     await run.send('go')
     await waitForFact(run, 'compaction.started')
     await run.agent.interrupt()
@@ -358,14 +358,14 @@ describe('while a summary is made', () => {
   })
 
   test('the end of the incarnation leaves nothing, and the next one asks again', async () => {
-    const run = await bench.run({ script: JSON.stringify(scriptWithSlowSummary()) })
+    const run = await harness.run({ script: JSON.stringify(scriptWithSlowSummary()) })
     await run.send('go')
     await waitForFact(run, 'compaction.started')
     run.kernel.cancel()
     await run.agent[Symbol.asyncDispose]()
     expect(factTypes(run, ['compaction.failed', 'context.compacted'])).toEqual([])
-    await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
-    const next = await bench.run({ spec: { model: 'script:1.yaml' }, earlierFacts: run.kernel.facts })
+    await writeFile(join(harness.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
+    const next = await harness.run({ spec: { model: 'script:1.yaml' }, earlierFacts: run.kernel.facts })
     await next.agent.proceed(next.kernel.turn)
     await next.kernel.waitForTurnEnd()
     expect(next.kernel.factsOf('process.ready')).toMatchObject([{ result: 'done' }])
@@ -387,7 +387,7 @@ test('a pause lets the summary finish, and holds before the next call', async ()
   await run.send('go')
   await isAsked
   await run.agent.pause(false)
-  await run.kernel.waitFor(() => run.kernel.drainCount > 0, 'it waits at the gate')
+  await run.kernel.waitFor(() => run.kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
   expect(run.kernel.factsOf('context.compacted')).toHaveLength(1)
   expect(run.kernel.facts.at(-1)?.body.type).toBe('context.compacted')
   run.kernel.onFact = () => undefined

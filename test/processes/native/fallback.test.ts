@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run, RunOptions } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run, RunOptions } from '../../support/models/native-harness.ts'
 
 const FIRST = 'first/big'
 const SECOND = 'second/small'
@@ -13,14 +13,14 @@ const THIRD = 'third/tiny'
 const OVERLOADED: ServedAnswer = { status: 529, error: { type: 'overloaded_error', message: 'Overloaded' } }
 const REFUSED_KEY: ServedAnswer = { status: 401, error: { type: 'authentication_error', message: 'bad key' } }
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
@@ -33,7 +33,7 @@ async function startServed(answers: readonly ServedAnswer[], options: RunOptions
     { name: 'second', kind: 'openai-compatible' as const, baseURL, apiKeyEnv: 'SECOND_KEY' },
     { name: 'third', kind: 'openai-compatible' as const, baseURL, apiKeyEnv: null, models: { tiny: { contextWindow: 200 } } },
   ]
-  return bench.run({
+  return harness.run({
     credentials: { FIRST_KEY: 'key-1', SECOND_KEY: 'key-2' },
     native: { providers, retry: { attempts: 2, baseMs: 1, capMs: 1 } },
     ...options,

@@ -10,8 +10,8 @@ import { FileWorkers } from '../../../src/drivers/native/tools/file-workers.ts'
 import { FreezableTimers } from '../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../src/drivers/native/tools/toolbox.ts'
 import { truncate } from '../../../src/kernel/util/truncate.ts'
-import { openContainmentBench } from '../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../support/agents/containment-bench.ts'
+import { openContainmentHarness } from '../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import type { ScriptAnswer } from '../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -23,11 +23,11 @@ const EVIL = '(a+)+$'
 const EVIL_LINE = `${'a'.repeat(60)}b`
 
 describe('a call of', () => {
-  let contained: ContainmentBench
+  let contained: ContainmentHarness
   let dir: string
 
   beforeAll(async () => {
-    contained = await openContainmentBench()
+    contained = await openContainmentHarness()
     dir = join(contained.dir, 'work')
     await mkdir(join(dir, 'deep', ...Array.from({ length: 200 }, () => 'd')), { recursive: true })
     await writeFile(join(dir, 'a'.repeat(200)), 'x')

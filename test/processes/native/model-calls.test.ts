@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run, RunOptions } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run, RunOptions } from '../../support/models/native-harness.ts'
 
 interface Format {
   readonly name: string
@@ -32,21 +32,21 @@ const OPENAI: Format = {
 
 const MIB = 1024 * 1024
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
 async function startServed(format: Format, answers: readonly ServedAnswer[], options: RunOptions = {}): Promise<Run> {
   server = await startModelServer(answers)
   const credentials = { [format.keyName]: 'key-1', [format.urlName]: `${server.url}${format.urlPath}` }
-  return bench.run({ ...options, credentials, spec: { model: format.model, system: 'be brief', ...options.spec } })
+  return harness.run({ ...options, credentials, spec: { model: format.model, system: 'be brief', ...options.spec } })
 }
 
 function messagesOf(index: number): readonly Record<string, unknown>[] {
@@ -55,7 +55,7 @@ function messagesOf(index: number): readonly Record<string, unknown>[] {
 
 describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   test('a text, a tool call and its result are sent and received', async () => {
-    await writeFile(join(bench.dir, 'a.txt'), 'the content')
+    await writeFile(join(harness.dir, 'a.txt'), 'the content')
     const { kernel, runTurn } = await startServed(format, [
       { text: 'I look', tools: [{ id: 'id_7', name: 'read', input: { path: 'a.txt' } }] },
       { text: 'It is short.' },
@@ -371,7 +371,7 @@ test('anthropic: tokens written to the cache are counted separately; an interrup
 test('a configured provider needs no key, and an unknown price is null; no usage is estimated', async () => {
   server = await startModelServer([{ text: 'a local answer', usage: null }])
   const providers = [{ name: 'local', kind: 'openai-compatible' as const, baseURL: `${server.url}/v1`, apiKeyEnv: null }]
-  const { kernel, runTurn } = await bench.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
+  const { kernel, runTurn } = await harness.run({ spec: { model: 'local/some/model' }, native: { providers, maxOutputTokens: 77 } })
   await runTurn('go')
   expect(server.requests[0]?.body).toMatchObject({ model: 'some/model', max_tokens: 77 })
   expect(server.requests[0]?.headers.authorization).toBeUndefined()
@@ -383,7 +383,7 @@ test('an unreachable provider is tried again, then named', async () => {
   server = await startModelServer([])
   const { url } = server
   await server[Symbol.asyncDispose]()
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     spec: { model: 'openai-chat/gpt-4o' },
     credentials: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: url },
   })

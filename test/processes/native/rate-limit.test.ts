@@ -3,26 +3,26 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run } from '../../support/models/native-harness.ts'
 
 const HOUR = 3_600_000
 const LIMIT = { type: 'rate_limit_error', message: 'This request would exceed your rate limit' }
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
 async function startLimited(answers: readonly ServedAnswer[], fallback: readonly string[] = []): Promise<Run> {
   server = await startModelServer(answers)
-  const run = await bench.run({
+  const run = await harness.run({
     spec: { model: 'anthropic/claude-sonnet-4-5', fallback },
     credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
   })
@@ -46,7 +46,7 @@ const resets: readonly (readonly [string, () => Record<string, string>])[] = [
 
 test.each(resets)('an agent is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
   const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
-  await kernel.waitFor(() => kernel.drainCount === 1, 'it waits at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount === 1, 'it waits for the end of the pause')
   const [failed] = kernel.reportsOf('model.failed')
   const untilResumeMs = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
   expect(untilResumeMs).toBeGreaterThan(1.9 * HOUR)
@@ -66,7 +66,7 @@ test('an agent is suspended again when it is resumed too early', async () => {
   const answer = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
   const { kernel, agent } = await startLimited([answer, answer, { text: 'done' }])
   for (const times of [1, 2]) {
-    await kernel.waitFor(() => kernel.drainCount === times, 'it waits at the gate')
+    await kernel.waitFor(() => kernel.pauseWaitCount === times, 'it waits for the end of the pause')
     kernel.release()
     await agent.unpause()
   }
@@ -81,12 +81,12 @@ test('an agent first asks another model that can answer', async () => {
   )
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
-  expect(kernel.drainCount).toBe(0)
+  expect(kernel.pauseWaitCount).toBe(0)
 })
 
 test('a rate limit without a known end ends the turn with an error, after the usual attempts', async () => {
   const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error' }])
-  expect(kernel.drainCount).toBe(0)
+  expect(kernel.pauseWaitCount).toBe(0)
 })

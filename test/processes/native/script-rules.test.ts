@@ -3,15 +3,15 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 const resultsOf = ({ kernel }: Run): (string | null | undefined)[] => kernel.factsOf('process.ready').map(({ result }) => result)
 
@@ -36,15 +36,15 @@ steps:
 `
 
 test('the first rule that matches a message answers it; groups, by number and by name, are inserted into texts and inputs', async () => {
-  const run = await bench.run({ script: RULES })
+  const run = await harness.run({ script: RULES })
   for (const words of ['please do (this)', 'write one to a.txt', 'write two to b.txt', 'hello']) await run.runTurn(words)
   expect(resultsOf(run)).toEqual(['literally: please do (this), do (this), {{ 1 }}', 'it was one', 'it was two', 'what is "hello"?'])
 })
 
 test('`nth` counts the messages with the same groups, despite others in between, also after a resume', async () => {
-  const first = await bench.run({ script: RULES })
+  const first = await harness.run({ script: RULES })
   for (const words of ['Review t1', 'review t2', 'hello', 'review t1']) await first.runTurn(words)
-  const second = await bench.run({ script: RULES, earlierFacts: first.kernel.facts })
+  const second = await harness.run({ script: RULES, earlierFacts: first.kernel.facts })
   for (const words of ['review t2', 'review t3']) await second.runTurn(words)
   expect(resultsOf(second)).toEqual(['DENIED t1', 'DENIED t2', 'what is "hello"?', 'APPROVED t1', 'APPROVED t2', 'DENIED t3'])
 })
@@ -59,12 +59,12 @@ rules:
           - { if: good, text: fine }
           - { if: '/^ba+d/', text: '{{ lastResult }}' }
 `
-  await writeFile(join(bench.dir, 'state'), 'baad')
-  const run = await bench.run({ script })
+  await writeFile(join(harness.dir, 'state'), 'baad')
+  const run = await harness.run({ script })
   await run.runTurn('look')
-  await writeFile(join(bench.dir, 'state'), 'good')
+  await writeFile(join(harness.dir, 'state'), 'good')
   await run.runTurn('look')
-  await writeFile(join(bench.dir, 'state'), 'neither')
+  await writeFile(join(harness.dir, 'state'), 'neither')
   await run.runTurn('look')
   expect(resultsOf(run)).toEqual(['baad\n[exit code 0]', 'fine', ''])
 })
@@ -79,11 +79,11 @@ rules:
       - choose: [{ if: '/task (?<what>\\d+)/', tools: [{ name: ls }] }, { tools: [{ name: ls }] }]
       - text: '{{ who }} does {{ what }}'
 `
-  await writeFile(join(bench.dir, 'state'), 'worker 3')
-  const first = await bench.run({ script })
+  await writeFile(join(harness.dir, 'state'), 'worker 3')
+  const first = await harness.run({ script })
   await first.runTurn('go')
-  await writeFile(join(bench.dir, 'state'), 'nobody')
-  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  await writeFile(join(harness.dir, 'state'), 'nobody')
+  const second = await harness.run({ script, earlierFacts: first.kernel.facts })
   await second.runTurn('go')
   expect(resultsOf(second)).toEqual(['3 does 7', '{{ who }} does {{ what }}'])
 })
@@ -97,10 +97,10 @@ rules:
   - when: '/^read (\\w+)/'
     steps: [${steps.join(', ')}, { text: 'read {{ 1 }}' }]
 `
-  await writeFile(join(bench.dir, 'big.txt'), largeFile)
-  const first = await bench.run({ script })
+  await writeFile(join(harness.dir, 'big.txt'), largeFile)
+  const first = await harness.run({ script })
   await first.runTurn('read alpha')
-  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  const second = await harness.run({ script, earlierFacts: first.kernel.facts })
   await second.runTurn('read beta')
   expect(second.kernel.factsOf('context.compacted').length).toBeGreaterThan(2)
   const texts = second.kernel
@@ -123,16 +123,16 @@ const MISTAKES: readonly (readonly [what: string, script: string, line: number])
 ]
 
 test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {
-  const refusal = await bench.run({ script }).catch((error: unknown) => error)
+  const refusal = await harness.run({ script }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
-    message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)),
+    message: expect.stringContaining(join(harness.dir, `1.yaml:${line}:`)),
     details: { line },
   })
 })
 
 test('a pattern that backtracks for ever fails its call, and delays nothing', async () => {
-  const { kernel, runTurn } = await bench.run({ script: '{ rules: [{ when: "/(a+)+$/", steps: [{ text: found }] }] }' })
+  const { kernel, runTurn } = await harness.run({ script: '{ rules: [{ when: "/(a+)+$/", steps: [{ text: found }] }] }' })
   await runTurn(`${'a'.repeat(60)}b`)
   expect(kernel.factsOf('process.ready')).toMatchObject([
     { outcome: 'error', error: 'a pattern of the script takes too long; make it simpler' },

@@ -2,18 +2,18 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 test('after the last item of a script the turn ends with the last text, at no cost', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: '- { text: hello, tools: [{ name: ls, input: {} }], usage: { input: 7, output: 3 } }',
   })
   await runTurn('go')
@@ -26,7 +26,7 @@ test('after the last item of a script the turn ends with the last text, at no co
 })
 
 test('the last result is inserted into texts and inputs at any depth, literally', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: `
 - tools: [{ name: bash, input: { command: 'printf "%s" "\\$& {{lastResult}}"' } }]
 - tools: [{ name: write, input: { path: out.txt, content: '<{{ lastResult }}>' } }]
@@ -39,7 +39,7 @@ test('the last result is inserted into texts and inputs at any depth, literally'
 })
 
 test('an error fails the first attempt of its step; with an answer the next one succeeds', async () => {
-  const { kernel, runTurn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
+  const { kernel, runTurn } = await harness.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
   await runTurn('go')
   await runTurn('again')
   expect(kernel.factsOf('model.failed').map(({ step, error, status, retryInMs }) => [step, error, status, retryInMs === null])).toEqual([
@@ -53,7 +53,7 @@ test('an error fails the first attempt of its step; with an answer the next one 
 })
 
 test('an error without an answer fails every attempt', async () => {
-  const { kernel, runTurn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
+  const { kernel, runTurn } = await harness.run({ script: '- { error: { message: overloaded, status: 529 } }' })
   await runTurn('go')
   expect(kernel.factsOf('model.failed')).toHaveLength(4)
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: 'overloaded' }])
@@ -61,10 +61,10 @@ test('an error without an answer fails every attempt', async () => {
 
 test('a resumed process continues at the item of its step', async () => {
   const script = '- text: one\n- text: two\n- text: three'
-  const first = await bench.run({ script })
+  const first = await harness.run({ script })
   await first.runTurn('a')
   await first.runTurn('b')
-  const second = await bench.run({ script, earlierFacts: first.kernel.facts })
+  const second = await harness.run({ script, earlierFacts: first.kernel.facts })
   await second.runTurn('c')
   expect(second.kernel.factsOf('process.ready').map(({ result }) => result)).toEqual(['one', 'two', 'three'])
 })
@@ -78,55 +78,55 @@ const MISTAKES: readonly (readonly [what: string, script: string, line: number])
 ]
 
 test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {
-  const refusal = await bench.run({ script }).catch((error: unknown) => error)
+  const refusal = await harness.run({ script }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
-    message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)),
+    message: expect.stringContaining(join(harness.dir, `1.yaml:${line}:`)),
     details: { line },
   })
 })
 
 test('a file that is no script is reported plainly', async () => {
-  const refusal = await bench.run({ script: 'a text' }).catch((error: unknown) => error)
+  const refusal = await harness.run({ script: 'a text' }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',
-    message: `${join(bench.dir, '1.yaml')}:1: a script must be a list, or have a list as \`steps\` or \`rules\``,
+    message: `${join(harness.dir, '1.yaml')}:1: a script must be a list, or have a list as \`steps\` or \`rules\``,
   })
 })
 
 test('a mistake in the YAML of a script, and a binary file, are reported in one line', async () => {
-  const refusal = await bench.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
+  const refusal = await harness.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     message: expect.stringMatching(
       /1\.yaml:2: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }$/,
     ),
   })
-  await writeFile(join(bench.dir, 'bytes.yaml'), Buffer.from([0x2d, 0x20, 0xff, 0xfe]))
-  const bytes = await bench.run({ spec: { model: 'script:bytes.yaml' } }).catch((error: unknown) => error)
+  await writeFile(join(harness.dir, 'bytes.yaml'), Buffer.from([0x2d, 0x20, 0xff, 0xfe]))
+  const bytes = await harness.run({ spec: { model: 'script:bytes.yaml' } }).catch((error: unknown) => error)
   expect(bytes).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringMatching(/^script .*bytes\.yaml is not UTF-8 text$/) })
 })
 
 test('a directory, or a device without an end, is refused and never read', async () => {
-  for (const file of [bench.dir, '/dev/zero']) {
-    const refusal = await bench.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
+  for (const file of [harness.dir, '/dev/zero']) {
+    const refusal = await harness.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'AGENT_INVALID', message: `script ${file} is not a regular file` })
   }
 })
 
 test('a missing or too large file is refused with its name', async () => {
-  const missing = await bench.run({ spec: { model: 'script:none.yaml' } }).catch((error: unknown) => error)
+  const missing = await harness.run({ spec: { model: 'script:none.yaml' } }).catch((error: unknown) => error)
   expect(missing).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('none.yaml cannot be read: ENOENT') })
-  const refusal = await bench.run({ script: `- text: ${'x'.repeat(5 * 1024 * 1024)}` }).catch((error: unknown) => error)
+  const refusal = await harness.run({ script: `- text: ${'x'.repeat(5 * 1024 * 1024)}` }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('more than 1048576') })
 })
 
 test('processes that start later read a changed file again', async () => {
-  const file = join(bench.dir, 'same.yaml')
+  const file = join(harness.dir, 'same.yaml')
   await writeFile(file, '- text: old')
-  const firstRun = await bench.run({ spec: { model: 'script:same.yaml' } })
+  const firstRun = await harness.run({ spec: { model: 'script:same.yaml' } })
   await rm(file)
   await writeFile(file, '- text: newer')
-  const changed = await bench.run({ spec: { model: `script:${file}` } })
+  const changed = await harness.run({ spec: { model: `script:${file}` } })
   await Promise.all([firstRun.runTurn('go'), changed.runTurn('go')])
   expect([firstRun, changed].map(({ kernel }) => kernel.factsOf('process.ready')[0]?.result)).toEqual(['old', 'newer'])
 })

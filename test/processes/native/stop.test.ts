@@ -9,17 +9,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness, Run } from '../../support/models/native-harness.ts'
 
 const execFile = promisify(execFileCallback)
 
-let bench: NativeBench
+let harness: NativeHarness
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 /** Occupies all of Node's threads for files until its disposal: each waits for the writer of a FIFO. */
 async function occupyFileThreads(dir: string): Promise<Disposable> {
@@ -41,10 +41,10 @@ async function occupyFileThreads(dir: string): Promise<Disposable> {
 
 /** A turn whose first call sleeps for ever, with a daemonised child and two waiting calls. */
 async function runSleepingAgent(): Promise<Run> {
-  const run = await bench.run({
+  const run = await harness.run({
     script: `
 - tools:
-  - { name: bash, input: { command: 'setsid sleep ${bench.token} & echo began; sleep ${bench.token}' } }
+  - { name: bash, input: { command: 'setsid sleep ${harness.token} & echo began; sleep ${harness.token}' } }
   - { name: bash, input: { command: touch never } }
   - { name: read, input: { path: never } }
 - text: after
@@ -52,7 +52,7 @@ async function runSleepingAgent(): Promise<Run> {
   })
   await run.send('go')
   await run.kernel.waitFor(() => run.kernel.liveOutputs.some((live) => live.text.includes('began')), 'the program runs')
-  await waitUntil(() => findSleepersWith(bench.token).length === 2, 'both sleep')
+  await waitUntil(() => findSleepersWith(harness.token).length === 2, 'both sleep')
   return run
 }
 
@@ -71,7 +71,7 @@ test('an interruption ends the program, answers each open call and the turn; the
     'not run: the turn was interrupted before this call began',
   ])
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-  await waitUntil(() => findSleepersWith(bench.token).length === 1, 'the foreground program is gone')
+  await waitUntil(() => findSleepersWith(harness.token).length === 1, 'the foreground program is gone')
   await runTurn('and now')
   expect(kernel.factsOf('process.ready')[1]).toMatchObject({ outcome: 'ok', result: 'after' })
 })
@@ -79,15 +79,15 @@ test('an interruption ends the program, answers each open call and the turn; the
 test('a stop ends all programs, leaves open calls open, and reports the exit once', async () => {
   const { kernel, agent } = await runSleepingAgent()
   await Promise.all([agent.stop({ signal: 'SIGTERM', graceMs: 200 }), agent.stop({ signal: 'SIGKILL', graceMs: 0 })])
-  expect(findSleepersWith(bench.token)).toEqual([])
+  expect(findSleepersWith(harness.token)).toEqual([])
   expect(kernel.reportsOf('exited')).toHaveLength(1)
   expect(kernel.factsOf('tool.finished')).toEqual([])
   expect(kernel.reportsOf('turn.ended')).toEqual([])
-  await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
+  await expect(readFile(join(harness.dir, 'never'))).rejects.toThrow('ENOENT')
 })
 
 test('a stop gives the program its grace period', async () => {
-  const { kernel, agent, send } = await bench.run({
+  const { kernel, agent, send } = await harness.run({
     script: `
 - tools: [{ name: bash, input: { command: 'trap "echo bye > bye; exit 0" TERM; echo began; while :; do sleep 0.01; done' } }]
 `,
@@ -95,15 +95,15 @@ test('a stop gives the program its grace period', async () => {
   await send('go')
   await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'the program runs')
   await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
-  expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
+  expect(await readFile(join(harness.dir, 'bye'), 'utf8')).toBe('bye\n')
 })
 
 test('an agent that is stopped before the acknowledgement of its start runs nothing', async () => {
-  const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', acknowledgesNothing: true })
+  const { agent } = await harness.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', acknowledgesNothing: true })
   const stopDone = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
   await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
   await agent[Symbol.asyncDispose]()
-  await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
+  await expect(readFile(join(harness.dir, 'never'))).rejects.toThrow('ENOENT')
   // The stop itself resolves with the acknowledgement, which never comes here.
   expect(await Promise.race([stopDone.then(() => 'stopped'), nextTurn('not stopped')])).toBe('not stopped')
 })
@@ -113,13 +113,13 @@ test('a disposal ends all programs, without a report', async () => {
   const countBefore = kernel.records.length
   kernel.cancel()
   await agent[Symbol.asyncDispose]()
-  expect(findSleepersWith(bench.token)).toEqual([])
+  expect(findSleepersWith(harness.token)).toEqual([])
   expect(kernel.records).toHaveLength(countBefore)
 })
 
 test('a started write is over when its agent has been disposed of', async () => {
-  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
-  using disk = await occupyFileThreads(bench.dir)
+  const { kernel, agent, send } = await harness.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
+  using disk = await occupyFileThreads(harness.dir)
   await send('go')
   await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'it begins')
   await nextTurn()
@@ -128,13 +128,13 @@ test('a started write is over when its agent has been disposed of', async () => 
   expect(await Promise.race([disposal, nextTurn('it writes')])).toBe('it writes')
   disk[Symbol.dispose]()
   await disposal
-  expect(await readFile(join(bench.dir, 'a.txt'), 'utf8')).toBe('whole')
+  expect(await readFile(join(harness.dir, 'a.txt'), 'utf8')).toBe('whole')
 })
 
 test('the end of the incarnation cuts a model call at once and keeps the partial text', async () => {
   await using server = await startModelServer([{ text: 'this much and then nothing', hangAfterBytes: 800 }])
   const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url }
-  const { kernel, agent, send } = await bench.run({ spec: { model: 'anthropic/claude-sonnet-4-5' }, credentials })
+  const { kernel, agent, send } = await harness.run({ spec: { model: 'anthropic/claude-sonnet-4-5' }, credentials })
   await send('go')
   await kernel.waitFor(() => kernel.liveOutputs.length > 0, 'text comes in')
   kernel.cancel()
@@ -147,12 +147,12 @@ test('the end of the incarnation cuts a model call at once and keeps the partial
 })
 
 test('an interruption at the gate answers the waiting calls', async () => {
-  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
+  const { kernel, agent, send } = await harness.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
   kernel.onFact = (body) => {
     if (body.type === 'tool.started') kernel.hold()
   }
   await send('go')
-  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
   await agent.interrupt()
   await kernel.waitForTurnEnd()
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error', content: expect.stringContaining('not run') }])
@@ -160,7 +160,7 @@ test('an interruption at the gate answers the waiting calls', async () => {
 })
 
 test('an interruption during the wait for a retry ends the turn', async () => {
-  const { kernel, agent, send } = await bench.run({
+  const { kernel, agent, send } = await harness.run({
     script: '- { text: late, error: { message: busy, status: 529 } }',
     native: { retry: { attempts: 8, baseMs: 1e9, capMs: 1e9 } },
   })
@@ -173,7 +173,7 @@ test('an interruption during the wait for a retry ends the turn', async () => {
 })
 
 test('an interruption when nothing runs changes nothing', async () => {
-  const { kernel, agent, runTurn } = await bench.run({ script: '- text: one\n- text: two' })
+  const { kernel, agent, runTurn } = await harness.run({ script: '- text: one\n- text: two' })
   await runTurn('go')
   await agent.interrupt()
   await runTurn('again')
@@ -181,7 +181,7 @@ test('an interruption when nothing runs changes nothing', async () => {
 })
 
 test('the program of a frozen agent does not run, and the work in flight is named', async () => {
-  const { kernel, agent, send } = await bench.run({
+  const { kernel, agent, send } = await harness.run({
     script: `
 - tools: [{ name: bash, input: { command: 'echo began; until [ -e go ]; do sleep 0.01; done; touch went' } }]
 - text: done
@@ -192,9 +192,9 @@ test('the program of a frozen agent does not run, and the work in flight is name
   kernel.hold()
   await agent.pause(true)
   expect(kernel.reportsOf('frozen')).toMatchObject([{ report: { inFlight: expect.stringContaining('bash {"command":"echo began') } }])
-  await writeFile(join(bench.dir, 'go'), '')
+  await writeFile(join(harness.dir, 'go'), '')
   await execFile('sleep', ['0.2']) // a running program makes progress in this time
-  await expect(readFile(join(bench.dir, 'went'))).rejects.toThrow('ENOENT')
+  await expect(readFile(join(harness.dir, 'went'))).rejects.toThrow('ENOENT')
   kernel.release()
   await agent.unpause()
   await kernel.waitForTurnEnd()

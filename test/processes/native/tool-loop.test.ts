@@ -4,32 +4,32 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Agent } from '../../../src/drivers/port.ts'
 import type { FactType } from '../../../src/kernel/model/facts.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
-import type { TestKernel } from '../../support/models/native-kernel.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
+import type { FakeKernel } from '../../support/kernel/fake-kernel.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 
 /** Holds the process at the moment of a fact. */
-function holdAt(kernel: TestKernel, type: FactType): void {
+function holdAt(kernel: FakeKernel, type: FactType): void {
   kernel.onFact = (body) => {
     if (body.type === type) kernel.hold()
   }
 }
 
-async function wakeAgent(kernel: TestKernel, agent: Agent): Promise<void> {
+async function wakeAgent(kernel: FakeKernel, agent: Agent): Promise<void> {
   kernel.onFact = () => undefined
   kernel.release()
   await agent.unpause()
 }
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
-afterEach(() => bench[Symbol.asyncDispose]())
+afterEach(() => harness[Symbol.asyncDispose]())
 
 test('a turn asks the model, runs its tools, asks again, and ends with the last text', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: `
 - text: writing
   tools: [{ name: write, input: { path: a/b.txt, content: hello } }]
@@ -38,7 +38,7 @@ test('a turn asks the model, runs its tools, asks again, and ends with the last 
 `,
   })
   await runTurn('go')
-  expect(await readFile(join(bench.dir, 'a/b.txt'), 'utf8')).toBe('hello')
+  expect(await readFile(join(harness.dir, 'a/b.txt'), 'utf8')).toBe('hello')
   expect(kernel.facts.map(({ body }) => body.type)).toEqual([
     'process.queue',
     'process.incoming',
@@ -64,7 +64,7 @@ test('a turn asks the model, runs its tools, asks again, and ends with the last 
 })
 
 test('the last tool result and the next question share a commit, and so do the answer and the end of the turn', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: `
 - tools: [{ name: ls, input: {} }, { name: ls, input: {} }]
 - text: done
@@ -79,7 +79,7 @@ test('the last tool result and the next question share a commit, and so do the a
 })
 
 test('reading calls run side by side; a call with an effect waits for those before it', async () => {
-  const { kernel, agent, send } = await bench.run({
+  const { kernel, agent, send } = await harness.run({
     script: `
 - tools:
   - { name: read, input: { path: one.txt } }
@@ -88,10 +88,10 @@ test('reading calls run side by side; a call with an effect waits for those befo
   - { name: read, input: { path: two.txt } }
 `,
   })
-  await writeFile(join(bench.dir, 'one.txt'), '1')
+  await writeFile(join(harness.dir, 'one.txt'), '1')
   holdAt(kernel, 'tool.started')
   await send('go')
-  await kernel.waitFor(() => kernel.drainCount === 2, 'both reads are at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount === 2, 'both reads wait for the end of the pause')
   await agent.pause(false)
   expect(kernel.factsOf('tool.finished')).toEqual([])
   await wakeAgent(kernel, agent)
@@ -102,11 +102,11 @@ test('reading calls run side by side; a call with an effect waits for those befo
     ['ok', '[exit code 0]'],
     ['ok', '1'],
   ])
-  expect(kernel.drainCount).toBe(2)
+  expect(kernel.pauseWaitCount).toBe(2)
 })
 
 test('an agent that is paused in a turn records the call in flight, begins nothing, and continues where it was', async () => {
-  const { kernel, agent, send } = await bench.run({
+  const { kernel, agent, send } = await harness.run({
     script: `
 - tools: [{ name: bash, input: { command: 'echo a >> log; echo began; until [ -e go ]; do :; done' } }, { name: bash, input: { command: echo b >> log } }]
 - text: done
@@ -116,21 +116,21 @@ test('an agent that is paused in a turn records the call in flight, begins nothi
   await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.text === 'began\n'), 'the first tool runs')
   kernel.hold()
   await agent.pause(false)
-  await writeFile(join(bench.dir, 'go'), '')
-  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  await writeFile(join(harness.dir, 'go'), '')
+  await kernel.waitFor(() => kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
   expect(kernel.factsOf('tool.finished')).toMatchObject([{ callId: 'call_1_0', outcome: 'ok' }])
-  expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\n')
+  expect(await readFile(join(harness.dir, 'log'), 'utf8')).toBe('a\n')
   await wakeAgent(kernel, agent)
   await kernel.waitForTurnEnd()
-  expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('a\nb\n')
+  expect(await readFile(join(harness.dir, 'log'), 'utf8')).toBe('a\nb\n')
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 })
 
 test('a model request that is answered "held" is repeated after the hold', async () => {
-  const { kernel, runTurn } = await bench.run({ script: '- text: done' })
+  const { kernel, runTurn } = await harness.run({ script: '- text: done' })
   kernel.hold()
   const turnEnded = runTurn('go')
-  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
   expect(kernel.factsOf('model.started')).toEqual([])
   kernel.release()
   await turnEnded
@@ -138,7 +138,7 @@ test('a model request that is answered "held" is repeated after the hold', async
 })
 
 test('a hold that comes with the last tool result stops the next model request', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script: `
 - tools: [{ name: ls, input: {} }]
 - text: done
@@ -146,7 +146,7 @@ test('a hold that comes with the last tool result stops the next model request',
   })
   holdAt(kernel, 'tool.finished')
   const turnEnded = runTurn('go')
-  await kernel.waitFor(() => kernel.drainCount > 0, 'it waits at the gate')
+  await kernel.waitFor(() => kernel.pauseWaitCount > 0, 'it waits for the end of the pause')
   expect(kernel.reportsOf('model.started').map(({ ack }) => ack)).toEqual(['go', 'held'])
   kernel.release()
   await turnEnded
@@ -155,7 +155,7 @@ test('a hold that comes with the last tool result stops the next model request',
 })
 
 test('a model request that is answered "stop" ends the loop silently', async () => {
-  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
+  const { kernel, agent, send } = await harness.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
   kernel.onModelStarted = (step) => (step === 2 ? 'stop' : 'go')
   await send('go')
   await kernel.waitFor(() => kernel.reportsOf('model.started').length === 2, 'it asks for the second step')
@@ -170,16 +170,16 @@ test('a tool that was interrupted by a crash is not run again; the model is info
 - tools: [{ name: bash, input: { command: echo x >> log } }, { name: read, input: { path: log } }, { name: write, input: { path: w, content: w } }]
 - text: '{{ lastResult }}'
 `
-  const first = await bench.run({ script })
+  const first = await harness.run({ script })
   await first.runTurn('go')
   const crashed = first.kernel.facts.slice(
     0,
     first.kernel.facts.findIndex(({ body }) => body.type === 'tool.finished'),
   )
-  const second = await bench.run({ script, earlierFacts: crashed })
+  const second = await harness.run({ script, earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
   await second.kernel.waitForTurnEnd()
-  expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('x\n')
+  expect(await readFile(join(harness.dir, 'log'), 'utf8')).toBe('x\n')
   expect(second.kernel.factsOf('tool.finished').map(({ name, outcome }) => [name, outcome])).toEqual([
     ['bash', 'interrupted'],
     ['read', 'ok'],
@@ -190,10 +190,10 @@ test('a tool that was interrupted by a crash is not run again; the model is info
 })
 
 test('a turn whose answer was complete when the daemon died only gets its end', async () => {
-  const first = await bench.run({ script: '- text: all done' })
+  const first = await harness.run({ script: '- text: all done' })
   await first.runTurn('go')
   const crashed = first.kernel.facts.filter(({ body }) => body.type !== 'process.ready')
-  const second = await bench.run({ script: '- text: all done\n- text: again', earlierFacts: crashed })
+  const second = await harness.run({ script: '- text: all done\n- text: again', earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
   await second.kernel.waitForTurnEnd()
   expect(second.kernel.factsOf('model.started')).toHaveLength(1)
@@ -201,10 +201,10 @@ test('a turn whose answer was complete when the daemon died only gets its end', 
 })
 
 test('a model call that was open when the daemon died is repeated with the same step', async () => {
-  const first = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n' })
+  const first = await harness.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n' })
   await first.runTurn('go')
   const crashed = first.kernel.facts.slice(0, first.kernel.facts.findLastIndex(({ body }) => body.type === 'model.started') + 1)
-  const second = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n', earlierFacts: crashed })
+  const second = await harness.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: two\n', earlierFacts: crashed })
   await second.agent.proceed(second.kernel.turn)
   await second.kernel.waitForTurnEnd()
   expect(second.kernel.factsOf('model.started').map((each) => each.step)).toEqual([1, 2, 2])
@@ -212,7 +212,7 @@ test('a model call that was open when the daemon died is repeated with the same 
 })
 
 test('turns run one after another, and a message for the open turn is answered in it', async () => {
-  const { kernel, agent, send, runTurn } = await bench.run({
+  const { kernel, agent, send, runTurn } = await harness.run({
     script: `
 - tools: [{ name: bash, input: { command: 'until [ -e go ]; do :; done' } }]
 - text: one
@@ -222,7 +222,7 @@ test('turns run one after another, and a message for the open turn is answered i
   await send('go')
   await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'the tool runs')
   await agent.deliver({ id: 'late', from: 'system', text: 'wrap up', turn: 1 })
-  await writeFile(join(bench.dir, 'go'), '')
+  await writeFile(join(harness.dir, 'go'), '')
   await kernel.waitForTurnEnd(1)
   await runTurn('and now')
   expect(kernel.factsOf('process.ready').map(({ turn: id, result }) => [id, result])).toEqual([
@@ -232,7 +232,7 @@ test('turns run one after another, and a message for the open turn is answered i
 })
 
 test('denied and unknown tools are answered, not run', async () => {
-  const { kernel, runTurn } = await bench.run({
+  const { kernel, runTurn } = await harness.run({
     script:
       '- tools: [{ name: bash, input: { command: touch x } }, { name: fly, input: {} }, { name: ls, input: { path: 3 } }]\n- text: ok',
     spec: { tools: ['Bash', 'LS'], deny: ['bash'] },
@@ -243,5 +243,5 @@ test('denied and unknown tools are answered, not run', async () => {
     ['fly', 'error', 'there is no tool "fly"; the available tools are: ls'],
     ['ls', 'error', expect.stringContaining('invalid input')],
   ])
-  await expect(readFile(join(bench.dir, 'x'))).rejects.toThrow('ENOENT')
+  await expect(readFile(join(harness.dir, 'x'))).rejects.toThrow('ENOENT')
 })

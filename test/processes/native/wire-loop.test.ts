@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { bodyOf, startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
-import { openNativeBench } from '../../support/models/native-bench.ts'
-import type { NativeBench } from '../../support/models/native-bench.ts'
+import { openNativeHarness } from '../../support/models/native-harness.ts'
+import type { NativeHarness } from '../../support/models/native-harness.ts'
 import { WIRE_FORMATS } from '../../support/models/wire-formats.ts'
 import type { WireFormat } from '../../support/models/wire-formats.ts'
 
-let bench: NativeBench
+let harness: NativeHarness
 let server: ModelServer
 
 beforeEach(async () => {
-  bench = await openNativeBench()
+  harness = await openNativeHarness()
 })
 afterEach(async () => {
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
@@ -45,12 +45,12 @@ const SECOND: ServedAnswer = {
 const THIRD: ServedAnswer = { text: 'done', usage: { input: 100, output: 10, cacheRead: 1_200 } }
 
 test.each(WIRE_FORMATS)('$kind: a run repeats no tool after a cut stream, and counts each token once', async (format) => {
-  await writeFile(join(bench.dir, 'a.txt'), 'the content')
+  await writeFile(join(harness.dir, 'a.txt'), 'the content')
   const halfLength = Math.floor(bodyOf(SECOND, format.path).length / 2)
   server = await startModelServer([FIRST, { ...SECOND, cutAfterBytes: halfLength }, SECOND, THIRD])
   const providers = [{ name: format.provider, kind: format.kind, baseURL: `${server.url}${format.basePath}`, apiKeyEnv: null }]
   const native = { providers, retry: { attempts: 3, baseMs: 1, capMs: 2 } }
-  const { kernel, runTurn } = await bench.run({ spec: { model: `${format.provider}/${format.name}`, system: 'be brief' }, native })
+  const { kernel, runTurn } = await harness.run({ spec: { model: `${format.provider}/${format.name}`, system: 'be brief' }, native })
   await runTurn('go')
 
   expect(kernel.factsOf('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
@@ -60,7 +60,7 @@ test.each(WIRE_FORMATS)('$kind: a run repeats no tool after a cut stream, and co
     [3, 1],
   ])
   expect(kernel.factsOf('tool.started').map(({ callId }) => callId)).toEqual(['c1', 'c2', 'c3'])
-  expect(await readFile(join(bench.dir, 'log'), 'utf8')).toBe('ran\nagain\n')
+  expect(await readFile(join(harness.dir, 'log'), 'utf8')).toBe('ran\nagain\n')
   expect(kernel.factsOf('model.failed')).toMatchObject([{ step: 2, attempt: 1, status: null, usage: { estimated: true } }])
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import type { McpState } from '../../../src/kernel/model/facts.ts'
 import type { McpTransport, McpStart } from '../../../src/kernel/model/mcp.ts'
 import { testEnv } from '../env.ts'
-import type { NativeBench, Run, RunOptions } from '../models/native-bench.ts'
-import type { TestKernel } from '../models/native-kernel.ts'
+import type { NativeHarness, Run, RunOptions } from '../models/native-harness.ts'
+import type { FakeKernel } from '../kernel/fake-kernel.ts'
 
 type ReadyServer = Extract<McpStart, { state: 'ready' }>
 
@@ -32,8 +32,8 @@ export const EVERYTHING_SERVER = fileURLToPath(import.meta.resolve('@modelcontex
 const START_MS = 80_000
 const CALL_MS = 80_000
 
-export async function runWithServers(bench: NativeBench, { servers, settings, ...options }: McpRunOptions): Promise<McpRun> {
-  const logOf = (name: string): string => join(bench.dir, `${name}.log`)
+export async function runWithServers(harness: NativeHarness, { servers, settings, ...options }: McpRunOptions): Promise<McpRun> {
+  const logOf = (name: string): string => join(harness.dir, `${name}.log`)
   const starts = Object.entries(servers).map(([name, server]): McpStart => ({
     state: 'ready',
     name,
@@ -43,10 +43,10 @@ export async function runWithServers(bench: NativeBench, { servers, settings, ..
     notes: [],
     secrets: [],
     ...(typeof settings === 'function' ? settings(name) : settings),
-    reach: transportOf(server, { dir: bench.dir, log: logOf(name), token: bench.token }),
+    reach: transportOf(server, { dir: harness.dir, log: logOf(name), token: harness.token }),
   }))
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
-  const run = await bench.run({
+  const run = await harness.run({
     ...options,
     spec: { ...options.spec, mcp },
     native: { servers: () => Promise.resolve(starts), ...options.native },
@@ -77,7 +77,7 @@ export function newerServerArgv(transport: 'stdio' | 'http', log = ''): readonly
 }
 
 /** Holds the next step until `tool` is listed: a server may announce its new tools before or after the answer `more`. */
-export function holdUntilListed(kernel: TestKernel, tool: string): void {
+export function holdUntilListed(kernel: FakeKernel, tool: string): void {
   const isListed = (): boolean =>
     kernel.factsOf('mcp.servers').some(({ servers }) => servers.some(({ tools }) => tools.some(({ name }) => name === tool)))
   kernel.onFact = (body) => {

@@ -239,7 +239,7 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
       journal.some(
         (earlierFact) => earlierFact.type === 'task.briefed' && earlierFact.task === fact.task && earlierFact.head !== undefined,
       ),
-      `${fact.task} is approved, and the approved form is unknown`,
+      `${fact.task} is approved, and the approved files are unknown`,
     )
   }
   if (fact.type === 'task.committed') {

@@ -8,7 +8,7 @@ import { CrewJobs } from '../../../src/daemon/crew/jobs/jobs.ts'
 import { KeyedQueue } from '../../../src/daemon/loop/keyed-queue.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench, type ContainmentBench } from '../agents/containment-bench.ts'
+import { openContainmentHarness, type ContainmentHarness } from '../agents/containment-harness.ts'
 import { kernelSpec } from '../kernel/world.ts'
 import { performMisuse } from './misused-git.ts'
 import {
@@ -41,7 +41,7 @@ const RAN = { end: 'exited', signal: null, ms: 1, output: '', left: 0 } as const
 const NAMES = /\b[0-9a-f]{40}\b/g
 
 export class RealGit implements AsyncDisposable {
-  readonly #contained: ContainmentBench
+  readonly #contained: ContainmentHarness
   readonly #repository: Repository
   readonly #git: CrewGit
   readonly #jobs: CrewJobs
@@ -55,7 +55,7 @@ export class RealGit implements AsyncDisposable {
     throw error
   }
 
-  private constructor(contained: ContainmentBench, repository: Repository) {
+  private constructor(contained: ContainmentHarness, repository: Repository) {
     this.#contained = contained
     this.#repository = repository
     let opened = 0
@@ -70,7 +70,7 @@ export class RealGit implements AsyncDisposable {
   }
 
   static async make(base: string): Promise<RealGit> {
-    const contained = await openContainmentBench()
+    const contained = await openContainmentHarness()
     const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
     // Turns off rename detection: the simulated git has no renames.
     repository.git('config', 'merge.renames', 'false')

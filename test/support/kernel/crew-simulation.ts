@@ -243,7 +243,7 @@ export class CrewSimulation {
     }
   }
 
-  /** Usually commits the approved form. Sometimes the form needs another review, or there is a conflict. */
+  /** Usually commits the approved files. Sometimes they need another review, or there is a conflict. */
   #commitResult({ job, reviewed, instead }: Extract<Job, { type: 'commit' }>): JobResult {
     const commit = `c${job}`
     if (this.#pick(6) === 0) return { type: 'conflict', commit, files: ['a.ts'] }

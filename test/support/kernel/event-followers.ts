@@ -44,7 +44,7 @@ export class EventFollowers {
     this.#followers = []
   }
 
-  /** Records a fact that a follower has received, and the one before it. */
+  /** Records the process of a fact. The facts since cursor `before` that are missing must belong to removed processes. */
   recordFact({ cursor, uuid }: StoredFact, before: number): void {
     for (let missing = before + 1; missing < cursor; missing += 1) this.#checkMissing(missing)
     this.#owners.set(cursor, uuid)
@@ -56,7 +56,7 @@ export class EventFollowers {
     for (const { after, received } of this.#followers) {
       const cursors = new Set(received)
       if (received.some((cursor, index) => cursor <= (received[index - 1] ?? after)))
-        this.#reportViolation(`a follower after ${after} has seen facts out of order`)
+        this.#reportViolation(`a follower after ${after} received facts out of order`)
       for (let cursor = after + 1; cursor <= core.pipeline.cursor; cursor += 1) if (!cursors.has(cursor)) this.#checkMissing(cursor)
     }
   }
@@ -64,6 +64,6 @@ export class EventFollowers {
   #checkMissing(cursor: number): void {
     const owner = this.#owners.get(cursor)
     if (owner === undefined ? this.#removed.size === 0 : !this.#removed.has(owner))
-      this.#reportViolation(`${cursor} of ${owner ?? 'no process'}`)
+      this.#reportViolation(`fact ${cursor} of ${owner ?? 'an unknown process'} is missing`)
   }
 }

@@ -6,7 +6,7 @@ import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { HomeBudgets } from '../../../src/kernel/model/home.ts'
 import { World, kernelSpec } from './world.ts'
 
-const USD = { perInputToken: 0, perOutputToken: 1e-4 }
+const RATES = { perInputToken: 0, perOutputToken: 1e-4 }
 export const DAY_MS = 86_400_000
 
 /** A kernel with a calendar and budgets; each token of an answer costs $0.0001. */
@@ -18,7 +18,7 @@ export class HomeBudgetWorld {
     return answer?.type === 'reply' ? answer.value : null
   }
 
-  at(day: number, budgets: HomeBudgets): void {
+  setDay(day: number, budgets: HomeBudgets): void {
     const end = (day + 1) * DAY_MS
     this.input({ type: 'home', uuid: null, calendar: { dailyUsd: { number: day, end }, monthlyUsd: { number: 1, end } }, budgets })
   }
@@ -52,12 +52,12 @@ export class HomeBudgetWorld {
   }
 
   /** Asks for a call with an answer of at most this number of tokens, of $0.0001 each. */
-  ask(uuid: string, maxOutputTokens: number): ReplyValue | null {
+  requestCall(uuid: string, maxOutputTokens: number): ReplyValue | null {
     const step = this.row(uuid).progress.wholeStep + 1
-    return this.report(uuid, { type: 'model.started', step, attempt: 1, model: 'm', ask: { inputTokens: 0, maxOutputTokens, usd: USD } })
+    return this.report(uuid, { type: 'model.started', step, attempt: 1, model: 'm', ask: { inputTokens: 0, maxOutputTokens, usd: RATES } })
   }
 
-  end(uuid: string, costUsd: number): void {
+  finishCall(uuid: string, costUsd: number): void {
     const usage = { inputTokens: 0, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd }
     const { step } = this.row(uuid).progress
     const call = { callId: 'c', name: 'ls', input: {}, effect: 'read' } as const

@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { writeSync } from 'node:fs'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
-import { waitForOutput, UUID } from '../agents/containment-bench.ts'
+import { waitForOutput, UUID } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 

@@ -2,7 +2,7 @@
 // Prints in one JSON line what a real daemon would have recorded. SIGTERM ends the tree by the stop ladder, and then the daemon.
 import { fileURLToPath } from 'node:url'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
-import { waitForOutput, UUID } from '../agents/containment-bench.ts'
+import { waitForOutput, UUID } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 

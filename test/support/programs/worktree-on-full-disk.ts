@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentBench } from '../agents/containment-bench.ts'
+import { openContainmentHarness } from '../agents/containment-harness.ts'
 import { Repository } from '../crew/repository.ts'
 
-await using contained = await openContainmentBench()
+await using contained = await openContainmentHarness()
 const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
 const base = repository.commit({ 'big.bin': randomBytes(2_097_152).toString('hex') })
 await using git = new Git(() => contained.open('group'))

@@ -1,4 +1,4 @@
-// The commit of a task on the simulated git: the worker's own commit, or the commit that reeve makes from the approved form.
+// The commit of a task on the simulated git: the worker's own commit, or the commit that reeve makes of the approved files.
 // Used by jobs.ts.
 import { changedFiles, isSame } from './objects.ts'
 import type { Objects } from './objects.ts'
@@ -8,8 +8,8 @@ import type { Job } from '../../../src/kernel/model/crew/facts.ts'
 
 type JobOf<T extends Job['type']> = Extract<Job, { type: T }>
 
-export const VIEW = 'reeve: what is to be reviewed'
-export const STAGED = 'reeve: what was staged'
+export const REVIEW_SUBJECT = 'reeve: what is to be reviewed'
+export const STAGED_SUBJECT = 'reeve: what was staged'
 
 type CommitOutcome =
   | { readonly type: 'committed'; readonly commit: string; readonly left: number }
@@ -27,7 +27,7 @@ interface CommitPlace {
   readonly approved: (task: string) => string
 }
 
-export class ModelCommits {
+export class SimulatedCommits {
   readonly #place: CommitPlace
 
   constructor(place: CommitPlace) {
@@ -74,16 +74,16 @@ export class ModelCommits {
     return instead ? this.#commitReviewed(reviewed) : outcome
   }
 
-  /** Reeve commits the approved form. */
+  /** Commits the approved files as reeve, unless the reviewed commit is one of the worker. */
   #commitReviewed(reviewed: string, parent?: string): CommitOutcome {
     const { git } = this.#place
     const { files, parents, subject, at } = git.get(reviewed)
-    if (subject !== VIEW) return { type: 'committed', commit: reviewed, left: 0 }
-    const newParents = parent === undefined ? parents.filter((candidate) => git.get(candidate).subject !== STAGED) : [parent]
+    if (subject !== REVIEW_SUBJECT) return { type: 'committed', commit: reviewed, left: 0 }
+    const newParents = parent === undefined ? parents.filter((candidate) => git.get(candidate).subject !== STAGED_SUBJECT) : [parent]
     return { type: 'committed', commit: git.commit(files, newParents, 'by reeve', at), left: 0 }
   }
 
-  /** A commit whose history belongs neither to the task nor to the crew's branch stays out. */
+  /** Returns the commit, or, if it has merged foreign history, a new commit with the same files on the merge base. */
   withoutForeignHistory(commit: string, { base, merges }: JobOf<'commit'>, lands: boolean): CommitOutcome {
     const { git } = this.#place
     const start = base ?? ''

@@ -1,7 +1,7 @@
 // The git jobs of a crew on the simulated git, written from docs/concepts/crews-done.md. Their results must equal those of
 // src/daemon/crew/jobs/git.ts, with which they share only the names of branches and refs. Used by simulated-repository.ts.
 import { approvedRef, memberBranch, mergeRef, salvagePrefix, taskBranch, reviewRef } from '../../../src/daemon/crew/jobs/refs.ts'
-import { ModelCommits, STAGED, VIEW } from './commits.ts'
+import { SimulatedCommits, STAGED_SUBJECT, REVIEW_SUBJECT } from './commits.ts'
 import { changedFiles, freeName, isSame, treeId } from './objects.ts'
 import { Worktree } from './worktree.ts'
 import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
@@ -37,14 +37,14 @@ interface Salvage {
   readonly otherPrefixes?: readonly string[]
 }
 
-export class ModelJobs {
+export class SimulatedJobs {
   readonly #parts: JobsParts
-  readonly #commits: ModelCommits
+  readonly #commits: SimulatedCommits
   readonly worktrees = new Map<MemberId, Worktree>()
 
   constructor(parts: JobsParts) {
     this.#parts = parts
-    this.#commits = new ModelCommits({
+    this.#commits = new SimulatedCommits({
       git: parts.git,
       head: () => this.#head(),
       branch: () => this.branch,
@@ -154,7 +154,7 @@ export class ModelJobs {
   #commitAll(tree: Worktree, subject: string): string {
     const { git } = this.#parts
     const hasStagedVersion = tree.unmerged.length === 0 && !isSame(tree.index, tree.files) && !isSame(tree.index, git.files(tree.head))
-    return git.commit(tree.files, [tree.head, ...(hasStagedVersion ? [git.commit(tree.index, [tree.head], STAGED)] : [])], subject)
+    return git.commit(tree.files, [tree.head, ...(hasStagedVersion ? [git.commit(tree.index, [tree.head], STAGED_SUBJECT)] : [])], subject)
   }
 
   /** Saves files without a commit, and commits that no other ref names. */
@@ -198,7 +198,7 @@ export class ModelJobs {
     const salvaged = this.#bringTo(id, head, otherPrefixes)
     const tree = this.#open(id)
     tree.files = git.files(snapshot)
-    tree.index = git.files(git.get(second).subject === STAGED ? second : head)
+    tree.index = git.files(git.get(second).subject === STAGED_SUBJECT ? second : head)
     return { head, salvaged }
   }
 
@@ -282,8 +282,8 @@ export class ModelJobs {
   #commitView(tree: Worktree, task: string): string {
     const { git } = this.#parts
     const isHead = tree.merging === null && !tree.isDirty
-    const files = isHead ? tree.head : this.#commitAll(tree, VIEW)
-    const commit = tree.merging === null ? files : git.commit(git.files(files), [...git.get(files).parents, tree.merging], VIEW)
+    const files = isHead ? tree.head : this.#commitAll(tree, REVIEW_SUBJECT)
+    const commit = tree.merging === null ? files : git.commit(git.files(files), [...git.get(files).parents, tree.merging], REVIEW_SUBJECT)
     git.refs.set(reviewRef(this.#spec, task), commit)
     return commit
   }
@@ -388,7 +388,7 @@ export class ModelJobs {
   #verify({ member, task }: JobOf<'verify'>): JobResult {
     const { git } = this.#parts
     const tree = this.#open(member)
-    const commit = tree.isDirty ? this.#commitAll(tree, VIEW) : tree.head
+    const commit = tree.isDirty ? this.#commitAll(tree, REVIEW_SUBJECT) : tree.head
     git.refs.set(reviewRef(this.#spec, task), commit)
     return { type: 'verified', command: 'make check', ran: this.#ran(tree.files), commit, tree: treeId(tree.files), changed: [] }
   }

@@ -1,5 +1,5 @@
 // Checks the laws of a crew's repository after every step. The laws read only the simulated state and their own records: the author
-// of each text, the approved forms, the verified files, and the landings of each task. In the crew's row they read only the tasks and
+// of each text, the approved files, the verified files, and the landings of each task. In the crew's row they read only the tasks and
 // their members. Used by simulated-repository.ts.
 import { hasVerifyCommand } from '../../../src/kernel/crew/state/verify-rules.ts'
 import { treeId } from './objects.ts'
@@ -20,17 +20,17 @@ export class BrokenLaw extends Error {
 
 export type Law =
   | 'reviewed by another member'
-  | 'in this form'
+  | 'landed as approved'
   | 'verified'
   | 'ends once'
   | 'lands once'
-  | 'the user'
+  | 'user data unchanged'
   | 'nothing is lost'
-  | 'the branch'
+  | 'landings stay'
 
 interface Approval {
   readonly by: MemberId | 'the user'
-  /** the form that was reviewed; null: no form was shown */
+  /** the commit that was shown to the reviewer; null: none was shown */
   readonly commit: string | null
 }
 
@@ -45,16 +45,16 @@ const CLOSED: ReadonlySet<Task['state']> = new Set(['done', 'failed', 'cancelled
 
 export class GitLaws {
   readonly #repository: SimulatedRepository
-  /** the author of each text */
+  /** the member who wrote each text */
   readonly #authors = new Map<string, MemberId>()
-  /** the last commit that a member was shown for a task */
+  /** the commit that a member was last shown for a task; the keys are `TASK MEMBER` */
   readonly #shown = new Map<string, string>()
   readonly #approvals = new Map<string, Approval>()
   readonly #verifiedTrees = new Set<string>()
-  /** the branch's commit when a task had landed on it, since the task was opened */
+  /** the head of the crew's branch after the landing of each task, since the task was last opened */
   readonly #landingCommits = new Map<string, string>()
   readonly #endCounts = new Map<string, number>()
-  /** the required commit of the crew's branch; null: no branch */
+  /** the commit at which the crew's branch must be; null: there was no branch */
   #requiredHead: string | null = null
   /** the commit of the last merge */
   #lastMerge: string
@@ -74,13 +74,13 @@ export class GitLaws {
     for (const text of texts) this.#authors.set(text, member)
   }
 
-  /** The user changed the branch, which is allowed. */
+  /** Accepts that the user changed the crew's branch or their own data. */
   acceptUserChange(): void {
     this.#userState = this.#readUserState()
     this.#requiredHead = this.#branchHead()
   }
 
-  /** A worker has checked out a branch of the user, and works on it. */
+  /** Accepts the commits of a worker on a branch of the user. */
   acceptWorkerCheckout(): void {
     this.#userState = this.#readUserState()
   }
@@ -99,21 +99,25 @@ export class GitLaws {
     if (!holds) throw new BrokenLaw(law, message())
   }
 
-  /** Checks the laws after each step. */
+  /** Checks that the user's data and the crew's branch changed only as allowed. */
   checkAfterStep(operation: Operation): void {
-    this.#require('the user', this.#readUserState() === this.#userState, () => `${operation.type} changed what the user has`)
+    this.#require(
+      'user data unchanged',
+      this.#readUserState() === this.#userState,
+      () => `${operation.type} changed the branches or files of the user`,
+    )
     const head = this.#branchHead()
     if (head === this.#requiredHead || !this.#repository.world.spec.git) return
     this.#require(
-      'the branch',
+      'landings stay',
       head === this.#lastMerge && this.#requiredHead === null,
       () =>
-        `${operation.type === 'job' ? operation.job.type : operation.type} left the branch at ${head}; it was at ${this.#requiredHead}, and the last merge at ${this.#lastMerge}`,
+        `${operation.type === 'job' ? operation.job.type : operation.type} left the branch at ${head}; it was at ${this.#requiredHead}, and the last merge was ${this.#lastMerge}`,
     )
     this.#requiredHead = head
   }
 
-  /** Records the commits and texts that only this worktree has, before a job on it. */
+  /** Records the commits of a worktree that are not the user's, and its files, before a job on it. */
   recordBeforeJob(job: Exclude<Job, { type: 'spawn' }>): void {
     const { git, jobs, user } = this.#repository
     const tree = jobs.worktrees.get(job.member)
@@ -136,7 +140,7 @@ export class GitLaws {
     if (job.type === 'land' && this.#branchHead() !== this.#requiredHead) this.#checkLanding(job)
   }
 
-  /** Records a reviewer's view; the user's approval is for the files at that time. */
+  /** Records the commit that a reviewer is shown. An earlier approval without a commit is taken to be for it. */
   #recordBrief({ task, member }: Extract<Job, { type: 'brief' }>, head: string): void {
     this.#shown.set(`${task} ${member}`, head)
     const approval = this.#approvals.get(task)
@@ -149,7 +153,7 @@ export class GitLaws {
     return 'merge' in job && commit !== null ? treeId(this.#repository.git.files(commit)) : treeId(tree?.files ?? {})
   }
 
-  /** All files and commits of the worktree still exist, or were saved. */
+  /** Checks that all files and commits that the worktree had before the job still exist somewhere. */
   #checkLost(job: Exclude<Job, { type: 'spawn' }>): void {
     const { git, jobs } = this.#repository
     const heads = [...git.refs.values(), ...[...jobs.worktrees.values()].map(({ head }) => head)]
@@ -180,15 +184,15 @@ export class GitLaws {
     const { git, world } = this.#repository
     const task = world.crew.tasks.find((candidate) => candidate.id === id)
     const [before, head] = [this.#requiredHead, this.#branchHead()]
-    if (!task || head === null) throw new Error(`${id} lands, and is not there`)
+    if (!task || head === null) throw new Error(`${id} landed, but the crew has no such task`)
     this.landingCount += 1
-    this.#require('the branch', before === null || git.isAncestor(before, head), () => `${id} landed in place of what was there`)
+    this.#require('landings stay', before === null || git.isAncestor(before, head), () => `${id} replaced earlier commits of the branch`)
     this.#require(
       'verified',
       !hasVerifyCommand(world.crew, world.spec, task) || this.#verifiedTrees.has(treeId(git.files(head))),
-      () => `what landed for ${id} was never green`,
+      () => `the files that ${id} landed never passed verify`,
     )
-    // A change that the user removed from the branch may land once more.
+    // A change that the user removed from the branch may land again.
     const earlierLanding = this.#landingCommits.get(id)
     this.#require(
       'lands once',
@@ -204,7 +208,7 @@ export class GitLaws {
   #checkApproval(task: Task, before: string, head: string): void {
     const { git } = this.#repository
     const approval = this.#approvals.get(task.id)
-    if (approval === undefined) throw new BrokenLaw('reviewed by another member', `${task.id} landed, and was not approved`)
+    if (approval === undefined) throw new BrokenLaw('reviewed by another member', `${task.id} landed, but was not approved`)
     const author = this.#authors.get(git.files(head)[`${task.id}.txt`] ?? '')
     const hasImplemented = task.implementers.includes(approval.by as MemberId)
     this.#require(
@@ -212,11 +216,12 @@ export class GitLaws {
       approval.by !== task.implementer && (author !== approval.by || hasImplemented),
       () => `${approval.by} approved what ${author ?? task.implementer} wrote for ${task.id}`,
     )
-    if (approval.commit === null) throw new BrokenLaw('in this form', `${task.id} landed, and ${approval.by} approved it in no form`)
+    if (approval.commit === null)
+      throw new BrokenLaw('landed as approved', `${task.id} landed, and ${approval.by} approved it without having been shown a commit`)
     // A history without a common commit: then all its files are the reviewed change.
     const merged = git.merge(before, approval.commit) ?? { files: git.files(approval.commit), conflicts: [] }
     this.#require(
-      'in this form',
+      'landed as approved',
       merged.conflicts.length === 0 && treeId(merged.files) === treeId(git.files(head)),
       () =>
         `${task.id} landed as ${JSON.stringify(git.files(head))}, and was approved as ${JSON.stringify(git.files(approval.commit ?? ''))}; together with the branch that is ${JSON.stringify(merged.files)}`,
@@ -252,7 +257,7 @@ export class GitLaws {
           current?.state === previous.state ||
           openedTasks.has(previous.id) ||
           !this.#endCounts.has(previous.id),
-        () => `${previous.id} was ${previous.state}, and is ${current?.state}`,
+        () => `${previous.id} was ${previous.state}, but is now ${current?.state}`,
       )
       if (current?.state === 'done' && previous.state !== 'done' && current.merged !== null) this.#checkMerged(current)
     }
@@ -260,7 +265,7 @@ export class GitLaws {
 
   #recordApproval(task: string, by: By): void {
     const current = this.#repository.world.crew.tasks.find(({ id }) => id === task)
-    // The user is shown a reviewed form, or the commit that replaced it.
+    // The user is shown the reviewed commit, or the commit that replaced it.
     const commit =
       by.type === 'member' && by.id !== 'coordinator'
         ? this.#shown.get(`${task} ${by.id}`)
@@ -270,7 +275,7 @@ export class GitLaws {
 
   #recordEnd(task: string): void {
     this.#endCounts.set(task, (this.#endCounts.get(task) ?? 0) + 1)
-    this.#require('ends once', this.#endCounts.get(task) === 1, () => `${task} ends ${this.#endCounts.get(task)} times`)
+    this.#require('ends once', this.#endCounts.get(task) === 1, () => `${task} ended ${this.#endCounts.get(task)} times`)
   }
 
   /** A commit that counts as merged must be on the branch. */
@@ -278,9 +283,9 @@ export class GitLaws {
     const { git } = this.#repository
     const head = this.#branchHead() ?? this.#lastMerge
     this.#require(
-      'the branch',
+      'landings stay',
       commit !== null && (git.isAncestor(commit, head) || git.isAncestor(commit, this.#lastMerge)),
-      () => `${id} counts as merged, and its commit is not on the branch`,
+      () => `${id} counts as merged, but its commit is not on the branch`,
     )
   }
 }

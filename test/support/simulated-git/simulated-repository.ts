@@ -5,7 +5,7 @@
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
 import { GIT_MISUSES, type GitMisuse } from '../crew/misused-git.ts'
 import { GitLaws } from './laws.ts'
-import { ModelJobs } from './jobs.ts'
+import { SimulatedJobs } from './jobs.ts'
 import { Objects, treeId, type Files } from './objects.ts'
 import { Worktree } from './worktree.ts'
 import type { By, Command } from '../../../src/kernel/model/crew/commands.ts'
@@ -76,7 +76,7 @@ export class SimulatedRepository {
   readonly git: Objects
   readonly base: string
   readonly user: Worktree
-  readonly jobs: ModelJobs
+  readonly jobs: SimulatedJobs
   readonly laws: GitLaws
   readonly steps: Step[] = []
   /** the number of times that each operation has happened */
@@ -93,7 +93,7 @@ export class SimulatedRepository {
     this.user = new Worktree(git, 'refs/heads/main', base)
     this.#trace = trace
     this.#defects = defects
-    this.jobs = new ModelJobs({ git, user: this.user, failsVerify, spec: () => this.world.spec, crew: () => this.world.crew })
+    this.jobs = new SimulatedJobs({ git, user: this.user, failsVerify, spec: () => this.world.spec, crew: () => this.world.crew })
     this.laws = new GitLaws(this)
   }
 

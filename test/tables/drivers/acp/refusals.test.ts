@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { refusalReporter } from '../../../../src/drivers/acp/refusals.ts'
 import { ReportQueue } from '../../../../src/drivers/acp/report-queue.ts'
-import { TestKernel } from '../../../support/models/native-kernel.ts'
+import { FakeKernel } from '../../../support/kernel/fake-kernel.ts'
 
 test('each refusal is reported with its call and a shortened text, up to 1,000 refusals', async () => {
-  const kernel = new TestKernel()
+  const kernel = new FakeKernel()
   const reports = new ReportQueue(kernel)
   const refused = refusalReporter(reports)
   refused('tools', 'bash', 'c1')

@@ -8,14 +8,14 @@ import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../../../../../src/kernel/mode
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import { openContainmentHarness } from '../../../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../../../support/agents/containment-harness.ts'
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let dir: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   dir = join(contained.dir, 'work')
   await mkdir(dir)
 })

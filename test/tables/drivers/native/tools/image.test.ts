@@ -8,8 +8,8 @@ import { findImageFormat } from '../../../../../src/drivers/native/tools/image.t
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import { NO_USAGE } from '../../../../../src/drivers/native/models/model.ts'
-import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import { openContainmentHarness } from '../../../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../../../support/agents/containment-harness.ts'
 import { makePng } from '../../../../support/png.ts'
 
 const bytesOfHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
@@ -52,11 +52,11 @@ test.each(HEADERS)('%s: a header that is cut anywhere has no size, and causes no
 })
 
 describe('the tool', () => {
-  let contained: ContainmentBench
+  let contained: ContainmentHarness
   let dir: string
 
   beforeEach(async () => {
-    contained = await openContainmentBench()
+    contained = await openContainmentHarness()
     dir = join(contained.dir, 'work')
     await mkdir(dir)
   })

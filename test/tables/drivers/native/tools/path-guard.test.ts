@@ -9,18 +9,18 @@ import type { ToolCall } from '../../../../../src/drivers/native/context/context
 import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
-import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import { openContainmentHarness } from '../../../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../../../support/agents/containment-harness.ts'
 import type { PathAccess } from '../../../../../src/kernel/model/spec-parts.ts'
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 let cwd: string
 let outside: string
 let paths: PathAccess
-let openedContainment: ReturnType<ContainmentBench['open']>
+let openedContainment: ReturnType<ContainmentHarness['open']>
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   openedContainment = contained.open(contained.manager.kind)
   cwd = join(contained.dir, 'work')
   outside = join(contained.dir, 'out')

@@ -7,20 +7,20 @@ import { FreezableTimers } from '../../../../../src/drivers/common/freezable-tim
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { PathAccess, Skill, WorktreeSpec } from '../../../../../src/kernel/model/spec-parts.ts'
-import { openContainmentBench } from '../../../../support/agents/containment-bench.ts'
-import type { ContainmentBench } from '../../../../support/agents/containment-bench.ts'
+import { openContainmentHarness } from '../../../../support/agents/containment-harness.ts'
+import type { ContainmentHarness } from '../../../../support/agents/containment-harness.ts'
 
 const TEXT = '---\nname: pdf\ndescription: Reads PDF files.\n---\n\nRun scripts/read.py.\n'
 const FILE = '.claude/skills/pdf/SKILL.md'
 
-let contained: ContainmentBench
+let contained: ContainmentHarness
 /** the root of the repository */
 let root: string
 /** the folder of the skill */
 let folder: string
 
 beforeEach(async () => {
-  contained = await openContainmentBench()
+  contained = await openContainmentHarness()
   root = join(await realpath(contained.dir), 'repository')
   folder = join(root, '.claude/skills/pdf')
   await mkdir(join(folder, 'scripts'), { recursive: true })

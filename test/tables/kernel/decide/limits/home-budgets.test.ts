@@ -4,39 +4,39 @@ import { DAY_MS, HomeBudgetWorld } from '../../../../support/kernel/home-budget-
 
 test('parallel calls share what is left, and the one without room waits for the end of the other', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, { dailyUsd: 1 })
+  home.setDay(10, { dailyUsd: 1 })
   for (const uuid of ['a', 'b']) home.start(uuid)
-  expect(home.ask('a', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 9_500 })
-  expect(home.ask('b', 9_500)).toMatchObject({ ack: 'held' })
+  expect(home.requestCall('a', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 9_500 })
+  expect(home.requestCall('b', 9_500)).toMatchObject({ ack: 'held' })
   expect(home.holds('b')).toEqual([['budget', null]])
-  home.end('a', 0.2)
+  home.finishCall('a', 0.2)
   expect(home.holds('b')).toEqual([])
-  expect(home.ask('b', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 8_000 })
+  expect(home.requestCall('b', 9_500)).toMatchObject({ ack: 'go', maxOutputTokens: 8_000 })
 })
 
 test('a spent day holds each process that wants more until the day ends, and the next day continues them', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, { dailyUsd: 1, monthlyUsd: 5 })
+  home.setDay(10, { dailyUsd: 1, monthlyUsd: 5 })
   for (const uuid of ['a', 'b']) home.start(uuid)
-  home.ask('a', 9_000)
-  home.end('a', 1)
-  for (const uuid of ['a', 'b']) expect(home.ask(uuid, 9_000)).toMatchObject({ ack: 'held' })
+  home.requestCall('a', 9_000)
+  home.finishCall('a', 1)
+  for (const uuid of ['a', 'b']) expect(home.requestCall(uuid, 9_000)).toMatchObject({ ack: 'held' })
   expect(home.holds('a')).toEqual([['budget', 11 * DAY_MS]])
   expect(home.row('b').note).toBe('budget of the home: $1.0000 of $1 are spent today')
-  home.at(10, { dailyUsd: 1, monthlyUsd: 5 })
+  home.setDay(10, { dailyUsd: 1, monthlyUsd: 5 })
   expect(home.holds('a')).toHaveLength(1)
-  home.at(11, { dailyUsd: 1, monthlyUsd: 5 })
+  home.setDay(11, { dailyUsd: 1, monthlyUsd: 5 })
   expect([home.holds('a'), home.holds('b')]).toEqual([[], []])
-  expect(home.ask('a', 9_000)).toMatchObject({ ack: 'go' })
+  expect(home.requestCall('a', 9_000)).toMatchObject({ ack: 'go' })
 })
 
 test('a raised budget continues a process at once, but not one that its own limit holds', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, { dailyUsd: 1 })
+  home.setDay(10, { dailyUsd: 1 })
   home.start('a')
-  home.ask('a', 9_000)
-  home.end('a', 1.2)
-  home.ask('a', 9_000)
+  home.requestCall('a', 9_000)
+  home.finishCall('a', 1.2)
+  home.requestCall('a', 9_000)
   home.input({
     type: 'resume',
     reply: 1,
@@ -50,17 +50,17 @@ test('a raised budget continues a process at once, but not one that its own limi
     rerun: false,
   })
   expect(home.holds('a')).toHaveLength(1)
-  home.at(10, { dailyUsd: 3 })
+  home.setDay(10, { dailyUsd: 3 })
   expect(home.holds('a')).toEqual([])
 })
 
 test('80 % is warned of once, in the journal of the process that spent it', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, { dailyUsd: 1 })
+  home.setDay(10, { dailyUsd: 1 })
   home.start('a')
   for (const usd of [0.5, 0.35, 0.01]) {
-    home.ask('a', 1_000)
-    home.end('a', usd)
+    home.requestCall('a', 1_000)
+    home.finishCall('a', usd)
   }
   const warnings = home.world.journal
     .get('a')
@@ -71,7 +71,7 @@ test('80 % is warned of once, in the journal of the process that spent it', () =
 
 test('an external agent outside the gateway is frozen at the report that exceeds the budget', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, { monthlyUsd: 1 })
+  home.setDay(10, { monthlyUsd: 1 })
   home.start('x', 'acp')
   home.report('x', { type: 'usage', usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 2 } })
   expect(home.holds('x')).toEqual([['budget', 11 * DAY_MS]])
@@ -79,10 +79,10 @@ test('an external agent outside the gateway is frozen at the report that exceeds
 
 test('without budgets the money is counted all the same, and nothing is reserved', () => {
   const home = new HomeBudgetWorld()
-  home.at(10, {})
+  home.setDay(10, {})
   home.start('a')
-  expect(home.ask('a', 9_000)).toMatchObject({ ack: 'go' })
+  expect(home.requestCall('a', 9_000)).toMatchObject({ ack: 'go' })
   expect(home.row('a').progress.reserve).toBeUndefined()
-  home.end('a', 0.25)
+  home.finishCall('a', 0.25)
   expect(home.world.overlay.home.book.dailyUsd.nanoUsd).toBe(250_000_000)
 })

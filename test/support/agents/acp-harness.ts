@@ -1,5 +1,5 @@
 // Runs agents that speak ACP for tests, with a folder, a real containment, the scripted agent and a kernel in memory.
-// Disposing of the bench ends the agents and checks that no program is left.
+// Disposing of the harness ends the agents and checks that no program is left.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +8,11 @@ import type { AcpOptions } from '../../../src/drivers/acp/driver.ts'
 import type { Agent, OwnTools } from '../../../src/drivers/port.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
-import { openContainmentBench } from './containment-bench.ts'
+import { openContainmentHarness } from './containment-harness.ts'
 import { testEnv } from '../env.ts'
 import { findProcessesWith } from '../living-processes.ts'
 import { waitUntil } from '../wait-until.ts'
-import { TestKernel } from '../models/native-kernel.ts'
+import { FakeKernel } from '../kernel/fake-kernel.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 import type { Ask } from '../../../src/kernel/model/asks.ts'
 import type { AcpSpec } from '../../../src/kernel/model/process-spec.ts'
@@ -37,7 +37,7 @@ interface AcpRunOptions extends AcpOptions {
 }
 
 export interface AcpRun {
-  readonly kernel: TestKernel
+  readonly kernel: FakeKernel
   readonly agent: Agent
   readonly readSessionId: () => string
   /** the lines that the program has logged so far */
@@ -53,21 +53,21 @@ export interface AcpRun {
   waitUntilUp(): Promise<void>
 }
 
-export interface AcpBench extends AsyncDisposable {
+export interface AcpHarness extends AsyncDisposable {
   readonly dir: string
   readonly token: string
   start(options?: AcpRunOptions): Promise<AcpRun>
 }
 
-export async function openAcpBench(): Promise<AcpBench> {
-  const contained = await openContainmentBench()
+export async function openAcpHarness(): Promise<AcpHarness> {
+  const contained = await openContainmentHarness()
   const agents: Agent[] = []
   let runCount = 0
   return {
     dir: contained.dir,
     token: contained.token,
     async start({ agentOptions = [], argv, kind, spec, credentials = {}, sessionId, forkOf, ownTools, earlierFacts, ...options } = {}) {
-      const kernel = new TestKernel()
+      const kernel = new FakeKernel()
       if (earlierFacts !== undefined) kernel.inherit(earlierFacts)
       const log = join(contained.dir, `${(runCount += 1)}.log`)
       const containment = await contained.open(kind ?? contained.manager.kind)
@@ -113,7 +113,7 @@ export async function openAcpBench(): Promise<AcpBench> {
   }
 }
 
-function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
+function runOf(kernel: FakeKernel, agent: Agent, log: string): AcpRun {
   const send = (text: string): Promise<void> => {
     const id = `m${kernel.facts.length}`
     return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })

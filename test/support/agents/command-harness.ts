@@ -3,8 +3,8 @@
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Agent, KernelPort, Launch } from '../../../src/drivers/port.ts'
 import type { Ack, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
-import { UUID } from './containment-bench.ts'
-import type { ContainmentBench } from './containment-bench.ts'
+import { UUID } from './containment-harness.ts'
+import type { ContainmentHarness } from './containment-harness.ts'
 import { testEnv } from '../env.ts'
 import { specOf } from '../store/facts.ts'
 import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
@@ -41,7 +41,7 @@ export class ReportRecorder implements KernelPort {
 }
 
 export async function makeLaunch(
-  contained: ContainmentBench,
+  contained: ContainmentHarness,
   argv: readonly string[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},
@@ -82,7 +82,7 @@ export interface RunningCommand extends AsyncDisposable {
 }
 
 export async function startCommand(
-  contained: ContainmentBench,
+  contained: ContainmentHarness,
   argv: readonly string[],
   changes: SpecChanges = {},
   more: Partial<Launch<CommandSpec>> = {},

@@ -1,5 +1,5 @@
 // Runs a real coding agent under a real daemon, with its own HOME and the model server of the tests. No login, key or setting
-// of the user reaches the agent. The bench finds remaining programs without reeve's code: by a token in their arguments, and by
+// of the user reaches the agent. The harness finds remaining programs without reeve's code: by a token in their arguments, and by
 // reeve's marker in their environment. Used by test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -32,7 +32,7 @@ export interface AgentKind {
   body(prompt: string): Partial<SpawnBody>
 }
 
-export interface AgentBench extends AsyncDisposable {
+export interface AgentHarness extends AsyncDisposable {
   readonly daemon: DaemonHome
   readonly model: AgentModel
   readonly work: string
@@ -52,7 +52,7 @@ export interface AgentBench extends AsyncDisposable {
 }
 
 /** `modelSettings`: the usage and the faults of the model's answers. */
-export async function openAgentBench(kind: AgentKind, modelSettings: Pick<ModelSettings, 'usage' | 'fault'> = {}): Promise<AgentBench> {
+export async function openAgentHarness(kind: AgentKind, modelSettings: Pick<ModelSettings, 'usage' | 'fault'> = {}): Promise<AgentHarness> {
   const daemon = await DaemonHome.create('bundle')
   const token = newToken()
   const released = Promise.withResolvers<void>()

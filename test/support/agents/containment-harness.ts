@@ -12,7 +12,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 export const UUID = '01920000-0000-7000-8000-000000000001'
 
-export interface ContainmentBench extends AsyncDisposable {
+export interface ContainmentHarness extends AsyncDisposable {
   readonly manager: ContainmentManager
   readonly dir: string
   readonly token: string
@@ -23,13 +23,13 @@ export interface ContainmentBench extends AsyncDisposable {
 
 /** The containment kinds that work here: usually all for root, `pidns` and `group` for an ordinary user. */
 export async function findWorkingKinds(): Promise<ContainmentKind[]> {
-  await using contained = await openContainmentBench()
+  await using contained = await openContainmentHarness()
   const kinds = contained.manager.probes.filter((probe) => probe.ok).map((probe) => probe.kind)
   if (!kinds.includes('group')) throw new Error(`group must always work: ${JSON.stringify(contained.manager.probes)}`)
   return kinds
 }
 
-export async function openContainmentBench(timeSlices?: EventLoopTurns): Promise<ContainmentBench> {
+export async function openContainmentHarness(timeSlices?: EventLoopTurns): Promise<ContainmentHarness> {
   const tmp = await tempDir()
   const logMessages: string[] = []
   const manager = await openContainmentManager({

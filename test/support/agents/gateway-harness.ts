@@ -1,4 +1,4 @@
-// Runs a gateway with one incarnation for tests. The bench plays the kernel, and the providers are real HTTP servers. `sendRequest`
+// Runs a gateway with one incarnation for tests. The harness plays the kernel, and the providers are real HTTP servers. `sendRequest`
 // returns the bytes of an answer, and whether the connection was cut.
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -15,12 +15,12 @@ import { ManualClock } from '../clock.ts'
 export const KEY = 'the-real-key-of-the-provider'
 type FinishedCall = Extract<Report, { type: 'call.finished' }>
 
-export interface BenchOptions {
+export interface GatewayHarnessOptions {
   /** the base URL of each provider */
   readonly urls: Readonly<Partial<Record<'anthropic' | 'openai' | 'chat' | 'google', string>>>
   readonly rateLimits?: Readonly<Record<string, RateLimit>>
   readonly recorder?: CallRecorder
-  /** replaces the bench's own price table */
+  /** replaces the harness's own price table */
   readonly prices?: Partial<Prices>
   /** decides about a call; null grants it as requested */
   readonly decide?: (request: CallRequest) => CallGrant | null
@@ -28,7 +28,7 @@ export interface BenchOptions {
 
 const PROVIDER_KINDS = { anthropic: 'anthropic', openai: 'openai', chat: 'openai-compatible', google: 'google' } as const
 
-export class GatewayBench implements AsyncDisposable {
+export class GatewayHarness implements AsyncDisposable {
   readonly clock = new ManualClock()
   readonly gateway: Gateway
   readonly callRequests: Extract<CallRequest, { type: 'call.started' }>[] = []
@@ -42,9 +42,9 @@ export class GatewayBench implements AsyncDisposable {
   #released = Promise.withResolvers<void>()
   isHeld = false
   #waiters: { isMet: () => boolean; resolve: () => void }[] = []
-  readonly #options: BenchOptions
+  readonly #options: GatewayHarnessOptions
 
-  private constructor(options: BenchOptions) {
+  private constructor(options: GatewayHarnessOptions) {
     this.#options = options
     this.gateway = new Gateway({
       clock: this.clock,
@@ -58,10 +58,10 @@ export class GatewayBench implements AsyncDisposable {
     })
   }
 
-  static async open(options: BenchOptions): Promise<GatewayBench> {
-    const bench = new GatewayBench(options)
-    bench.access = await bench.addIncarnation(7)
-    return bench
+  static async open(options: GatewayHarnessOptions): Promise<GatewayHarness> {
+    const harness = new GatewayHarness(options)
+    harness.access = await harness.addIncarnation(7)
+    return harness
   }
 
   addIncarnation(pid: number, abortController = this.abortController): Promise<GatewayAccess> {
@@ -107,7 +107,7 @@ export class GatewayBench implements AsyncDisposable {
   /** Checks the condition after each request and each report. */
   waitFor(isMet: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiters.push({ isMet: isMet, resolve })
+      this.#waiters.push({ isMet, resolve })
       this.#resolveWaiters()
     })
   }

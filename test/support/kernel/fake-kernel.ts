@@ -1,5 +1,5 @@
-// An in-memory kernel for tests of the native driver. It turns reports into facts as the real kernel does, and answers the reports of
-// one event-loop turn together. Tests read the reports with their commits, and wait for facts.
+// An in-memory KernelPort for tests of the native and ACP drivers. It turns reports into facts as the real kernel does, and answers the
+// reports of one event-loop turn together. Tests read each report with the number of its commit, and wait for facts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KernelPort, LiveOutput } from '../../../src/drivers/port.ts'
 import type { BodyOf, FactBody, FactType, StoredFact } from '../../../src/kernel/model/facts.ts'
@@ -11,7 +11,7 @@ const DEADLINE_MS = 100_000
 export interface ReportRecord {
   readonly report: Report
   readonly ack: Ack
-  /** reports with the same number were made at once */
+  /** reports with the same number were answered together */
   readonly commit: number
   /** monotonic ms */
   readonly atMs: number
@@ -22,7 +22,7 @@ interface PendingReport {
   readonly resolve: (ack: Ack) => void
 }
 
-export class TestKernel implements KernelPort {
+export class FakeKernel implements KernelPort {
   readonly facts: StoredFact[] = []
   readonly records: ReportRecord[] = []
   readonly liveOutputs: LiveOutput[] = []
@@ -32,10 +32,10 @@ export class TestKernel implements KernelPort {
   onModelStarted: (step: number) => 'go' | 'stop' = () => 'go'
   /** called when a fact is made, before any answer */
   onFact: (body: FactBody) => void = () => undefined
-  /** acknowledges nothing */
+  /** reports are never acknowledged */
   acknowledgesNothing = false
-  /** how often the agent had to wait at the gate */
-  drainCount = 0
+  /** how often the agent waited for the end of a pause */
+  pauseWaitCount = 0
   readonly #abort = new AbortController()
   readonly #watchers = new Set<() => void>()
   readonly #openCalls = new Map<string, OpenCall & { readonly step: number }>()
@@ -73,11 +73,11 @@ export class TestKernel implements KernelPort {
   async waitUntilUnpaused(): Promise<void> {
     this.signal.throwIfAborted()
     if (!this.#isHeld) return
-    this.drainCount += 1
+    this.pauseWaitCount += 1
     this.#notifyWatchers()
     const aborted = Promise.withResolvers<never>()
     this.signal.addEventListener('abort', () => aborted.reject(this.signal.reason), { once: true })
-    await Promise.race([this.waitFor(() => !this.#isHeld, 'the hold is gone'), aborted.promise])
+    await Promise.race([this.waitFor(() => !this.#isHeld, 'the hold is released'), aborted.promise])
   }
 
   showLive(event: LiveOutput): void {
@@ -267,6 +267,6 @@ export class TestKernel implements KernelPort {
   }
 
   #notifyWatchers(): void {
-    for (const look of this.#watchers) look()
+    for (const check of this.#watchers) check()
   }
 }

@@ -7,9 +7,9 @@ import { nativeDriver } from '../../../src/drivers/native/driver.ts'
 import type { NativeOptions } from '../../../src/drivers/native/driver.ts'
 import type { Agent } from '../../../src/drivers/port.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
-import { openContainmentBench } from '../agents/containment-bench.ts'
+import { openContainmentHarness } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
-import { TestKernel } from './native-kernel.ts'
+import { FakeKernel } from '../kernel/fake-kernel.ts'
 import type { NativeSpec } from '../../../src/kernel/model/process-spec.ts'
 import { changedSpec, type SpecChanges } from '../spec-changes.ts'
 
@@ -26,7 +26,7 @@ export interface RunOptions {
 }
 
 export interface Run {
-  readonly kernel: TestKernel
+  readonly kernel: FakeKernel
   readonly agent: Agent
   /** begins a turn, as the kernel does */
   send(text: string): Promise<void>
@@ -34,7 +34,7 @@ export interface Run {
   runTurn(text: string): Promise<void>
 }
 
-export interface NativeBench extends AsyncDisposable {
+export interface NativeHarness extends AsyncDisposable {
   readonly dir: string
   readonly token: string
   run(options: RunOptions): Promise<Run>
@@ -43,15 +43,15 @@ export interface NativeBench extends AsyncDisposable {
 /** Retries without a noticeable delay. */
 const QUICK_RETRIES: Partial<NativeOptions> = { retry: { attempts: 4, baseMs: 1, capMs: 4 } }
 
-export async function openNativeBench(): Promise<NativeBench> {
-  const contained = await openContainmentBench()
+export async function openNativeHarness(): Promise<NativeHarness> {
+  const contained = await openContainmentHarness()
   const agents: Agent[] = []
   let scriptCount = 0
   return {
     dir: contained.dir,
     token: contained.token,
     async run(options) {
-      const kernel = new TestKernel()
+      const kernel = new FakeKernel()
       kernel.acknowledgesNothing = options.acknowledgesNothing ?? false
       if (options.earlierFacts !== undefined) kernel.inherit(options.earlierFacts)
       const spec = specOf(contained.dir, options.script === undefined ? '' : `script:${(scriptCount += 1)}.yaml`, options.spec)
