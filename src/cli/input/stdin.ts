@@ -86,7 +86,7 @@ async function readBytes(out: Output, { what, hint }: Reader): Promise<Buffer> {
       await out.message(
         out.paintMessage(
           'yellow',
-          `nothing came from stdin within ${FIRST_BYTE_MS / 1_000} s, so the command has no input; \`< /dev/null\` skips the wait`,
+          `nothing came from stdin within ${FIRST_BYTE_MS / 1_000} s, so ${without}; \`< /dev/null\` skips the wait`,
         ),
       )
     return Buffer.concat(chunks)
