@@ -62,7 +62,7 @@ function canHaveInput(): boolean {
 }
 
 /** Reads all bytes. On a terminal, a line reports that the process starts only at their end. */
-async function readBytes(out: Output, { what, hint }: Reader): Promise<Buffer> {
+async function readBytes(out: Output, { what, without, hint }: Reader): Promise<Buffer> {
   const { stdin } = process
   const { promise, resolve, reject } = Promise.withResolvers<'end' | 'silent'>()
   const chunks: Buffer[] = []
