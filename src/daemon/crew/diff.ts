@@ -167,7 +167,7 @@ function gitErrorNote(error: unknown): string {
 }
 
 async function resolveCommit(git: Git, location: DiffRepository, name: string | null): Promise<string | null> {
-  return name === null ? null : git.maybe(['rev-parse', '--verify', '-q', '--end-of-options', `${name}^{commit}`], inRepository(location))
+  return name === null ? null : git.tryLine(['rev-parse', '--verify', '-q', '--end-of-options', `${name}^{commit}`], inRepository(location))
 }
 
 interface StartQuery {
@@ -191,7 +191,7 @@ async function findStartCommit(git: Git, location: DiffRepository, { task, spec,
   const landed = (crew?.tasks ?? []).flatMap(({ id, merged }) => (merged !== null && id !== task.id && merged !== to ? [merged] : []))
   const heads: string[] = []
   for (const commit of new Set([task.base ?? spec.base, ...landed])) {
-    if ((await git.ask(['merge-base', '--is-ancestor', commit, to], call)).code === 0) heads.push(commit)
+    if ((await git.tryRun(['merge-base', '--is-ancestor', commit, to], call)).code === 0) heads.push(commit)
   }
   if (heads.length < 2) return heads[0] ?? (await resolveCommit(git, location, task.base ?? spec.base))
   const independentHeads = (await git.line(['merge-base', '--independent', ...heads], call)).split('\n')

@@ -6,7 +6,7 @@ import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 import type { Git } from '../../drivers/files/git.ts'
-import { currentFiles, findLeftWork } from '../../drivers/files/worktree-diff.ts'
+import { readCurrentFiles, findLeftWork } from '../../drivers/files/current-files.ts'
 import { findNewestRecord, nothingLeft, placeOf } from './work-place.ts'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -63,7 +63,7 @@ export async function findSide(worktrees: SideWorktrees, git: Git, process: Proc
   if (at !== 'now') return recordSide(worktrees, process, await recordOfStep(worktrees, process, at))
   const place = placeOf(process)
   if (!worktree || !process.files || !(await pathExists(worktree.dir))) return leftSide(worktrees, git, process)
-  const { tree, objects } = await currentFiles(git, { ...place, dir: worktree.dir })
+  const { tree, objects } = await readCurrentFiles(git, { ...place, dir: worktree.dir })
   return { ...plainSide(process, 'worktree', tree), objects: [objects] }
 }
 

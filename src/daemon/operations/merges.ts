@@ -14,7 +14,7 @@ import {
   type WorkPlace,
   type WorkPlan,
 } from '../../drivers/files/merge-work.ts'
-import { findChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
+import { findUnsavedChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { findNewestRecord, nothingLeft, placeOf, useWork } from './work-place.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -48,7 +48,7 @@ export class Merges {
     const { dir, repository, branch } = worktree
     return (
       this.#worktrees
-        .useExclusively(dir, (git) => findChanges(git, { dir, repository, branch, base: files.base, ...gitUser(spec) }))
+        .useExclusively(dir, (git) => findUnsavedChanges(git, { dir, repository, branch, base: files.base, ...gitUser(spec) }))
         // The changes are then unknown, and the view leaves them out.
         .catch(() => null)
     )

@@ -1,7 +1,7 @@
 // The files that differ between two commits, with what a list of them shows: whether a file is large, and which steps changed it.
 // Two runs of git besides the comparison, however many records there are. Must never write a ref or a file.
 // Test: test/e2e/worktree/files.test.ts.
-import { compare, objectsOf, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
+import { compare, objectsCall, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
 import { GitError, splitNames, type Git, type GitCall } from './git.ts'
 
 /** A file that is larger than this, before or after the change, is large. */
@@ -39,7 +39,7 @@ export async function listChangedFiles(
   comparison: Comparison,
   records: readonly StepCommit[],
 ): Promise<ChangedFiles> {
-  const call = await objectsOf(git, place)
+  const call = await objectsCall(git, place)
   const all = await compare(git, call, comparison)
   const listed = all.slice(0, MAX_FILES)
   const ids = [...new Set(listed.flatMap(({ blobs }) => blobs))].filter((id) => /[1-9a-f]/.test(id))
@@ -71,7 +71,7 @@ async function findSteps(git: Git, call: GitCall, records: readonly StepCommit[]
   const pairs = records.slice(1).map(({ step, commit }, index) => ({ step, commit, before: records[index]?.commit ?? commit }))
   const changes = pairs.filter(({ commit, before }) => commit !== before)
   if (changes.length === 0) return found
-  // With a second commit in its line, git compares the first one with it as if it were its parent.
+  // git compares the first commit of each line with the second one, as if that were its parent.
   const input = Buffer.from(changes.map(({ commit, before }) => `${commit} ${before}\n`).join(''))
   const args = ['diff-tree', '--stdin', '-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all']
   const fields = await git.run(args, { ...call, input, limitMs: RECORDS_MS }).catch((error: unknown) => {

@@ -47,7 +47,7 @@ export async function copyFiles(git: Git, to: TreeAt, { from, patterns }: CopyRe
     ).flat(),
   )
   // Paths behind a link are left out, because git would fail at the first one and not report the other paths.
-  const { stdout } = await git.ask(['check-ignore', '-z', '--stdin'], {
+  const { stdout } = await git.tryRun(['check-ignore', '-z', '--stdin'], {
     ...tree.refs,
     input: joinNames(found.filter((name) => plainPaths.has(String(name)))),
   })
@@ -86,7 +86,7 @@ export async function listCopies(
   const { stdout } =
     found.length === 0
       ? { stdout: Buffer.alloc(0) }
-      : await git.ask(['check-ignore', '-z', '--stdin'], {
+      : await git.tryRun(['check-ignore', '-z', '--stdin'], {
           cwd: top,
           env: checkout.env,
           at: { gitDir, workTree: top },

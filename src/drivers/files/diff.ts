@@ -71,7 +71,7 @@ export interface DiffRequest extends Comparison {
   readonly maxLines: number
   /** the number of unchanged lines around a change; default 3 */
   readonly context?: number | undefined
-  /** cuts the text for reading; the result is no patch for git any more */
+  /** cuts the text for reading; git cannot apply the result as a patch */
   readonly cut?: DiffCut | undefined
 }
 
@@ -90,7 +90,7 @@ export type DiffRepository = Pick<GitUser, 'env' | 'network'> & {
 /** Compares two commits or trees. Errors: `GitError` if one of them no longer exists. */
 export async function diffOf(git: Git, place: DiffRepository, request: DiffRequest): Promise<Diff> {
   const { from, to, maxLines, context, cut } = request
-  const call = await objectsOf(git, place)
+  const call = await objectsCall(git, place)
   const files = (await compare(git, call, request)).map(({ blobs: _, ...file }) => file)
   if (maxLines === 0 || files.length === 0) return { files, text: '', left: files.map(({ path }) => path) }
   const options = [...optionsFor(request), ...(context === undefined ? [] : [`-U${context}`])]
@@ -103,7 +103,7 @@ export async function diffOf(git: Git, place: DiffRepository, request: DiffReque
   return { files, text, left: files.slice(complete ?? shown.length).map(({ path }) => path) }
 }
 
-/** Lists the files that differ, with their blobs. `call`: see `objectsOf`. */
+/** Lists the files that differ, with their blobs. `call` is the result of `objectsCall`. */
 export async function compare(git: Git, call: GitCall, comparison: Comparison): Promise<ComparedFile[]> {
   const { from, to, only } = comparison
   const args = ['-r', '-z', '--raw', '--no-abbrev', '--numstat', ...optionsFor(comparison), from, to, '--', ...exclusionsOf(comparison)]
@@ -142,7 +142,7 @@ export async function fileAt(
 }
 
 /** Returns a call that reads objects, without any configuration of the repository that starts a program. */
-export async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
+export async function objectsCall(git: Git, place: DiffRepository): Promise<GitCall> {
   const inert = await createInertGitDir(git, place)
   const { objects = inert.at.objects } = place
   return { ...inRepository(place), ...inert, at: { ...inert.at, ...(objects !== undefined && { objects }) }, cwd: inert.at.gitDir }
@@ -225,7 +225,10 @@ function cutPatch(patch: string, maxLines: number): { readonly text: string; rea
   }
 }
 
-/** Cuts the part of each file, then the whole text, at lines. Its parts begin with `diff --git`. `left`: the files whose part is missing or incomplete. */
+/**
+ * Cuts the part of each file, and then the whole text, at the end of a line. Each part begins with `diff --git`. `left`: the files whose part
+ * is missing or incomplete.
+ */
 export function cutForReading(
   patch: string,
   shown: readonly DiffFile[],
@@ -237,7 +240,7 @@ export function cutForReading(
   const left = files.slice(shown.length).map(({ path }) => path)
   let [text, next, room] = ['', 0, bytes]
   for (const { path, change } of shown) {
-    // git writes a change of the type as a deletion and an addition.
+    // git writes a change of a file's type as a deletion and an addition.
     const whole = parts.slice(next, (next += change === 'type' ? 2 : 1)).join('')
     const piece = cutAtLine(whole, Math.min(fileBytes, room))
     if (piece !== whole || whole === '') left.push(path)

@@ -156,7 +156,7 @@ export class Git implements AsyncDisposable {
   readonly #containments = new Map<'off' | undefined, Promise<Containment>>()
   readonly #scratchDirs: string[] = []
 
-  /** `open` is called at the first program; `signal` ends all programs. */
+  /** `open` is called at the first program; an abort of `signal` ends all programs. */
   constructor(open: (network?: 'off') => Promise<Containment>, signal: AbortSignal = new AbortController().signal) {
     this.#openContainment = open
     this.#signal = signal
@@ -172,7 +172,7 @@ export class Git implements AsyncDisposable {
 
   /** Runs git and returns its output. Errors: `GitError` for any exit code except 0, and those of a containment. */
   async run(args: readonly string[], call: GitCall): Promise<Buffer> {
-    const { code, stdout, stderr } = await this.ask(args, call)
+    const { code, stdout, stderr } = await this.tryRun(args, call)
     if (code !== 0)
       throw new GitError(
         `${errorLine(stderr.toString()) || `git ${args.find(isCommand) ?? ''} failed (${code ?? 'killed'})`}${await diskFullNote(stderr.toString(), args, call)}`,
@@ -181,7 +181,7 @@ export class Git implements AsyncDisposable {
   }
 
   /** Runs git and returns its result, whatever the exit code is. Errors: `GitError` if git did not finish, and those of a containment. */
-  async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+  async tryRun(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     for (let tries = 1; ; tries += 1) {
       const answer = await this.#runOnce(args, call)
       if (answer.code === 0 || tries === MAX_TRIES) return answer
@@ -234,7 +234,7 @@ export class Git implements AsyncDisposable {
   }
 
   /** Like `line`, but returns null if git fails. */
-  async maybe(args: readonly string[], call: GitCall): Promise<string | null> {
+  async tryLine(args: readonly string[], call: GitCall): Promise<string | null> {
     return this.line(args, call).catch((error: unknown) => {
       if (error instanceof GitError && !this.#signal.aborted) return null
       throw error
@@ -293,8 +293,8 @@ async function readAll(stream: AsyncIterable<unknown>, maxBytes: number, onTooMu
 }
 
 /**
- * Returns git's last error line, because warnings come first. A full disk comes before all others, because git reports its
- * consequences last.
+ * Returns git's last error line, because warnings come first. A line about a full disk takes precedence, because git reports the
+ * consequences after it.
  */
 function errorLine(stderr: string): string {
   const lines = stderr

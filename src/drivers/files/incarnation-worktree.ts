@@ -52,7 +52,7 @@ export class IncarnationWorktree {
     if (process.files) await checkWorktreeExists(process).catch(withHint)
     else await this.#create(worktree)
     if (isPlainCommand(process.spec)) return
-    const first = this.#recorder.begin(process.progress.wholeStep)
+    const first = this.#recorder.record(process.progress.wholeStep)
     if (isExternal(process.spec)) await first
   }
 

@@ -10,7 +10,7 @@ export type MergedTree = { readonly tree: string; readonly files: readonly strin
 
 /** Merges two commits into a tree. `files` are the conflicting files, which have conflict markers in the tree. */
 export async function mergeTrees(git: Git, call: GitCall, ours: string, theirs: string): Promise<MergedTree> {
-  const { code, stdout, stderr } = await git.ask(
+  const { code, stdout, stderr } = await git.tryRun(
     [
       '-c',
       'core.fsync=committed,reference',

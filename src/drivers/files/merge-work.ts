@@ -6,7 +6,7 @@ import { diffOf } from './diff.ts'
 import { GitError, splitNames } from './git.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { addAll, clearSkipFlags, untrackedRepositories } from './salvage.ts'
-import { findLeftWork, readFiles, scratchObjects } from './worktree-diff.ts'
+import { findLeftWork, readFiles, scratchObjects } from './current-files.ts'
 import { createInertGitDir, openTree } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
@@ -64,7 +64,7 @@ export async function planMerge(git: Git, place: WorkPlace, { onto, top }: WorkP
   const { of, head, tree, objects } = work
   const inert = await createInertGitDir(git, place)
   const call: GitCall = { ...inRepository({ ...place, limitMs: WORK_MS }), ...inert, at: { ...inert.at, objects } }
-  if ((await git.maybe(['cat-file', '-e', `${onto}^{commit}`], call)) === null) throw new GitError(`the repository has no commit ${onto}`)
+  if ((await git.tryLine(['cat-file', '-e', `${onto}^{commit}`], call)) === null) throw new GitError(`the repository has no commit ${onto}`)
   const names = splitNames(await git.run(['diff-tree', '-r', '-z', '-M', '--name-only', head, tree], call))
   const commit = names.length === 0 ? head : await git.line(['commit-tree', tree, '-p', head, '-m', 'uncommitted files'], call)
   const merged = (await isAncestor(git, call, commit, onto))
@@ -106,7 +106,7 @@ async function openWork(git: Git, place: WorkPlace & { readonly dir: string }): 
 }
 
 async function isAncestor(git: Git, call: GitCall, commit: string, of: string): Promise<boolean> {
-  return (await git.ask(['merge-base', '--is-ancestor', commit, of], call)).code === 0
+  return (await git.tryRun(['merge-base', '--is-ancestor', commit, of], call)).code === 0
 }
 
 async function newCommits(git: Git, call: GitCall, head: string, onto: string): Promise<WorkPlan['commits']> {

@@ -156,7 +156,7 @@ export async function createInertGitDir(
 ): Promise<Pick<GitCall, 'env' | 'settings'> & { readonly at: RepositoryPaths }> {
   const call: GitCall = { cwd: gitDir, env: readEnv(env), at: { gitDir, commonDir: repository }, ...(network && { network }) }
   const inertDir = await git.scratch()
-  const format = await git.maybe(['rev-parse', '--show-object-format'], call)
+  const format = await git.tryLine(['rev-parse', '--show-object-format'], call)
   await mkdir(join(inertDir, 'refs'))
   await mkdir(join(inertDir, 'info'))
   await writeFile(join(inertDir, 'HEAD'), 'ref: refs/heads/none\n')
@@ -175,7 +175,7 @@ export async function createInertGitDir(
 }
 
 async function inertSettings(git: Git, call: GitCall): Promise<readonly string[]> {
-  const { stdout } = await git.ask(['config', '-z', '--get-regexp', INERT_SETTINGS], call)
+  const { stdout } = await git.tryRun(['config', '-z', '--get-regexp', INERT_SETTINGS], call)
   const attributes = await fileNamed(git, 'core.attributesFile', 'attributes', call)
   return [
     ...stdout
@@ -197,7 +197,7 @@ export async function userExcludes(git: Git, repository: string, call: GitCall):
 /** Returns the path of a file that the user's configuration names, or git's default path for it. */
 async function fileNamed(git: Git, key: string, name: string, call: GitCall): Promise<string | null> {
   const { env } = call
-  const configured = await git.maybe(['config', '--path', '--get', key], call)
+  const configured = await git.tryLine(['config', '--path', '--get', key], call)
   const config = env['XDG_CONFIG_HOME'] || (env['HOME'] === undefined ? null : join(env['HOME'], '.config'))
   return configured ?? (config === null ? null : join(config, 'git', name))
 }

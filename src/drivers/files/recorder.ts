@@ -31,7 +31,7 @@ export class FileRecorder {
   }
 
   /** Records a step, after the running record. Never rejects. */
-  begin(step: number): Promise<void> {
+  record(step: number): Promise<void> {
     const before = this.#running ?? Promise.resolve()
     const running = before
       .then(() => this.#record(step))
@@ -71,7 +71,7 @@ export class FileRecorder {
     if (report.type === 'model.finished' && report.calls.some(({ effect }) => effect !== 'read')) this.#stepToRecord = report.step
     else if (this.#stepToRecord !== null && STEP_ENDS.has(report.type)) {
       // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects
-      this.begin(this.#stepToRecord)
+      this.record(this.#stepToRecord)
       this.#stepToRecord = null
     }
   }

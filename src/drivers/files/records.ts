@@ -214,7 +214,7 @@ export async function copyRecord(
   const { dir } = place
   await createRepository(git, place)
   const origin = inRecords(place, from)
-  if ((await git.maybe(['cat-file', '-e', `${commit}^{tree}`], origin)) === null) throw new GitError('the record is damaged or gone')
+  if ((await git.tryLine(['cat-file', '-e', `${commit}^{tree}`], origin)) === null) throw new GitError('the record is damaged or gone')
   // Only objects of the records are packed, because both repositories borrow those of the user's repository.
   await git.run(['pack-objects', '--revs', '--local', '-q', join(dir, 'objects', 'pack', 'pack')], {
     ...origin,
@@ -244,7 +244,7 @@ async function createRepository(git: Git, place: Omit<RecordsLocation, 'worktree
   await mkdir(draft, { recursive: true, mode: 0o700 })
   const call = inRecords(place, draft)
   const format =
-    (await git.maybe(['rev-parse', '--show-object-format'], { ...call, env: readEnv(env), at: { gitDir: repository } })) ?? 'sha1'
+    (await git.tryLine(['rev-parse', '--show-object-format'], { ...call, env: readEnv(env), at: { gitDir: repository } })) ?? 'sha1'
   await git.run(['-c', 'init.defaultBranch=records', 'init', '-q', '--bare', '--template=', `--object-format=${format}`, draft], call)
   await mkdir(join(draft, 'info'), { recursive: true })
   await writeFile(join(draft, 'info', 'attributes'), ATTRIBUTES)

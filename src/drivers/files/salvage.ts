@@ -92,7 +92,7 @@ export async function salvageNext(
 /** Returns a ref of reeve with the same files on top of the same commit; null if there is none. */
 async function findSame(git: Git, refCall: GitCall, commit: string): Promise<string | null> {
   const [tree, head] = await Promise.all(
-    [`${commit}^{tree}`, `${commit}^1`].map((name) => git.maybe(['rev-parse', '--verify', '-q', name], refCall)),
+    [`${commit}^{tree}`, `${commit}^1`].map((name) => git.tryLine(['rev-parse', '--verify', '-q', name], refCall)),
   )
   const before = [...(await earlierSalvages(git, refCall, HANDOVER_REFS)), ...(await earlierSalvages(git, refCall, SALVAGE_REFS))]
   return before.find((old) => old.tree === tree && old.parent === head)?.ref ?? null
@@ -100,7 +100,7 @@ async function findSame(git: Git, refCall: GitCall, commit: string): Promise<str
 
 /** Returns the newest commit that only HEAD or the branch has, which is about to move; empty if there is none. */
 async function newestUnsharedCommit(git: Git, refCall: GitCall, branch: string | null, ...others: readonly string[]): Promise<string> {
-  const tip = branch === null ? null : await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], refCall)
+  const tip = branch === null ? null : await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], refCall)
   return git.line(
     [
       'rev-list',
@@ -174,7 +174,7 @@ function patternsExcept(directories: readonly Buffer[]): Buffer {
 /** Stages all files except other repositories, also in a sparse checkout. */
 export async function addAll(git: Git, tree: Tree, repositories: readonly Buffer[]): Promise<void> {
   const { refs, files, head } = tree
-  const sparse = (await git.maybe(['config', '--type=bool', 'core.sparseCheckout'], refs)) === 'true' ? ['--sparse'] : []
+  const sparse = (await git.tryLine(['config', '--type=bool', 'core.sparseCheckout'], refs)) === 'true' ? ['--sparse'] : []
   // Submodules are left out: git would run another git in each, with the configuration that it finds there.
   const links = head === null ? [] : await submodulesWith(git, tree, '/.')
   const input = patternsExcept([...repositories.map((name) => name.subarray(0, -1)), ...links])
@@ -222,7 +222,7 @@ export async function commitAll(
     await rm(`${draft}.lock`, { force: true })
     await copyIndex(index, draft)
     // In an unfinished merge the index has no tree. The files contain both sides.
-    const staged = await git.maybe(['write-tree'], draftTree.files)
+    const staged = await git.tryLine(['write-tree'], draftTree.files)
     await addAll(git, draftTree, repositories)
     const files = await git.line(['write-tree'], draftTree.files)
     const head = await git.line(['rev-parse', 'HEAD'], refs)

@@ -29,7 +29,7 @@ export async function tryCheckout(
     await mkdir(dir)
     const { files } = await openAt(git, { ...user, dir, limitMs: CHECKOUT_MS }, user.repository)
     const call = { ...files, at: files.at && { ...files.at, index: join(scratch, 'index') } }
-    const { code, stderr } = await git.ask(['read-tree', '--reset', '-u', commit], call)
+    const { code, stderr } = await git.tryRun(['read-tree', '--reset', '-u', commit], call)
     return code === 0 ? null : { message: messagesOf(stderr), code }
   } finally {
     await rm(scratch, { recursive: true, force: true })

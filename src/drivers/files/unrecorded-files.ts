@@ -54,7 +54,7 @@ export async function countUnmerged(
   { branch, ...at }: GitUser & { readonly repository: string; readonly branch: string },
 ): Promise<number> {
   const others = [`--exclude=${branch}`, '--branches', '--tags', '--remotes']
-  const found = await git.maybe(['rev-list', '--count', `refs/heads/${branch}`, '--not', ...others], inRepository(at))
+  const found = await git.tryLine(['rev-list', '--count', `refs/heads/${branch}`, '--not', ...others], inRepository(at))
   return Number(found ?? 0)
 }
 

@@ -17,7 +17,7 @@ export interface UnsavedChanges {
 }
 
 /** Finds the changes in a worktree. Errors: `GitError` if the worktree is gone or its `.git` was replaced. */
-export async function findChanges(
+export async function findUnsavedChanges(
   git: Git,
   { base, branch, ...at }: GitUser & { readonly dir: string; readonly repository: string; readonly branch: string; readonly base: string },
 ): Promise<UnsavedChanges> {

@@ -44,7 +44,7 @@ export async function findRepository(git: Git, cwd: string, env: Env): Promise<R
       throw error
     })
   const [top = '', dir = '', gitDir = '', prefix = ''] = found.split('\n')
-  const head = await git.maybe(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], {
+  const head = await git.tryLine(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], {
     cwd,
     env: envOf({ env }),
     at: { gitDir, commonDir: dir },
@@ -79,7 +79,7 @@ export async function findBase(
   if (!(await pathExists(repository))) throw new KernelError('INVALID', `the repository ${repository} is gone`)
   const call = inRepository({ repository, env })
   for (const base of commits) {
-    if ((await git.maybe(['cat-file', '-e', `${base}^{commit}`], call)) !== null) return { base, branches: await branchesOf(git, call) }
+    if ((await git.tryLine(['cat-file', '-e', `${base}^{commit}`], call)) !== null) return { base, branches: await branchesOf(git, call) }
   }
   throw new KernelError('INVALID', `the commits of its worktree are gone from ${repository}`)
 }
@@ -125,10 +125,10 @@ export async function addWorktree(git: Git, { branch, base, ...at }: NewWorktree
   const call = inRepository({ ...at, limitMs: CHECKOUT_MS })
   if (await pathExists(dir)) {
     await rm(dir, { recursive: true, force: true })
-    await git.maybe(['worktree', 'remove', '--force', '--force', dir], call)
+    await git.tryLine(['worktree', 'remove', '--force', '--force', dir], call)
   }
   // An existing branch at the base was created by an earlier attempt. A branch at any other commit is refused.
-  const existing = await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
+  const existing = await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
   if (existing !== null && existing !== base) throw new GitError(`a branch named '${branch}' already exists`)
   // The branch is created by a separate call, so that a retry of the next call finds no effects of the first try.
   if (existing === null) await git.run(['branch', '-q', '--no-track', '--', branch, base], call)
@@ -170,7 +170,7 @@ export async function removeWorktree(git: Git, old: OldWorktree): Promise<Remove
   const tree = await openTree(git, { ...old, repository })
   const [inner] = await innerRepositories(git, tree)
   if (inner !== undefined) return { dir, kept: `it contains another repository, ${inner.toString()}` }
-  const branchName = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], tree.refs))
+  const branchName = branch ?? (await git.tryLine(['symbolic-ref', '-q', '--short', 'HEAD'], tree.refs))
   const salvaged = await salvageTree(git, tree, `refs/reeve/salvage/${uuid}`)
   const call = inRepository({ ...old, repository })
   await git.run(['worktree', 'remove', '--force', '--force', dir], call)
@@ -184,14 +184,14 @@ async function cleanUpRemoved(git: Git, old: OldWorktree): Promise<RemovedWorktr
   if (branch === null || repository === undefined || !(await pathExists(repository))) return null
   const call = inRepository({ ...old, repository })
   // While git has a record of the worktree, its branch counts as checked out. The call fails if there is no record.
-  await git.maybe(['worktree', 'remove', '--force', '--force', dir], call)
+  await git.tryLine(['worktree', 'remove', '--force', '--force', dir], call)
   return (await dropBranch(git, call, branch)) ? null : { dir, branch }
 }
 
 /** Deletes a branch whose commits other branches have too, unless it is checked out. Returns whether the branch is gone. */
 export async function dropBranch(git: Git, call: GitCall, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
-  const commit = await git.maybe(['rev-parse', '--verify', '-q', ref], call)
+  const commit = await git.tryLine(['rev-parse', '--verify', '-q', ref], call)
   if (commit === null) return true
   const unshared = await git.line(
     [
@@ -212,5 +212,5 @@ export async function dropBranch(git: Git, call: GitCall, branch: string): Promi
   const at = await git.line(['for-each-ref', '--format=%(worktreepath)', ref], call)
   if (unshared !== '' || (at !== '' && (await pathExists(at)))) return false
   // `update-ref` is used, because `git branch -d` would write to the user's configuration.
-  return (await git.maybe(['update-ref', '-d', ref, commit], call)) !== null
+  return (await git.tryLine(['update-ref', '-d', ref, commit], call)) !== null
 }

@@ -37,9 +37,9 @@ class KilledGit extends Git {
     this.#calls = calls
   }
 
-  override async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+  override async tryRun(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     if (this.#calls <= 0) throw new Killed()
-    const answer = await super.ask(args, call)
+    const answer = await super.tryRun(args, call)
     this.#calls -= 1
     if (this.#calls === 0) throw new Killed()
     return answer

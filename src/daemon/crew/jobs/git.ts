@@ -22,7 +22,7 @@ import {
 } from '../../../drivers/files/crew/member-worktree.ts'
 import { restoreSnapshot, snapshotTree } from '../../../drivers/files/crew/snapshot.ts'
 import { copyFiles, type CopyResult } from '../../../drivers/files/copy-to-worktree.ts'
-import { dropTrial, keepAsView, openTrial, type Trial } from '../../../drivers/files/crew/trial-merge.ts'
+import { dropTrial, keepFilesOnRef, openTrial, type Trial } from '../../../drivers/files/crew/trial-merge.ts'
 import { inRepository } from '../../../drivers/files/worktree.ts'
 import { approvedRef, memberBranch, mergeRef, SALVAGE_REFS, salvagePrefix, taskBranch, reviewRef, temporaryRefsOf } from './refs.ts'
 import { BASE_REFS, HANDOVER_REFS } from '../../../drivers/files/salvage.ts'
@@ -136,7 +136,7 @@ export class CrewGit {
         const restored = ref === null ? null : await restoreTree(git, tree, { ref, head, salvage })
         // The task's earlier commit is part of these files. On its own it must not be merged.
         if (restored && keeps === 'review')
-          await git.maybe(['update-ref', '-d', `refs/heads/${taskBranch(spec, task)}`], inRepository(tree))
+          await git.tryLine(['update-ref', '-d', `refs/heads/${taskBranch(spec, task)}`], inRepository(tree))
         if (ref !== null && restored) return { ...restored, kept: ref }
         const predecessorTree = from && isMembersFirstTask(crew, member, task) ? worktreeOf(from) : null
         const handedOver = predecessorTree
@@ -246,7 +246,7 @@ export class CrewGit {
         const isOk = hasPassed(ran)
         // A worktree whose setup failed is created again next time.
         if (isNew && !isOk) await dropTrial(git, trial)
-        if (!isOk) await keepAsView(git, trial, { files: candidate, onto: head, ref: reviewRef(trial, task) })
+        if (!isOk) await keepFilesOnRef(git, trial, { files: candidate, onto: head, ref: reviewRef(trial, task) })
         return { ran, commit: candidate, tree, changed: [] }
       }),
     )

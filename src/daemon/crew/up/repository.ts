@@ -58,7 +58,7 @@ export async function findCrewRepository(git: Git, request: RepositoryRequest): 
       'Give the crew another --name.',
     )
   const call = inRepository({ repository, env: request.env })
-  if ((await git.maybe(['rev-parse', '--verify', '-q', 'refs/heads/reeve'], call)) !== null) {
+  if ((await git.tryLine(['rev-parse', '--verify', '-q', 'refs/heads/reeve'], call)) !== null) {
     throw new KernelError(
       'CONFLICT',
       `the branch ${branch} cannot be created, because the branch reeve exists`,
@@ -122,7 +122,7 @@ async function continueBranch(
       'Give the crew another --name, or check out another branch there.',
     )
   if (tip === head) return { base: head, notes: [] }
-  if ((await git.maybe(['merge-base', '--is-ancestor', tip, head], call)) !== null) {
+  if ((await git.tryLine(['merge-base', '--is-ancestor', tip, head], call)) !== null) {
     if (!isPlan) await git.run(['update-ref', '-m', 'reeve: a crew starts', `refs/heads/${branch}`, head, tip], call)
     return { base: head, notes: [] }
   }

@@ -183,7 +183,7 @@ interface CommitQuery {
 async function missingCommitReason({ id, commit }: Task, { gitSpec, env, merge, git }: CommitQuery): Promise<string | null> {
   if (commit === null || !gitSpec || !git) return null
   const call = inRepository({ repository: gitSpec.repository, env })
-  const isIn = async (ref: string): Promise<boolean> => (await git.maybe(['merge-base', '--is-ancestor', commit, ref], call)) !== null
+  const isIn = async (ref: string): Promise<boolean> => (await git.tryLine(['merge-base', '--is-ancestor', commit, ref], call)) !== null
   if (await isIn(gitSpec.base)) return null
   if (merge === 'leave' && (await isIn(`refs/heads/${gitSpec.branch}.${id}`))) return null
   return `its commit ${commit.slice(0, 10)} is neither on ${gitSpec.branch} nor in your checkout`

@@ -161,7 +161,7 @@ async function withoutForeignHistory(
   const head = willMerge ? await crewHead(git, crew, base) : base
   const known = [base, head, ...(mustContain === null ? [] : [mustContain])]
   if (await hasOnlyKnownHistory(git, refs, end.commit, known)) return end
-  const startCommit = (await git.maybe(['merge-base', end.commit, head], refs)) ?? base
+  const startCommit = (await git.tryLine(['merge-base', end.commit, head], refs)) ?? base
   const isMerged = mustContain !== null && (await isAncestor(git, refs, mustContain, end.commit))
   if (!isMerged && (await isSameTree(git, refs, end.commit, startCommit))) return { type: 'nothing' }
   const date = await git.line(['log', '-1', '--format=%cI', end.commit], refs)
@@ -181,7 +181,7 @@ async function withoutForeignHistory(
 /** Whether the new merge commits merge only commits that are in `known`, or in their history. */
 async function hasOnlyKnownHistory(git: Git, refs: GitCall, commit: string, known: readonly string[]): Promise<boolean> {
   const lines = (await git.line(['rev-list', '--parents', commit, '--not', ...known], refs)).split('\n').map((line) => line.split(' '))
-  const added = new Set(lines.map(([mayCommit]) => mayCommit))
+  const added = new Set(lines.map(([id]) => id))
   return lines.every(([, , ...merged]) => !merged.some((parent) => added.has(parent)))
 }
 

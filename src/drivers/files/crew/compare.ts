@@ -44,7 +44,7 @@ export async function findDifference(
 ): Promise<TreeDifference | null> {
   const call = await crewCall(crew)
   if (commit === reviewed) return null
-  const mergeBase = await git.maybe(['merge-base', commit, `refs/heads/${crew.branch}`], call)
+  const mergeBase = await git.tryLine(['merge-base', commit, `refs/heads/${crew.branch}`], call)
   const isNew = mergeBase !== null && !(await isAncestor(git, call, mergeBase, reviewed))
   const merged = isNew ? await mergeTree(git, crew, reviewed, mergeBase) : null
   const tree = merged && 'tree' in merged ? merged.tree : await treeOf(git, call, reviewed)
@@ -74,7 +74,7 @@ export async function filesWithNewMarkers(git: Git, call: GitCall, base: string,
 
 async function filesWithMarkers(git: Git, call: GitCall, commit: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const pathspecs = paths.length > MAX_PATHS ? [] : paths.map((path) => `:(top,literal)${path}`)
-  const { stdout } = await git.ask(
+  const { stdout } = await git.tryRun(
     ['grep', '-z', '-l', '-I', '--full-name', '--all-match', '-e', CONFLICT_BEGIN, '-e', CONFLICT_END, commit, '--', ...pathspecs],
     call,
   )
@@ -108,7 +108,7 @@ export async function findTasksThatTouched(
   for (const { task, merged } of merges) {
     // A merge that git no longer has cannot be compared, so its task is left out.
     if (await isAncestor(git, call, merged, since).catch(() => true)) continue
-    const touched = await git.maybe(
+    const touched = await git.tryLine(
       ['diff-tree', '-r', '--name-only', `${merged}^1`, merged, '--', ...files.map((path) => `:(top,literal)${path}`)],
       call,
     )

@@ -48,9 +48,9 @@ export async function findCrewLeftovers(
 ): Promise<CrewLeftovers> {
   const call = await crewCall(crew)
   const { branch } = crew
-  const head = await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`], call)
+  const head = await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`], call)
   const count = async (...range: readonly string[]): Promise<number> =>
-    Number((await git.maybe(['rev-list', '--count', ...range, '--'], call)) ?? 0)
+    Number((await git.tryLine(['rev-list', '--count', ...range, '--'], call)) ?? 0)
   const sideBranches = await refsOf(git, call, [`refs/heads/${branch}.*`])
   const unmerged: LeftBranch[] = []
   for (const { ref, commit } of sideBranches) {
@@ -64,7 +64,7 @@ export async function findCrewLeftovers(
   return {
     head,
     commits: head === null ? 0 : await count(head, `^${base}`),
-    taken: head !== null && (await git.ask(['merge-base', '--is-ancestor', head, 'HEAD'], call)).code === 0,
+    taken: head !== null && (await git.tryRun(['merge-base', '--is-ancestor', head, 'HEAD'], call)).code === 0,
     unmerged,
     salvaged: [
       ...salvaged,
@@ -85,7 +85,7 @@ async function hasLanded(git: Git, call: GitCall, commit: string, head: string):
   const paths = splitNames(await git.run(['diff-tree', '-r', '-z', '--no-renames', '--name-only', parent, commit], call)).map(String)
   if (paths.length === 0 || paths.length > MAX_PATHS) return false
   return (
-    (await git.ask(['diff-tree', '-r', '--quiet', commit, head, '--', ...paths.map((path) => `:(top,literal)${path}`)], call)).code === 0
+    (await git.tryRun(['diff-tree', '-r', '--quiet', commit, head, '--', ...paths.map((path) => `:(top,literal)${path}`)], call)).code === 0
   )
 }
 
@@ -96,7 +96,7 @@ async function refsWithUniqueTree(
   refs: CrewLeftovers['salvaged'],
   others: readonly string[],
 ): Promise<CrewLeftovers['salvaged']> {
-  const tree = (commit: string): Promise<string | null> => git.maybe(['rev-parse', '--verify', '-q', `${commit}^{tree}`], call)
+  const tree = (commit: string): Promise<string | null> => git.tryLine(['rev-parse', '--verify', '-q', `${commit}^{tree}`], call)
   const known = new Set<string | null>()
   if (refs.length > 0) for (const commit of others) known.add(await tree(commit))
   const found: CrewLeftovers['salvaged'][number][] = []

@@ -101,7 +101,7 @@ async function checkOut(
     await git.run(['checkout', '-q', '-f', '-B', branch, at], { ...inside, limitMs: LONG_CALL_MS })
     // Without the update, the next commit would revert changes of submodules by other tasks. A missing or changed submodule stays.
     if ((await submodulesIn(git, tree)).length > 0)
-      await git.maybe(['submodule', '--quiet', 'update', '--no-fetch', '--recursive'], { ...files, limitMs: LONG_CALL_MS })
+      await git.tryLine(['submodule', '--quiet', 'update', '--no-fetch', '--recursive'], { ...files, limitMs: LONG_CALL_MS })
     return
   }
   await git.run(['read-tree', '--reset', '-u', at], { ...inside, limitMs: LONG_CALL_MS })
@@ -136,7 +136,7 @@ async function restoreSnapshotCommit(
   const salvaged = await resetTo(git, to, head, salvage)
   await git.run(['read-tree', '--reset', '-u', snapshot], { ...(await callInDir(tree, to.cwd)), limitMs: LONG_CALL_MS })
   await git.run(['read-tree', staged], tree.files)
-  await git.maybe(['update-index', '-q', '--refresh'], tree.files)
+  await git.tryLine(['update-index', '-q', '--refresh'], tree.files)
   return { head, salvaged }
 }
 
@@ -150,8 +150,8 @@ export async function restoreTree(
   { ref, head, salvage }: { readonly ref: string; readonly head: string; readonly salvage: SalvageName },
 ): Promise<{ readonly base: string; readonly salvaged: string | null } | null> {
   const { refs } = await openMember(git, to)
-  const commit = await git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], refs)
-  const base = commit === null ? null : await git.maybe(['merge-base', commit, head], refs)
+  const commit = await git.tryLine(['rev-parse', '--verify', '-q', `${ref}^{commit}`], refs)
+  const base = commit === null ? null : await git.tryLine(['merge-base', commit, head], refs)
   if (commit === null || base === null) return null
   const subject = await git.line(['log', '-1', '--format=%s', commit], refs)
   const salvaged = subject.startsWith(INTERNAL_SUBJECT)
@@ -177,7 +177,7 @@ export async function commitForReview(git: Git, member: MemberTree, ref: string)
 
 /** The commit of a ref. Null if the ref does not exist. */
 export async function refHead(git: Git, member: MemberTree, ref: string): Promise<string | null> {
-  return git.maybe(['rev-parse', '--verify', '-q', ref], inRepository(member))
+  return git.tryLine(['rev-parse', '--verify', '-q', ref], inRepository(member))
 }
 
 /** Adds the parents of an unfinished merge to the commit for the review. Its history then shows which conflicts were resolved. */
@@ -202,7 +202,7 @@ export async function setReviewRef(git: Git, member: MemberTree, ref: string, co
 }
 
 export async function deleteReviewRef(git: Git, member: Parameters<typeof inRepository>[0], ref: string): Promise<void> {
-  await git.maybe(['update-ref', '-d', ref], inRepository(member))
+  await git.tryLine(['update-ref', '-d', ref], inRepository(member))
 }
 
 /**
@@ -223,7 +223,7 @@ export async function rescueFiles(git: Git, member: MemberTree, salvage: Salvage
 
 /** Commits the whole state for a successor, and points `ref` to the commit. An existing ref stays. Returns its commit. */
 export async function keepForSuccessor(git: Git, from: MemberTree, ref: string): Promise<string> {
-  const existing = await git.maybe(['rev-parse', '--verify', '-q', ref], inRepository(from))
+  const existing = await git.tryLine(['rev-parse', '--verify', '-q', ref], inRepository(from))
   if (existing !== null) return existing
   const tree = await openMember(git, from)
   await clearSkipFlags(git, tree)
@@ -308,7 +308,7 @@ export async function commitTask(git: Git, member: MemberTree, request: CommitRe
 
 /** Detaches HEAD if it is on another branch than the member's. That branch may be the user's, and reeve's commit must not move it. */
 async function detachFromOtherBranch(git: Git, { refs }: Tree, ownBranch: string): Promise<void> {
-  const current = await git.maybe(['symbolic-ref', '-q', 'HEAD'], refs)
+  const current = await git.tryLine(['symbolic-ref', '-q', 'HEAD'], refs)
   if (current === null || current === `refs/heads/${ownBranch}`) return
   await git.run(['update-ref', '--no-deref', '-m', 'reeve: checkout', 'HEAD', await git.line(['rev-parse', 'HEAD'], refs)], refs)
 }
@@ -320,7 +320,7 @@ async function commitWithHooks(
   { files }: Tree,
   { env, message }: { readonly env: GitUser['env']; readonly message: string },
 ): Promise<CommitResult> {
-  const { code, stdout, stderr } = await git.ask(['commit', '-q', '--cleanup=verbatim', '-F', '-'], {
+  const { code, stdout, stderr } = await git.tryRun(['commit', '-q', '--cleanup=verbatim', '-F', '-'], {
     ...files,
     env,
     hooks: true,
@@ -358,7 +358,7 @@ export async function hooksNote(git: Git, tree: Tree, why: string): Promise<read
 /** The hooks of the repository that a commit would run. */
 async function hooksOf(git: Git, { dir, refs }: Tree): Promise<readonly string[]> {
   // With the option `hooks`, git reports the path of the repository, and not the empty folder that reeve sets.
-  const path = await git.maybe(['config', '--path', '--get', 'core.hooksPath'], { ...refs, hooks: true })
+  const path = await git.tryLine(['config', '--path', '--get', 'core.hooksPath'], { ...refs, hooks: true })
   const hooks = path === null ? join(refs.at?.commonDir ?? '', 'hooks') : isAbsolute(path) ? path : join(dir, path)
   // A folder that cannot be listed has no hooks that git could run.
   const entries = await readdir(hooks).catch((): string[] => [])
@@ -386,7 +386,7 @@ async function newCommits(
   const commit = await git.line(['rev-parse', 'HEAD'], refs)
   if (commit === base) return null
   const since = Number(await git.line(['rev-list', '--count', commit, `^${base}`], refs))
-  const isAfter = (await git.ask(['merge-base', '--is-ancestor', base, commit], refs)).code === 0
+  const isAfter = (await git.tryRun(['merge-base', '--is-ancestor', base, commit], refs)).code === 0
   // If HEAD is not after `base`, only commits count that the crew's branch does not have.
   const ownCommits = isAfter
     ? since
@@ -407,7 +407,7 @@ export async function commitIdentity(
   const identities = await Promise.all(
     ['AUTHOR', 'COMMITTER'].map(async (role) => {
       const [, name, email] =
-        IDENTITY_PATTERN.exec((await git.maybe(['-c', 'user.useConfigOnly=true', 'var', `GIT_${role}_IDENT`], call)) ?? '') ?? []
+        IDENTITY_PATTERN.exec((await git.tryLine(['-c', 'user.useConfigOnly=true', 'var', `GIT_${role}_IDENT`], call)) ?? '') ?? []
       return name === undefined || email === undefined ? null : { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email }
     }),
   )
@@ -450,7 +450,7 @@ async function checkBranchFree(git: Git, { dir, refs }: Tree, branch: string): P
 
 async function abandonUnfinished(git: Git, { refs, gitDir }: Tree): Promise<void> {
   for (const [name, verb] of Object.entries(UNFINISHED_OPERATIONS))
-    if (await pathExists(join(gitDir, name))) await git.maybe([verb, '--quit'], refs)
+    if (await pathExists(join(gitDir, name))) await git.tryLine([verb, '--quit'], refs)
 }
 
 async function removeMergeFiles({ gitDir }: Tree): Promise<void> {

@@ -59,7 +59,7 @@ export type LandEnd =
 export async function crewHead(git: Git, crew: CrewBranch, otherwise: string): Promise<string> {
   const call = await crewCall(crew)
   const ref = `refs/heads/${crew.branch}`
-  const head = await git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
+  const head = await git.tryLine(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
   if (head !== null) return head
   const failure = await git
     .run([...DURABLE_CONFIG, 'update-ref', '-m', 'reeve: the branch of a crew', '--create-reflog', ref, otherwise, ''], call)
@@ -69,7 +69,7 @@ export async function crewHead(git: Git, crew: CrewBranch, otherwise: string): P
     )
   if (failure === null) return otherwise
   // Members start at the same time, so another member may have created the branch meanwhile.
-  const other = await git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
+  const other = await git.tryLine(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
   if (other === null) throw failure
   return other
 }
@@ -134,7 +134,7 @@ export async function landCandidate(git: Git, crew: CrewBranch, request: LandReq
 
 async function describeMove(git: Git, call: GitCall, branch: string): Promise<{ readonly type: 'moved'; readonly by?: string }> {
   const [author = '', action = ''] = (
-    (await git.maybe(['log', '-g', '-1', '--format=%gn%n%gs', `refs/heads/${branch}`], call)) ?? ''
+    (await git.tryLine(['log', '-g', '-1', '--format=%gn%n%gs', `refs/heads/${branch}`], call)) ?? ''
   ).split('\n')
   return author === ''
     ? { type: 'moved' }
@@ -142,7 +142,7 @@ async function describeMove(git: Git, call: GitCall, branch: string): Promise<{ 
 }
 
 function findHead(git: Git, call: GitCall, branch: string): Promise<string | null> {
-  return git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`], call)
+  return git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`], call)
 }
 
 async function requireHead(git: Git, call: GitCall, branch: string): Promise<string> {
@@ -177,7 +177,7 @@ export async function keepOnBranch(
   const call = await crewCall(crew)
   for (let number = 1; number <= MAX_BRANCH_NUMBER; number += 1) {
     const name = number === 1 ? unmergedBranch : `${unmergedBranch}-${number}`
-    const current = await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${name}`], call)
+    const current = await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${name}`], call)
     if (current === commit) return name
     // The commit contains the branch, so the branch may move to it.
     if (current !== null && (!(await isAncestor(git, call, current, commit)) || (await findWorktreeWith(git, call, name)) !== null))
@@ -249,9 +249,9 @@ export async function mergeTree(git: Git, crew: CrewBranch, ours: string, theirs
 async function moveBranch(git: Git, crew: CrewBranch, to: string, from: string): Promise<boolean> {
   const call = await crewCall(crew)
   const ref = `refs/heads/${crew.branch}`
-  const { code, stderr } = await git.ask([...DURABLE_CONFIG, 'update-ref', '-m', 'reeve: merged', ref, to, from], call)
+  const { code, stderr } = await git.tryRun([...DURABLE_CONFIG, 'update-ref', '-m', 'reeve: merged', ref, to, from], call)
   if (code === 0) return true
-  if ((await git.maybe(['rev-parse', '--verify', '-q', ref], call)) !== from) return false
+  if ((await git.tryLine(['rev-parse', '--verify', '-q', ref], call)) !== from) return false
   throw new GitError(stderr.toString().trim())
 }
 
@@ -274,7 +274,7 @@ async function cleanUpMerged(
     call,
   )
   for (const branch of branches === '' ? [] : branches.split('\n')) await dropBranch(git, call, branch)
-  await git.maybe(['update-ref', '-d', ref], call)
+  await git.tryLine(['update-ref', '-d', ref], call)
   return { type: 'merged', commit: await mergeCommitOf(git, call, commit, head) }
 }
 
@@ -289,7 +289,7 @@ async function mergeCommitOf(git: Git, call: GitCall, commit: string, head: stri
 
 /** Whether a commit is `head` or one of its ancestors. */
 export async function isAncestor(git: Git, call: GitCall, commit: string, head: string): Promise<boolean> {
-  const { code, stderr } = await git.ask(['merge-base', '--is-ancestor', commit, head], call)
+  const { code, stderr } = await git.tryRun(['merge-base', '--is-ancestor', commit, head], call)
   if (code !== 0 && code !== 1) throw new GitError(stderr.toString().trim())
   return code === 0
 }

@@ -75,7 +75,7 @@ async function readState(git: Git, tree: Tree): Promise<Omit<Snapshot, 'branch'>
     head,
     at: await currentBranch(git, tree.refs),
     tree: await git.line(['rev-parse', `${commit}^{tree}`], tree.refs),
-    staged: await git.maybe(['write-tree'], tree.files),
+    staged: await git.tryLine(['write-tree'], tree.files),
   }
 }
 
@@ -84,9 +84,9 @@ export async function restoreSnapshot(git: Git, tree: Tree, before: Snapshot): P
   await restoreHead(git, tree, before)
   const after = await readState(git, tree)
   const changed = after.tree === before.tree ? [] : await restoreFiles(git, tree, { from: after.tree, to: before.tree })
-  if (before.staged !== null && (await git.maybe(['write-tree'], tree.files)) !== before.staged)
+  if (before.staged !== null && (await git.tryLine(['write-tree'], tree.files)) !== before.staged)
     await git.run(['read-tree', before.staged], tree.files)
-  await git.maybe(['update-index', '-q', '--refresh'], tree.files)
+  await git.tryLine(['update-index', '-q', '--refresh'], tree.files)
   await rm(join(tree.gitDir, SNAPSHOT_FILE), { force: true })
   return changed
 }
@@ -95,7 +95,7 @@ export async function restoreSnapshot(git: Git, tree: Tree, before: Snapshot): P
  * Restores HEAD. Only the member's own branch is moved. If another checked-out branch has moved, HEAD is detached at its earlier commit.
  */
 async function restoreHead(git: Git, { refs }: Tree, { branch, head, at = `refs/heads/${branch}` }: Snapshot): Promise<void> {
-  const commitOf = (name: string): Promise<string | null> => git.maybe(['rev-parse', '--verify', '-q', `${name}^{commit}`], refs)
+  const commitOf = (name: string): Promise<string | null> => git.tryLine(['rev-parse', '--verify', '-q', `${name}^{commit}`], refs)
   if ((await currentBranch(git, refs)) === at && (await commitOf('HEAD')) === head) return
   if (at === `refs/heads/${branch}`) await git.run(['update-ref', '-m', 'reeve: put back', at, head], refs)
   if (at !== null && (await commitOf(at)) === head) await git.run(['symbolic-ref', '-m', 'reeve: put back', 'HEAD', at], refs)
@@ -104,7 +104,7 @@ async function restoreHead(git: Git, { refs }: Tree, { branch, head, at = `refs/
 
 /** The full name of the checked-out branch. Null if HEAD is detached. */
 function currentBranch(git: Git, refs: Tree['refs']): Promise<string | null> {
-  return git.maybe(['symbolic-ref', '-q', 'HEAD'], refs)
+  return git.tryLine(['symbolic-ref', '-q', 'HEAD'], refs)
 }
 
 async function restoreFiles(

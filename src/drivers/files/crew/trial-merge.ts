@@ -1,6 +1,6 @@
 // The worktree in which the merge candidate of a crew's branch is verified. No agent works in it. Guarantees that the worktree is on no
 // branch, and has only the files of that commit and ignored files. A damaged worktree is replaced. Each function may be interrupted and
-// repeated. Owns this worktree. Its files must never be salvaged, because they are no agent's work.
+// repeated. Owns this worktree. Its files must never be salvaged, because no agent made them.
 // Test: test/processes/crew/verify.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ export async function openTrial(git: Git, trial: Trial, commit: string): Promise
 /** Removes the worktree. Errors: `GitError`. */
 export async function dropTrial(git: Git, trial: Trial): Promise<void> {
   if (!(await pathExists(trial.repository))) return rm(trial.dir, { recursive: true, force: true })
-  await git.maybe(['worktree', 'remove', '--force', '--force', trial.dir], inRepository({ ...trial, limitMs: CHECKOUT_MS }))
+  await git.tryLine(['worktree', 'remove', '--force', '--force', trial.dir], inRepository({ ...trial, limitMs: CHECKOUT_MS }))
   await rm(trial.dir, { recursive: true, force: true, maxRetries: 2 })
 }
 
@@ -43,7 +43,7 @@ async function checkOut(git: Git, trial: Trial, commit: string): Promise<void> {
 }
 
 /** Keeps the files of one commit on a ref, as a commit on top of `onto`. A later worker continues with them as uncommitted files. */
-export async function keepAsView(
+export async function keepFilesOnRef(
   git: Git,
   trial: Pick<Trial, 'repository'> & GitUser,
   { files, onto, ref }: { readonly files: string; readonly onto: string; readonly ref: string },

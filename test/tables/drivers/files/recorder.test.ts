@@ -105,7 +105,7 @@ describe('a native agent', () => {
   test('records its files at the start, too', async () => {
     const fixture = new RecorderFixture()
     // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects
-    fixture.recorder.begin(0)
+    fixture.recorder.record(0)
     await fixture.reportAll(modelStarted(1), modelFinished(1, 'once'))
     expect(fixture.newReports).toEqual(['model.started', '(0'])
     await fixture.endRecord()

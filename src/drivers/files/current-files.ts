@@ -1,6 +1,6 @@
-// The changes in a worktree: its files, committed or not, against the commit from which it began. The objects of uncommitted files go to
-// a scratch directory that borrows the repository's objects. Must never write to the repository, the worktree or its index, because the
-// process may run meanwhile. Test: test/e2e/worktree/diff.test.ts.
+// Reads what a worktree contains, for comparisons: its current files, committed or not, as a tree object. If the worktree was removed,
+// finds what is left of it. New objects go to a scratch directory that borrows the repository's objects. Must never write to the
+// repository, the worktree or its index, because the process may run meanwhile. Test: test/e2e/worktree/diff.test.ts.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './salvage.ts'
@@ -19,7 +19,7 @@ interface FilesTree {
 }
 
 /** Reads the current files of a worktree, in any state, to compare them. Errors: `GitError` if the worktree is gone. */
-export async function currentFiles(git: Git, at: Omit<TreeAt, 'limitMs'>): Promise<FilesTree> {
+export async function readCurrentFiles(git: Git, at: Omit<TreeAt, 'limitMs'>): Promise<FilesTree> {
   return readFiles(git, await openToRead(git, { ...at, limitMs: READ_MS }), at.repository)
 }
 
@@ -52,6 +52,6 @@ export async function findLeftWork(
   { uuid, branch, ...place }: GitUser & { readonly repository: string; readonly uuid: string; readonly branch: string },
 ): Promise<{ readonly salvage: string | null; readonly branch: string | null }> {
   const call = inRepository(place)
-  const commitOf = (ref: string): Promise<string | null> => git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
+  const commitOf = (ref: string): Promise<string | null> => git.tryLine(['rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
   return { salvage: await commitOf(`refs/reeve/salvage/${uuid}`), branch: await commitOf(`refs/heads/${branch}`) }
 }
