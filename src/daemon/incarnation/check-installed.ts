@@ -1,7 +1,7 @@
 // Checks that the program of an external agent is installed, before the process is recorded.
 // Owns the hint with the install command. Runs no program. Test: test/e2e/external/acp.test.ts.
 import { installCommand } from '../../config/known-agents.ts'
-import { resolveProgram } from '../../drivers/contain/find-program.ts'
+import { resolveProgram } from '../../drivers/contain/resolve-program.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 

@@ -2,7 +2,7 @@
 // The program is started by the caller's `run`, in a containment. Test: test/e2e/daemon/notifications.test.ts.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { resolveProgram } from '../../drivers/contain/find-program.ts'
+import { resolveProgram } from '../../drivers/contain/resolve-program.ts'
 import type { RunProgram } from '../host/run-program.ts'
 import type { Notice } from './notices.ts'
 import type { DeliveryResult } from './outbox.ts'

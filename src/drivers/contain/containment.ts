@@ -11,7 +11,7 @@ import { markerEnvironment } from './marker.ts'
 import type { FifoPool } from './proc/pipes.ts'
 import { startProgram } from './program.ts'
 import type { OwnedProgram } from './program.ts'
-import { resolveProgram } from './find-program.ts'
+import { resolveProgram } from './resolve-program.ts'
 import type { SliceQueue } from '../common/event-loop-turns.ts'
 
 const FREEZE_MS = 5_000
@@ -57,14 +57,14 @@ export class OwnedContainment implements Containment {
   /** resolves at a thaw, a stop or the disposal */
   #thawed = Promise.withResolvers<void>()
 
-  constructor({ intent, tmpDir, prefix, backend, pool, starts, stops: ends, onDisposed }: ContainmentDeps) {
+  constructor({ intent, tmpDir, prefix, backend, pool, starts, stops, onDisposed }: ContainmentDeps) {
     this.intent = intent
     this.tmpDir = tmpDir
     this.#prefix = prefix
     this.#backend = backend
     this.#pool = pool
     this.#starts = starts
-    this.#stops = ends
+    this.#stops = stops
     this.#onDisposed = onDisposed
   }
 
@@ -193,12 +193,12 @@ export class OwnedContainment implements Containment {
     return {
       isEmpty: () => !this.#hasStarted || (this.#programsEnded() && backend.isEmpty()),
       programsEnded: () => this.#programsEnded(),
-      askPrograms: (signal) => {
+      signalPrograms: (signal) => {
         for (const program of this.#programs) program.signal(signal)
         this.#unfreeze()
         for (const program of this.#programs) program.signal('SIGCONT')
       },
-      askMembers: (signal) => backend.signalMembers(signal),
+      signalMembers: (signal) => backend.signalMembers(signal),
       kill: () => {
         backend.kill()
         for (const program of this.#programs) program.signal('SIGKILL')

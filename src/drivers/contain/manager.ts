@@ -1,5 +1,5 @@
 // The containment manager of one daemon: opens one containment per incarnation, of the strongest kind that works on this machine.
-// It keeps the guardian, and ends the programs that an earlier daemon of the same home left. The caller must hold the home's
+// Keeps the guardian, and ends the programs that an earlier daemon of the same home left. The caller must hold the home's
 // lock. Disposal leaves nothing behind. Tests: test/processes/contain.
 import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
@@ -77,7 +77,7 @@ export async function openContainmentManager({
     guardian,
     log,
     starts,
-    ends: timeSlices.newQueue(),
+    stops: timeSlices.newQueue(),
   })
 }
 
@@ -97,7 +97,7 @@ interface ContainmentManagerDeps {
   readonly guardian: Guardian
   readonly log: (message: string) => void
   readonly starts: SliceQueue
-  readonly ends: SliceQueue
+  readonly stops: SliceQueue
 }
 
 class OwnedContainmentManager implements ContainmentManager {
@@ -143,7 +143,7 @@ class OwnedContainmentManager implements ContainmentManager {
     const onDisposed = (disposed: OwnedContainment) => {
       this.#openContainments.delete(disposed)
     }
-    const { pool, starts, ends } = this.#deps
+    const { pool, starts, stops } = this.#deps
     const containment = new OwnedContainment({
       intent,
       tmpDir,
@@ -151,7 +151,7 @@ class OwnedContainmentManager implements ContainmentManager {
       backend: this.#backendFor(intent),
       pool,
       starts,
-      stops: ends,
+      stops,
       onDisposed,
     })
     this.#openContainments.add(containment)

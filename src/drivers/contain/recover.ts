@@ -83,8 +83,8 @@ async function killMembers(backend: ContainmentBackend): Promise<StopResult> {
     {
       isEmpty: () => backend.isEmpty(),
       programsEnded: () => true,
-      askPrograms: () => {},
-      askMembers: (signal) => backend.signalMembers(signal),
+      signalPrograms: () => {},
+      signalMembers: (signal) => backend.signalMembers(signal),
       kill: () => backend.kill(),
       members: () => backend.members(),
       waiting: backend.waiting,

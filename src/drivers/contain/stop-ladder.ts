@@ -13,18 +13,19 @@ export interface LadderActions {
   /** whether every program that the containment started has ended; other members may be alive */
   programsEnded(): boolean
   /** signals each program's group, and thaws frozen members so that they can end */
-  askPrograms(signal: 'SIGTERM' | 'SIGINT'): void
+  signalPrograms(signal: 'SIGTERM' | 'SIGINT'): void
   /** signals each member separately */
-  askMembers(signal: 'SIGTERM' | 'SIGINT'): void
+  signalMembers(signal: 'SIGTERM' | 'SIGINT'): void
   /** kills all current members; called again while some are left */
   kill(): void
+  /** PIDs of the living members */
   members(): readonly number[]
   readonly waiting: WaitOptions
 }
 
 /** How to wait for a change. */
 export interface WaitOptions {
-  /** calls `wake` at each notification of the system; returns a function that stops that */
+  /** calls `wake` at each notification of the system; returns a function that ends the watch */
   watch(wake: () => void): () => void
   /** the interval of checks in case a notification is missing */
   readonly pollMs: number
@@ -32,7 +33,7 @@ export interface WaitOptions {
 
 export async function runStopLadder(actions: LadderActions, ladder: Ladder): Promise<StopResult> {
   if (actions.isEmpty()) return { outcome: 'gone', survivors: [] }
-  if (ladder.signal !== 'SIGKILL' && (await askToEnd(actions, ladder.signal, ladder.graceMs))) {
+  if (ladder.signal !== 'SIGKILL' && (await signalAndWait(actions, ladder.signal, ladder.graceMs))) {
     return { outcome: 'stopped', survivors: [] }
   }
   if (ladder.signal !== 'SIGKILL') ladder.onKill?.()
@@ -41,13 +42,13 @@ export async function runStopLadder(actions: LadderActions, ladder: Ladder): Pro
 }
 
 // A program has the whole grace period to end its own children. Once all programs have ended, the remaining members are signalled.
-async function askToEnd(actions: LadderActions, signal: 'SIGTERM' | 'SIGINT', graceMs: number): Promise<boolean> {
+async function signalAndWait(actions: LadderActions, signal: 'SIGTERM' | 'SIGINT', graceMs: number): Promise<boolean> {
   const end = performance.now() + graceMs
   const remainingMs = () => Math.max(0, end - performance.now())
-  actions.askPrograms(signal)
+  actions.signalPrograms(signal)
   await waitUntil(() => actions.programsEnded() || actions.isEmpty(), remainingMs(), actions.waiting)
   if (actions.isEmpty()) return true
-  if (actions.programsEnded()) actions.askMembers(signal)
+  if (actions.programsEnded()) actions.signalMembers(signal)
   return waitUntil(() => actions.isEmpty(), remainingMs(), actions.waiting)
 }
 

@@ -1,4 +1,4 @@
-// Notifies systemd that the daemon is ready, and then regularly that its event loop turns; without these notifications systemd
+// Notifies systemd that the daemon is ready, and then regularly that its event loop still runs; without these notifications systemd
 // restarts the daemon. They are sent by `systemd-notify`, one short program every 20 s, because Node has no Unix datagrams. Sends
 // nothing if no service manager has asked for notifications. Test: test/processes/daemon/systemd-unit.test.ts.
 import { spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Containment without support of the system: by process groups, the environment marker and the process tree. Members are the
+// Containment without support from the system: by process groups, the environment marker and the process tree. Members are the
 // processes in a program's group, and the processes of any session whose environment has the marker REEVE_PROC. Their descendants
 // are members too, if the parent is alive at the check. A process escapes if it left the group, cleared its environment and lost
 // its parent. Each member is a PID with its start time, which is checked before each signal. Tests: test/processes/contain.

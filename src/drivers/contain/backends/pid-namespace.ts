@@ -5,16 +5,14 @@
 // Tests: test/processes/contain/pidns.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { accessSync, closeSync, constants, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, openSync } from 'node:fs'
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { handleOf, handleState, signalOne } from '../proc/handle.ts'
 import { childrenOf, MARKER_VARIABLE } from '../proc/process-table.ts'
+import { findTool, NEEDS_USER_NAMESPACE } from './system-tools.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
 
 const MAX_STDERR_CHARS = 2_000
-/** Directories of system programs that may be missing in the daemon's PATH. */
-const SYSTEM_DIRS = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin']
 
 // The `read` in the background, called the reader, is the only child that the init starts, so it is always its first child. `wait` reaps
 // every orphan that ends.
@@ -38,27 +36,6 @@ export interface Tools {
 export function findTools(): Tools {
   return { unshare: findTool('unshare'), nsenter: findTool('nsenter'), setsid: findTool('setsid') }
 }
-
-/** Returns a tool's absolute path. Errors: an `Error` that names the missing tool. */
-export function findTool(name: string): string {
-  const dirs = [...(process.env['PATH'] ?? '').split(':').filter((dir) => dir.startsWith('/')), ...SYSTEM_DIRS]
-  const found = dirs.map((dir) => join(dir, name)).find(isRunnable)
-  if (found === undefined) throw new Error(`there is no ${name}: util-linux 2.38 or newer is needed`)
-  return found
-}
-
-function isRunnable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    // The search continues in the next directory.
-    return false
-  }
-}
-
-/** Whether a new user namespace is needed. Root needs none, and without one `sudo` and the like still work inside. */
-const OWN_USERS = process.geteuid?.() !== 0
 
 export class Namespace {
   readonly init: OsHandle
@@ -143,7 +120,7 @@ export class Namespace {
     }
   }
 
-  /** Kills all members. No program can enter any more, and the event loop stays alive until the namespace has ended. */
+  /** Kills all members. No further program can enter, and the event loop stays alive until the namespace has ended. */
   kill(): void {
     if (!this.#ended) this.#unshare.ref()
     this.#closeFiles()
@@ -187,7 +164,7 @@ interface NamespaceContents {
 }
 
 function spawnInit({ unshare }: Tools, marker: string): ChildProcess {
-  const users = OWN_USERS ? ['--map-current-user'] : []
+  const users = NEEDS_USER_NAMESPACE ? ['--map-current-user'] : []
   // Later mounts of the host become visible inside; mounts made inside stay inside.
   const args = [...users, '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'slave', '/bin/sh', '-c', INIT, 'reeve-init']
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', [MARKER_VARIABLE]: marker }
@@ -238,7 +215,7 @@ function lookInside(outside: ChildProcess): NamespaceContents {
 function openFiles(pid: number): NamespaceFiles {
   using undo = new DisposableStack()
   const open = (name: string) => undo.adopt(openSync(`/proc/${pid}/ns/${name}`, 'r'), closeSync)
-  const files = { user: OWN_USERS ? open('user') : null, pid: open('pid'), mnt: open('mnt') }
+  const files = { user: NEEDS_USER_NAMESPACE ? open('user') : null, pid: open('pid'), mnt: open('mnt') }
   undo.move()
   return files
 }

@@ -3,8 +3,7 @@
 // Test: test/e2e/lifecycle/nested.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { ApiSocket } from '../containment-contract.ts'
-import { findTool } from './pid-namespace.ts'
-import { OWN_USERS, runTool } from './no-network.ts'
+import { findTool, NEEDS_USER_NAMESPACE, runTool } from './system-tools.ts'
 
 type Argv = readonly [string, ...string[]]
 
@@ -19,8 +18,8 @@ type SocketPaths = Pick<ApiSocket, 'socket' | 'over' | 'dir'>
 /** Returns the command line to put before a program's own. Errors: `INVALID` with the reason why it does not work on this machine. */
 export async function withSocketMount({ socket, over, dir }: SocketPaths, network?: 'off'): Promise<Argv> {
   try {
-    const users = OWN_USERS ? ['--user', '--map-current-user', '--keep-caps'] : []
-    const drop = OWN_USERS ? [findTool('setpriv'), '--inh-caps=-all', '--ambient-caps=-all', '--'] : []
+    const users = NEEDS_USER_NAMESPACE ? ['--user', '--map-current-user', '--keep-caps'] : []
+    const drop = NEEDS_USER_NAMESPACE ? [findTool('setpriv'), '--inh-caps=-all', '--ambient-caps=-all', '--'] : []
     const prefix: Argv = [
       findTool('unshare'),
       ...users,

@@ -6,7 +6,10 @@ import { isZombie, readRow } from './process-table.ts'
 
 export type OsSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'
 
-/** `refused`: reeve or the system does not allow this signal. `gone`: the process has ended. `stale`: another process has the PID. */
+/**
+ * `sent`: the signal was sent. `refused`: reeve or the system does not allow this signal. `gone`: the process has ended. `stale`: another
+ * process has the PID.
+ */
 export type SendResult = 'sent' | 'refused' | 'gone' | 'stale'
 
 /** `gone`: the process has ended. `stale`: another process has the PID now. */

@@ -111,8 +111,8 @@ export function clearProcessTableCache(): void {
   sharedReadings.clear()
 }
 
-/** The pause between two batches, as a multiple of the time of one reading. */
-const PAUSE_FACTOR = 2
+/** The delay between two batches, as a multiple of the time of one reading. */
+const DELAY_FACTOR = 2
 let pendingCallbacks: (() => void)[] = []
 let nextBatchMs = 0
 
@@ -125,7 +125,7 @@ export function batchSoon(callback: () => void): void {
       const batch = pendingCallbacks
       pendingCallbacks = []
       for (const run of batch) run()
-      nextBatchMs = performance.now() + PAUSE_FACTOR * readingMs
+      nextBatchMs = performance.now() + DELAY_FACTOR * readingMs
     },
     Math.max(0, nextBatchMs - performance.now()),
   )

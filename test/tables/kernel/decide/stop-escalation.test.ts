@@ -92,11 +92,11 @@ describe('the stop ladder', () => {
       ladder: {
         isEmpty: () => !isLiving,
         programsEnded: () => !isLiving,
-        askPrograms: (signal) => {
+        signalPrograms: (signal) => {
           actions.push(signal)
           if (endsWith === 'SIGTERM') isLiving = false
         },
-        askMembers: () => {},
+        signalMembers: () => {},
         kill: () => {
           actions.push('kill')
           isLiving = false
