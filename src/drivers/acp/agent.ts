@@ -182,7 +182,7 @@ export class AcpAgent implements Agent {
     return Promise.resolve()
   }
 
-  /** Asks the agent to end its turn. A frozen agent gets the request after the thaw, and its time limit stops until then. */
+  /** Asks the agent to end its turn. A frozen agent gets the request after the thaw; the time limit is suspended until then. */
   interrupt(): Promise<void> {
     return this.#turns.interrupt()
   }
@@ -215,7 +215,7 @@ export class AcpAgent implements Agent {
     if (outcome === 'survived') this.#reports.note(`survived the kill: PID ${survivors.join(', ')}`)
   }
 
-  /** Kills the agent once; if programs survive, the daemon reports them and tries again. */
+  /** Closes the session if it can, then kills the agent once. If programs survive, the daemon reports them and tries again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true
     this.#permissionRequests.cancel()
@@ -289,7 +289,7 @@ export class AcpAgent implements Agent {
     const { reason, lastLine } = this.#link
     const output = lastLine === '' ? '' : `: ${lastLine}`
     if (openError !== null) return `the agent cannot be used: ${openError}${openError.includes(lastLine) ? '' : output}`
-    return `the agent ended ${this.#turns.isBroken ? 'in its turn' : 'by itself'}: ${reason ?? exitText}${output}`
+    return `the agent ended ${this.#turns.isBroken ? 'during its turn' : 'by itself'}: ${reason ?? exitText}${output}`
   }
 
   /** Opens the session. Errors: an `Error` with a message for the user. */
@@ -359,7 +359,7 @@ export class AcpAgent implements Agent {
     return hasTools || kernel.signal.aborted
   }
 
-  /** Returns why the turn counts as failed: a crew member without reeve's tools cannot report its work. Null if it does not. */
+  /** Returns the error of a turn without reeve's tools, if the agent is a crew member: it cannot report its work. Otherwise null. */
   #missingToolsError(): string | null {
     const { ownTools: own, spec } = this.#deps.launch
     return own && spec.member && !this.#hasRequestedTools ? `${NO_OWN_TOOLS}: a member of a crew can report nothing without them` : null

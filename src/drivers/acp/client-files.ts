@@ -1,5 +1,5 @@
-// Reads and writes files for an agent: in the working directory or the allowed paths, and elsewhere only if the rules allow it.
-// Guarantees that no symbolic link leads out of these directories. Tests: test/processes/acp/client.test.ts.
+// Reads and writes files for an agent, only in its allowed paths. If none are set, only the working directory is allowed, unless a rule
+// allows the call. Guarantees that no symbolic link leads out of these directories. Tests: test/processes/acp/client.test.ts.
 import { RequestError } from '@agentclientprotocol/sdk'
 import type { ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest } from '@agentclientprotocol/sdk'
 import { realpath } from 'node:fs/promises'
@@ -12,8 +12,8 @@ import type { Rules } from './policy.ts'
 import type { ReportRefusal } from './refusals.ts'
 import type { PathAccess } from '../../kernel/model/spec-parts.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
-const MIB = 1024 * 1024
 const MAX_FILE_BYTES = 16 * MIB
 
 export class ClientFiles {
@@ -66,7 +66,7 @@ export class ClientFiles {
     }
   }
 
-  /** Returns the allowed paths. Where none are set, only the working directory is allowed. */
+  /** Returns the allowed paths. If none are set, only the working directory is allowed. */
   async #pathsOrCwd(paths: PathAccess | undefined): Promise<PathAccess> {
     const cwd = [await realpath(this.#cwd)]
     return { read: paths?.read ?? cwd, write: paths?.write ?? cwd }

@@ -54,8 +54,8 @@ export function connectAgent(
     (params: unknown) => params,
     ({ params }) => onUpdate(params),
   )
-  app.onRequest(session.requestPermission, ({ params, signal }) => permissionRequests.permission(params, signal))
-  app.onRequest(elicitation.create, ({ params, signal }) => permissionRequests.elicit(params, signal))
+  app.onRequest(session.requestPermission, ({ params, signal }) => permissionRequests.handlePermissionRequest(params, signal))
+  app.onRequest(elicitation.create, ({ params, signal }) => permissionRequests.handleElicitation(params, signal))
   app.onRequest(fs.readTextFile, ({ params }) => files.read(params))
   app.onRequest(fs.writeTextFile, ({ params }) => files.write(params))
   app.onRequest(terminal.create, ({ params }) => {

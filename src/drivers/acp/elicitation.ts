@@ -6,11 +6,11 @@ import type { AskOption } from '../../kernel/model/asks.ts'
 
 const MAX_TEXT_CHARS = 4_000
 
-const title = z.string().nullish().catch(null)
+const optionalText = z.string().nullish().catch(null)
 const property = z.object({
   type: z.string(),
-  title,
-  description: title,
+  title: optionalText,
+  description: optionalText,
   enum: z.array(z.string()).nullish().catch(null),
   oneOf: z
     .array(z.object({ const: z.string(), title: z.string() }))
@@ -29,7 +29,7 @@ export interface ElicitationForm {
   readonly required: readonly string[]
 }
 
-/** Reads a form. Null if the user cannot be asked in text: the request is for a web page, or the form has no fields. */
+/** Reads a form. Null if it cannot become a question: it is a web page or malformed, or has no fields. */
 export function parseForm(request: CreateElicitationRequest): ElicitationForm | null {
   if (request.mode !== 'form') return null
   const known = schema.safeParse('requestedSchema' in request ? request.requestedSchema : null)

@@ -14,7 +14,7 @@ const SESSION_FILE = /^session-.*\.jsonl?$/
 /** The number of project directories that are searched at most. */
 const MAX_PROJECTS = 10_000
 
-/** Whether a command line runs Gemini CLI, which also cannot fork sessions. */
+/** Whether a command line runs Gemini CLI. */
 export function isGemini(argv: readonly string[]): boolean {
   return findProgram(argv, PROGRAM_NAMES) >= 0
 }
@@ -26,11 +26,12 @@ export async function keepWholeSession(sessionId: string, { argv, env }: Pick<Ac
   // Without this directory Gemini CLI has no sessions.
   const projects = await readdir(root).catch(() => [])
   await Promise.all(
-    projects.slice(0, MAX_PROJECTS).map((project) => keepLargest(join(root, project, 'chats'), sessionId.slice(0, ID_CHARS))),
+    projects.slice(0, MAX_PROJECTS).map((project) => renameAllButLargest(join(root, project, 'chats'), sessionId.slice(0, ID_CHARS))),
   )
 }
 
-async function keepLargest(dir: string, id: string): Promise<void> {
+/** Renames all files of the session in this directory, except the largest one. */
+async function renameAllButLargest(dir: string, id: string): Promise<void> {
   // Without this directory the project has no sessions.
   const names = (await readdir(dir).catch(() => [])).filter(
     (name) => SESSION_FILE.test(name) && name.replace(/\.jsonl?$/, '').endsWith(`-${id}`),

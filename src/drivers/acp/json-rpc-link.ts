@@ -1,11 +1,12 @@
 // The link to the agent's program: ACP messages over the pipes of a contained program. Lines that are not messages count as
-// noise, which has a limit and is never printed. Reading pauses until `waitForRoom` resolves, so that an agent that writes faster
+// noise, which has a limit and is never printed. Reading stops until `waitForRoom` resolves, so that an agent that writes faster
 // than the disk waits at its pipe. Tests: test/processes/acp/hostile.test.ts.
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { finished } from 'node:stream/promises'
-import { JsonRpcPipe, MIB } from '../common/json-rpc-pipe.ts'
+import { JsonRpcPipe } from '../common/json-rpc-pipe.ts'
 import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import { drainSlowly } from '../mcp/throttled-drain.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
 /** The maximum number of bytes on stdout that are not messages. */
 const MAX_NOISE_BYTES = 8 * MIB
@@ -49,7 +50,7 @@ export class JsonRpcLink {
       readable: ReadableStream.from(this.#messages(resolve)),
       writable: new WritableStream({ write: (message) => this.#write(message) }),
     }
-    // A broken pipe is an end of the stream too.
+    // A broken pipe also ends the stream.
     const outputEnds = [promise, finished(program.stderr, { writable: false }).catch(() => undefined)]
     this.exited = program.exited.then(async (exit) => {
       await Promise.all(outputEnds)
@@ -73,7 +74,7 @@ export class JsonRpcLink {
     return line?.trim().slice(-LAST_LINE_CHARS) ?? ''
   }
 
-  /** Closes the agent's stdin, at which agents exit. */
+  /** Closes the agent's stdin, so that the agent exits. */
   close(): void {
     this.#pipe.refuseWrites()
     this.#pipe.closeInput()
@@ -118,7 +119,7 @@ export class JsonRpcLink {
   #countNoise(bytes: number): void {
     this.#noiseBytes += bytes + 1
     if (this.#noiseBytes > MAX_NOISE_BYTES)
-      this.#pipe.endProgram(`it wrote more than ${MAX_NOISE_BYTES / MIB} MiB that is no message of the protocol`)
+      this.#pipe.endProgram(`it wrote more than ${MAX_NOISE_BYTES / MIB} MiB of output outside the protocol`)
   }
 
   #write(message: AnyMessage): Promise<void> {

@@ -1,6 +1,6 @@
-// Builds the list of MCP servers that the agent starts itself. The list contains secrets, so it must never be recorded. Each
-// entry carries the marker of its process, because some agents pass no other environment on. Unusable servers are left out with a
-// note. Tests: test/processes/acp/session.test.ts.
+// Builds the list of MCP servers for an agent, which starts or calls them itself. The list contains secrets, so it must never be
+// recorded. Each program in it carries the marker of the process, because some agents pass no other environment on. Unusable servers
+// are left out with a note. Tests: test/processes/acp/session.test.ts.
 import type { McpServer } from '@agentclientprotocol/sdk'
 import type { McpStart } from '../../kernel/model/mcp.ts'
 import { markerEnvironment } from '../contain/marker.ts'

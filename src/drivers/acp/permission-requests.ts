@@ -33,6 +33,8 @@ export interface PermissionAnswer {
 
 /** Limit of open requests; further ones are refused. */
 const MAX_OPEN = 100
+/** Limit of the options of one request; further ones are not shown. */
+const MAX_OPTIONS = 100
 const MAX_TEXT_BYTES = 4 * 1024
 const MAX_NAME_CHARS = 200
 
@@ -103,7 +105,8 @@ export class PermissionRequests {
     return open !== undefined
   }
 
-  async permission({ toolCall, options }: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
+  /** Answers a permission request: by a rule, or with the user's answer. */
+  async handlePermissionRequest({ toolCall, options }: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const call = readCall(toolCall)
     if (call === null) return CANCELLED
     const details = this.#deps.onRequest(call)
@@ -116,7 +119,7 @@ export class PermissionRequests {
       {
         kind: 'permission',
         text: describeCall(details),
-        options: options.slice(0, MAX_OPEN).map(optionOf),
+        options: options.slice(0, MAX_OPTIONS).map(optionOf),
         callId: call.toolCallId,
         evidence: evidenceOf(details),
       },
@@ -155,7 +158,8 @@ export class PermissionRequests {
     return 'deny'
   }
 
-  async elicit(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
+  /** Shows a form to the user until the answer fits. A form that cannot be shown is declined. */
+  async handleElicitation(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
     const form = parseForm(request)
     if (form === null) return { action: 'decline' }
     for (let text = form.text; ;) {

@@ -163,7 +163,7 @@ export function loginError(error: unknown, argv: readonly string[], authMethods:
   const login = loginOf(argv)
   const methodNames = login === null ? authMethods.map(({ name, description }) => (description ? `${name} (${description})` : name)) : []
   return new LoginError(
-    `it is not logged in: ${error.message.replace(/\.$/, '')}${methodNames.length > 0 ? `; it can be by: ${methodNames.join('; ')}` : ''}. ${loginAdvice(login)}`,
+    `it is not logged in: ${error.message.replace(/\.$/, '')}${methodNames.length > 0 ? `; it can log in by: ${methodNames.join('; ')}` : ''}. ${loginAdvice(login)}`,
     { cause: error },
   )
 }

@@ -124,7 +124,7 @@ async function waitForEnd(program: Program, output: Tail): Promise<WaitForTermin
 async function pump(stream: Readable, output: Tail): Promise<void> {
   const decoder = new StringDecoder('utf8')
   stream.on('data', (chunk: Buffer) => output.push(decoder.write(chunk)))
-  // A broken pipe is an end of the stream too.
+  // A broken pipe also ends the stream.
   await finished(stream, { writable: false }).catch(() => undefined)
   output.push(decoder.end())
 }

@@ -78,7 +78,10 @@ export class AcpTurns {
     this.#deps = deps
   }
 
-  /** `held`: a prompt waits for the end of a pause. `running`: the agent works on a prompt. `requires_action`: it waits for the user. */
+  /**
+   * `idle`: there is no turn. `held`: a prompt waits for the end of a pause. `running`: the agent works on a prompt. `requires_action`: the
+   * agent waits for the user.
+   */
   get state(): 'idle' | 'held' | 'running' | 'requires_action' {
     if (this.#turn === null) return 'idle'
     if (!this.#turn.isRunning) return 'held'

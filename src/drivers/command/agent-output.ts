@@ -126,7 +126,7 @@ export class AgentOutput {
   }
 
   /** Reports the end of the program. Must be called after all of its output was read. */
-  end(exit: ProgramExit): Promise<void> {
+  reportEnd(exit: ProgramExit): Promise<void> {
     const {
       known: { format },
       turn,

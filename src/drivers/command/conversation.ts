@@ -1,6 +1,7 @@
 // A conversation with an agent whose program answers one prompt and exits. Each turn runs one program: the first begins a
 // session, and each later one resumes it. Owns the sequence of turns; guarantees that no turn begins during a pause. Background
-// processes of a program stay until the conversation ends. Must never report `exited` before it was asked to end.
+// processes of a program stay until the conversation ends. Reports `exited` only after a request to end, or if its start cannot be
+// recorded.
 // Tests: test/processes/command/conversation.test.ts, test/e2e/external/conversation.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Report } from '../../kernel/model/reports.ts'
@@ -86,7 +87,7 @@ export class Conversation implements Agent {
     return Promise.resolve()
   }
 
-  /** Ends the running turn. A frozen program gets the signal after the thaw, and its time limit stops until then. */
+  /** Ends the running turn. A frozen program gets the signal after the thaw; the time limit is suspended until then. */
   async interrupt(): Promise<void> {
     const turn = this.#turn
     if (turn === null || turn.isCancelled) return
@@ -128,7 +129,7 @@ export class Conversation implements Agent {
     if (outcome !== 'survived') await this.#queue
   }
 
-  /** Returns the prompt that continues an earlier turn, or its own message again if that had no effect. Null for a new turn. */
+  /** Returns the prompt that continues an earlier turn, or the turn's message again if no step was recorded. Null for a new turn. */
   #continuationOf(turn: number): string | null {
     const { launch, history } = this.#deps
     const last = this.#lastTurn
@@ -172,18 +173,18 @@ export class Conversation implements Agent {
       await Promise.race([this.#gate.waitUntilOpen(), turn.cancelled.promise])
     if (this.#isEnding) return
     if (turn.isCancelled) return this.#report(interruptedReport(turn))
-    const output = this.#output(turn)
+    const output = this.#openOutput(turn)
     turn.program = await launch.containment.spawn({ ...started, cwd: launch.spec.cwd, stdin: 'null' })
     // The end or an interruption may have been requested while the program started.
     if (this.#isEnding) turn.program.signal('SIGKILL')
     else if (turn.isCancelled) this.#cancel(turn.program)
     const exit = await followProgram({ program: turn.program, output, send, timers: this.#timers, silentMs: this.#deps.silentMs })
     // A report is rejected only if the process no longer exists.
-    await output.end(exit).catch(() => 'late')
+    await output.reportEnd(exit).catch(() => 'late')
     this.#resumePoint = output.resumePoint
   }
 
-  #output(turn: Turn): AgentOutput {
+  #openOutput(turn: Turn): AgentOutput {
     const { launch, known, prices, send } = this.#deps
     return openAgentOutput(
       {
@@ -218,7 +219,7 @@ export class Conversation implements Agent {
     if (Buffer.byteLength(prompt) >= ARGUMENT_BYTES - 1024)
       throw new KernelError('INVALID', `the prompt is longer than a command line allows (${ARGUMENT_BYTES / 1024} KiB)`)
     if (sessionId !== null) return [...command.program, ...format.resume(command, sessionId, prompt)]
-    if (forkOf === undefined) return [...command.program, ...format.ask(command, prompt)]
+    if (forkOf === undefined) return [...command.program, ...format.start(command, prompt)]
     if (format.fork === null) throw new KernelError('NOT_RESUMABLE', `${format.title} cannot fork its sessions`)
     return [...command.program, ...format.fork(command, forkOf, prompt)]
   }

@@ -21,6 +21,7 @@ import { pumpOutput } from './output-pump.ts'
 import type { CommandSpec } from '../../kernel/model/process-spec.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
 /** The number of characters of the command line in the report `frozen`. */
 const SHOWN_COMMAND_CHARS = 200
@@ -28,7 +29,6 @@ const SHOWN_COMMAND_CHARS = 200
 /** The prompt for an agent's session that is resumed without a message. */
 const CONTINUE_PROMPT = 'Continue where you were interrupted.'
 
-const MIB = 1024 * 1024
 /** Limit of recorded output per incarnation, so that a server that logs errors all night cannot fill the disk. */
 const MAX_RECORDED_BYTES = 256 * MIB
 
@@ -36,7 +36,9 @@ const MAX_RECORDED_BYTES = 256 * MIB
 const CANCEL_MS = 10_000
 
 interface CommandOptions {
+  /** the limit of recorded output per incarnation */
   readonly keptBytes?: number
+  /** how long a program may take to end after its turn was interrupted, in ms */
   readonly cancelMs?: number
   /** how long an agent may be silent after its result before it is ended, in ms */
   readonly silentMs?: number
@@ -83,10 +85,10 @@ async function startCommand(launch: Launch<CommandSpec>, kernel: KernelPort, opt
 function stdinOf({ spec, input, resumed, forkOf }: Launch<CommandSpec>): SpawnRequest['stdin'] {
   // Known agents read an open stdin pipe to its end, and some of them wait for ever.
   if (spec.interactive) return 'pipe'
-  // The session that an agent continues holds what it read.
+  // A continued session already contains the input.
   if (!spec.input || resumed || forkOf !== undefined) return 'null'
   if (input === undefined)
-    throw new KernelError('NOT_RESUMABLE', 'its input is lost, because it is not recorded: start it again by `reeve run`')
+    throw new KernelError('NOT_RESUMABLE', 'its input is lost, because it is not recorded: start it again with `reeve run`')
   return { text: input }
 }
 
@@ -106,7 +108,7 @@ async function agentArgv(
   }
   if (resumed && sessionId !== null) return [...command.program, ...format.resume(command, sessionId, (await message()) ?? CONTINUE_PROMPT)]
   const hasPrompt = spec.agent === 'command' || spec.intent === ''
-  return [...command.program, ...(hasPrompt ? command.args : format.ask(command, spec.intent))]
+  return [...command.program, ...(hasPrompt ? command.args : format.start(command, spec.intent))]
 }
 
 interface CommandDeps {
@@ -236,7 +238,7 @@ class CommandAgent implements Agent {
     )
     const exit = await followProgram({ program: this.#program, output, send: this.#send, timers: this.#timers, silentMs: this.#silentMs })
     // A report is rejected only if the process no longer exists.
-    await output.end(exit).catch(() => 'late')
+    await output.reportEnd(exit).catch(() => 'late')
   }
 
   /** Kills the command if its start cannot be recorded: an unrecorded process must not run. */

@@ -1,5 +1,5 @@
 // Maps an agent's observations to reports: answers become steps, results are matched with their calls, and usage becomes deltas.
-// Owns the step number and the set of open calls. The input is hostile: the lengths of an answer, of a call's input and of a
+// Owns the step number and the set of open calls. The input is untrusted: the lengths of an answer, of a call's input and of a
 // result are limited. Test: test/tables/drivers/command/observation-mapper.test.ts.
 import { NO_CHARGE, type UsageDeltas } from './usage-deltas.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
@@ -94,6 +94,7 @@ export class ObservationMapper {
     return this.#limitedUntil
   }
 
+  /** the text of the last note, which may explain a failure; empty without one */
   get lastNote(): string {
     return this.#lastNote
   }

@@ -14,8 +14,8 @@ const PARTIAL_MS = 500
 const REPORT_BYTES = 32 * 1024
 
 /**
- * Sends the stream to `deliver`. Resolves when the stream has ended and all of it is acknowledged. Once `deliver` has rejected it is
- * not called again.
+ * Sends the stream to `deliver`. Resolves when the stream has ended and all of it is acknowledged. Once `deliver` has rejected, it
+ * is not called again.
  */
 export async function pumpOutput(
   stream: Readable,

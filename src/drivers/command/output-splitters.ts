@@ -1,4 +1,4 @@
-// Splits a program's bytes into text: whole lines, split on LF only, each with its LF. The input is hostile: line lengths are
+// Splits a program's bytes into text: whole lines, split on LF only, each with its LF. The input is untrusted: line lengths are
 // limited, invalid bytes are replaced, and a character is never split, however its bytes arrive. Pure.
 // Tests: test/processes/command/command.test.ts.
 
@@ -12,7 +12,9 @@ const MAX_CONTINUATIONS = 3
 export interface StreamSplitter {
   /** the number of buffered bytes of an unfinished line, which `flush` may return */
   readonly bufferedBytes: number
+  /** Returns the pieces that end in this chunk. */
   feed(chunk: Buffer): string[]
+  /** Returns the unfinished line so far; empty if the line must stay whole. */
   flush(): string
   /** Returns all buffered bytes as text, at the end of the stream. */
   end(): string

@@ -2,8 +2,7 @@
 // their costs are still recorded. Test: test/tables/drivers/command/recorded-output-limit.test.ts.
 import type { AssistantPart } from '../../kernel/model/facts.ts'
 import type { Report } from '../../kernel/model/reports.ts'
-
-const MIB = 1024 * 1024
+import { MIB } from '../../kernel/util/mib.ts'
 
 export class RecordedOutputLimit {
   readonly #maxBytes: number

@@ -1,12 +1,12 @@
 // JSON-RPC over the pipes of a contained program, one message per line, for ACP agents and MCP servers. The program's output is
-// hostile, so the length of a line is limited. A program that exceeds a limit is ended, and the reason is kept. Must never block
-// on input that the program does not read.
+// untrusted, so the length of a line is limited. A program that exceeds a limit or closes its output is ended, and the reason is kept.
+// Must never block on input that the program does not read.
 // Tests: test/processes/acp/hostile.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Program, ProgramExit } from '../contain/containment-contract.ts'
 import { LineSplitter } from './line-splitter.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
-export const MIB = 1024 * 1024
 /** The longest line that the program may write, in bytes. */
 const MAX_LINE_BYTES = 16 * MIB
 /** The maximum amount of input, in bytes, that the program may leave unread. */
@@ -16,7 +16,7 @@ const MAX_SILENT_MS = 1_000
 
 export interface JsonRpcPipeDeps {
   readonly program: Program
-  /** called when the program has exceeded a limit; must end the program */
+  /** called when the program has exceeded a limit or closed its output; must end the program */
   readonly onEnd: () => void
   /** the error message for a write after the program has ended, such as `the agent has ended` */
   readonly closedMessage: string
@@ -35,7 +35,7 @@ export class JsonRpcPipe {
     this.#deps = deps
   }
 
-  /** the limit that the program exceeded, as an error message; null if it has exceeded none */
+  /** why the program was ended, as an error message; null if it was not */
   get endReason(): string | null {
     return this.#endReason
   }

@@ -100,7 +100,7 @@ function timeFromClock(text: string, nowMs: number): number | null {
   if (!match) return null
   const [, month, day, year, hourText = '', minute = '0', meridiem, zone] = match
   const hour = Number(hourText)
-  // A number without minutes or `am`/`pm` is no time of day.
+  // A number without minutes or `am`/`pm` is not a time of day.
   if ((meridiem === undefined && match[5] === undefined) || hour > (meridiem === undefined ? 23 : 12) || Number(minute) > 59) return null
   const hours = meridiem === undefined ? hour : (hour % 12) + (meridiem.toLowerCase() === 'pm' ? 12 : 0)
   const offsetAt = zoneOffset(zone)

@@ -42,7 +42,7 @@ export class TruncatingBuffer {
   }
 }
 
-/** Replaces the middle of a text that is longer than `limitBytes` by a note. */
+/** Replaces the middle of a text that is longer than `limitBytes` with a note. */
 export function truncateMiddle(text: string, limitBytes = MAX_RESULT_BYTES): string {
   if (Buffer.byteLength(text) <= limitBytes) return text
   const bounded = new TruncatingBuffer(limitBytes)

@@ -5,8 +5,8 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WriteStream } from 'node:fs'
+import { MIB } from '../../kernel/util/mib.ts'
 
-const MIB = 1024 * 1024
 /** The maximum number of bytes of all recorded calls of one process. */
 const MAX_RECORDED_BYTES = 256 * MIB
 /** The maximum number of bytes of an answer that may wait to be written to disk. Further bytes are not recorded. */
@@ -36,7 +36,7 @@ export class CallRecorder {
   }
 
   /** Records the request of a call. `name` is unique among the calls of the process. Null if the call is not recorded. */
-  async begin(
+  async recordRequest(
     name: string,
     requestLine: { readonly method: string; readonly path: string; readonly provider: string; readonly at: number },
     body: Buffer,

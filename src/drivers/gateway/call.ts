@@ -171,11 +171,11 @@ async function requestGrant(
   { session, provider: { config }, prices }: CallDeps,
   { model, inputTokens, maxOutputTokens }: GatewayModelRequest,
   ticket: Ticket,
-): Promise<Awaited<ReturnType<GatewaySession['begin']>> & { readonly call: string; readonly priced: RequestPrice }> {
+): Promise<Awaited<ReturnType<GatewaySession['requestGrant']>> & { readonly call: string; readonly priced: RequestPrice }> {
   const call = session.nextCallName()
   try {
     const priced = await lookUpPrice(prices.rates({ provider: config.name, model, baseURL: config.baseURL }, inputTokens))
-    const grant = await session.begin({ call, model, provider: config.name, ask: { inputTokens, maxOutputTokens, usd: priced.usd } })
+    const grant = await session.requestGrant({ call, model, provider: config.name, ask: { inputTokens, maxOutputTokens, usd: priced.usd } })
     if (grant.ack !== 'go') ticket.cancel()
     return { ...grant, call, priced }
   } catch (error) {
@@ -230,7 +230,7 @@ class Call {
     const { call, ticket } = this.#granted
     const { status, error } = outcome
     const account = (await this.#errorBody?.isAccountRefused(outcome)) ? { account: true as const } : {}
-    const recorded = this.#deps.session.finish({ call, usage, status, ...(error === null ? {} : { error }), ...account })
+    const recorded = this.#deps.session.finishCall({ call, usage, status, ...(error === null ? {} : { error }), ...account })
     ticket.finish(usage.inputTokens + usage.outputTokens)
     if (outcome.end === 'unreachable')
       sendError(
@@ -251,7 +251,7 @@ class Call {
     const { call, ticket } = this.#granted
     log(`a call to ${provider.config.name} was not sent: its price cannot be looked up`, error)
     const message = `reeve cannot look up the price of ${this.#estimate.model}: ${errorText(error)}`
-    const recorded = session.finish({ call, usage: { ...NO_TOKENS, costUsd: 0 }, status: null, error: message })
+    const recorded = session.finishCall({ call, usage: { ...NO_TOKENS, costUsd: 0 }, status: null, error: message })
     ticket.cancel()
     sendError(response, errorAnswer(route.format, 'failed', message))
     await recorded
@@ -278,7 +278,7 @@ class Call {
     })
     const method = request.method ?? 'POST'
     this.#recording =
-      (await session.recorder?.begin(
+      (await session.recorder?.recordRequest(
         this.#granted.call,
         { method, path: target.pathname + target.search, provider: config.name, at: clock.now().wall },
         body,

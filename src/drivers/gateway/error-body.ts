@@ -1,5 +1,5 @@
-// Reads the error answers of providers whose status leaves open whether they refuse the account: 400 and 429 stand for a used-up quota,
-// too. Keeps a copy of the body; the client gets the original bytes. Test: test/processes/gateway/account.test.ts.
+// Reads error answers whose status leaves open whether the provider refuses the account: 400 and 429 can mean a used-up quota. Keeps a
+// copy of the body; the client gets the original bytes. Test: test/processes/gateway/account.test.ts.
 import type { IncomingMessage } from 'node:http'
 import { parseFailure } from '../native/models/failure.ts'
 import type { ForwardOutcome } from './forward.ts'
@@ -8,7 +8,7 @@ import { decodeBody } from './request-body.ts'
 /** The longest error body that is read, in bytes. */
 const MAX_BYTES = 64 * 1024
 
-/** True for a status that stands for a refused account, or for another error. */
+/** True for a status that can mean a refused account, or another error. */
 export function isRefusalUnclear(status: number): boolean {
   return status === 400 || status === 429
 }

@@ -20,6 +20,7 @@ import { gatewayBaseURL, findFormat, keyHeader, readPath, findRoute, providerURL
 import type { GatewayRequest } from './routes.ts'
 import { GatewaySession, TOKEN_PATTERN } from './session.ts'
 import type { GatewaySessionDeps, SessionProvider } from './session.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
 export interface GatewayDeps {
   readonly clock: GatewayClock
@@ -38,7 +39,6 @@ export interface GatewayAccess {
   close(): void
 }
 
-const MIB = 1024 * 1024
 /** The largest body of a request, in bytes: twice the largest one that providers accept. */
 const MAX_BODY_BYTES = 64 * MIB
 /** The limit of all request bodies in memory together, in bytes, so that agents cannot exhaust the daemon's memory. */

@@ -51,7 +51,7 @@ function waitForOwnTurn(): Promise<void> {
 
 /**
  * Finds the values at these paths, whose keys are separated by dots. If the text is an array, each object in it is scanned. Null if the
- * text is no JSON.
+ * text is not JSON.
  */
 export function findValues(bytes: Buffer, paths: readonly string[]): ScanResult | null {
   const scan = new Scan(bytes, paths)
@@ -124,7 +124,7 @@ class Scan implements ScanResult {
     )
   }
 
-  /** Scans the text, and yields at the end of each slice. Returns false if the text is no JSON. */
+  /** Scans the text, and yields at the end of each slice. Returns false if the text is not JSON. */
   *run(): Slices<boolean> {
     const bytes = this.#bytes
     let at = this.#skipSpace(0)
@@ -140,7 +140,7 @@ class Scan implements ScanResult {
     return bytes[at] === CLOSE_LIST
   }
 
-  /** Scans the object that begins at `start`. Returns the index after it; negative if it is no valid object. */
+  /** Scans the object that begins at `start`. Returns the index after it; negative if it is not a valid object. */
   *#scanObject(start: number, prefix: string): Slices<number> {
     const bytes = this.#bytes
     let at = this.#skipSpace(start + 1)

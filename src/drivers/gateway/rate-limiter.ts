@@ -7,7 +7,7 @@
 export interface RateLimit {
   readonly requestsPerMinute?: number | undefined
   readonly tokensPerMinute?: number | undefined
-  /** the most calls at the same time */
+  /** the maximum number of calls at the same time */
   readonly concurrent?: number | undefined
 }
 

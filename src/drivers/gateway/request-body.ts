@@ -15,7 +15,7 @@ export interface GatewayModelRequest {
   readonly maxOutputTokens: number | null
 }
 
-/** The assumed bytes per token of text. This estimates rather too many tokens than too few. */
+/** The assumed bytes per token of text. The estimate tends to be too high rather than too low. */
 const TEXT_BYTES_PER_TOKEN = 4
 /** The assumed bytes per token of images and files in base64. */
 const DATA_BYTES_PER_TOKEN = 32
@@ -46,7 +46,7 @@ export async function decodeBody(body: Buffer, encoding: string | undefined, max
 }
 
 /**
- * Reads a request. `pathModel` is the model in the path; null if the body has it. A body that is no JSON is accepted here, because the
+ * Reads a request. `pathModel` is the model in the path; null if the body has it. A body that is not JSON is accepted here, because the
  * provider refuses it.
  */
 export async function readRequest(body: Buffer, format: FormatName, pathModel: string | null): Promise<GatewayModelRequest> {
@@ -98,13 +98,13 @@ function insertLimit(body: Buffer, innerStart: number | undefined, path: string,
   )
 }
 
-/** The start of the body's object; -1 if the body is no object. */
+/** The start of the body's object; -1 if the body is not an object. */
 function startOfObject(body: Buffer): number {
   const open = body.indexOf('{')
   return open >= 0 && /^[\s\u00ef\u00bb\u00bf]*$/.test(body.toString('latin1', 0, open)) ? open : -1
 }
 
-/** Inserts a field at the start of an object. A body that is no object stays unchanged, because the provider refuses it. */
+/** Inserts a field at the start of an object. A body that is not an object stays unchanged, because the provider refuses it. */
 function insertFirstField(body: Buffer, open: number, field: string): Buffer {
   if (body[open] !== OPEN_BRACE) return body
   const isEmpty = /^\s*\}/.test(body.toString('latin1', open + 1, open + 100))

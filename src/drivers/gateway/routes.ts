@@ -1,5 +1,5 @@
 // Parses the path of a request, which consists of the provider's name and the provider's own path. Finds the provider's URL,
-// the wire format, and whether the request calls a model. Only requests that surely cost nothing are passed on without a grant.
+// the wire format, and whether the request calls a model. Only requests that certainly cost nothing are passed on without a grant.
 // Pure.
 // Test: test/tables/drivers/gateway/routes.test.ts.
 import { withAnthropicVersion as anthropicURL } from '../native/models/anthropic.ts'

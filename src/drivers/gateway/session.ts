@@ -113,8 +113,8 @@ export class GatewaySession {
     return `${this.#deps.pid}-${this.#callCount}`
   }
 
-  /** Asks the kernel for a grant. A granted call is in flight until `finish`. */
-  async begin(call: CallStarted): Promise<CallGrant> {
+  /** Asks the kernel for a grant. A granted call is in flight until `finishCall`. */
+  async requestGrant(call: CallStarted): Promise<CallGrant> {
     const grant = await this.#deps.port.requestCall({ type: 'call.started', ...call })
     if (grant.ack === 'go') this.#inFlight += 1
     this.#hasNoted = false
@@ -122,7 +122,7 @@ export class GatewaySession {
   }
 
   /** Reports the end of a call. Resolves when the report has been written to disk, or the process has ended. */
-  async finish(call: CallFinished): Promise<void> {
+  async finishCall(call: CallFinished): Promise<void> {
     // A report is rejected only if the process has ended.
     const recorded = this.#deps.port.report({ type: 'call.finished', ...call }).catch(() => undefined)
     this.#inFlight -= 1

@@ -1,6 +1,6 @@
 // Reads the usage from a copy of an answer that is forwarded to the client. Must never delay or change the answer. In a stream,
 // the meter parses only the few events with usage, which it finds by their bytes. The meter also counts the part of a cut
-// answer that arrived. Memory is limited: the meter keeps only an unfinished line, or a whole answer that is no stream.
+// answer that arrived. Memory is limited: the meter keeps only an unfinished line, or a whole answer that is not a stream.
 // Test: test/tables/drivers/gateway/usage-meter.test.ts.
 import { FORMATS } from './formats.ts'
 import type { WireFormat, FormatName } from './formats.ts'
@@ -8,7 +8,7 @@ import { findValues, valueAt } from './json-scan.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The largest event that is metered, and the largest answer that is no stream, in bytes. */
+/** The largest event that is metered, and the largest answer that is not a stream, in bytes. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024
 /** The share of text in an answer is estimated from the first bytes, at most this many. */
 const SAMPLE_BYTES = 16 * 1024

@@ -1,4 +1,4 @@
-// Connects to an MCP server at an address. Extends the MCP library's transport for Streamable HTTP by a size limit for bodies.
+// Connects to an MCP server at an address. Adds a size limit for bodies to the MCP library's transport for Streamable HTTP.
 // A request whose stream ends without an answer gets an error.
 // Test: test/processes/mcp/http.test.ts.
 import { StreamableHTTPClientTransport, isJSONRPCRequest } from '@modelcontextprotocol/client'

@@ -20,9 +20,9 @@ import { errorText } from '../../kernel/util/error-text.ts'
 const MAX_RESTARTS = 3
 /** The tools are listed at most this many times in an incarnation, because each changed list is recorded. */
 const MAX_LISTS = 200
-/** The last characters of a server's output that are kept. The reason of a failed start is searched in them. */
+/** The number of last characters of a server's output that are kept, to find the reason for a failed start. */
 const TAIL_CHARS = 4_000
-/** The maximum length of the shown reason of a failed start, in characters. */
+/** The maximum length of the shown reason for a failed start, in characters. */
 const MAX_REASON_CHARS = 300
 /** The maximum amount of output that is shown during one call, in characters. */
 const MAX_OUTPUT_CHARS = 256 * 1024

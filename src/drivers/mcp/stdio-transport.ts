@@ -1,14 +1,15 @@
 // Connects to an MCP server that is a program, as a transport of the MCP library. The containment owns the program, and stops
-// and freezes it. The program may be hostile, so the length of a line and the amount of unsolicited output are limited. A
+// and freezes it. The program is untrusted, so the length of a line and the amount of unsolicited output are limited. A
 // program that exceeds a limit is ended, and the reason is kept. Must never block when the program does not read its input.
 // Tests: test/processes/mcp/hostile-servers.test.ts, test/processes/mcp/stdio.test.ts.
 import { finished } from 'node:stream/promises'
 import { isJSONRPCRequest, isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { describeExit, JsonRpcPipe, MIB } from '../common/json-rpc-pipe.ts'
+import { describeExit, JsonRpcPipe } from '../common/json-rpc-pipe.ts'
 import type { Program } from '../contain/containment-contract.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
 import { drainSlowly } from './throttled-drain.ts'
+import { MIB } from '../../kernel/util/mib.ts'
 
 /** The maximum amount of output without an answer to a request, in bytes per `UNSOLICITED_MS`. */
 const MAX_UNSOLICITED_BYTES = 64 * MIB
@@ -64,7 +65,7 @@ export class StdioTransport implements Transport {
     drainSlowly(program.stderr, onOutput)
   }
 
-  /** how the program ended by itself or after it exceeded a limit; null if the program runs, or if reeve closed the transport */
+  /** how the program ended on its own or after it exceeded a limit; null if it runs, or if reeve closed the transport */
   get unexpectedEnd(): string | null {
     return this.#pipe.endReason ?? this.#unexpectedExit
   }
@@ -142,7 +143,7 @@ export class StdioTransport implements Transport {
     this.#unsolicitedSince = now
   }
 
-  /** Handles one line. A line that is no message, such as a greeting of `npm`, is passed on as output. */
+  /** Handles one line. A line that is not a message, such as a greeting of `npm`, is passed on as output. */
   #onLine(line: string): void {
     const call = progressCallOf(line)
     if (call !== null) return this.#keepProgress(call, line)
@@ -180,7 +181,7 @@ function parseMessage(line: string): JSONRPCMessage | null {
   try {
     return parseJSONRPCMessage(JSON.parse(line))
   } catch {
-    // A line that is no message is output of the server.
+    // A line that is not a message is output of the server.
     return null
   }
 }

@@ -3,9 +3,9 @@
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 
-/** After this many bytes, the reading pauses for `PAUSE_MS`. */
+/** After this many bytes, reading stops for `DELAY_MS`. */
 const BURST_BYTES = 256 * 1024
-const PAUSE_MS = 100
+const DELAY_MS = 100
 
 /** Reads the stream as UTF-8 text. */
 export function drainSlowly(stream: Readable, onText: (text: string) => void): void {
@@ -17,6 +17,6 @@ export function drainSlowly(stream: Readable, onText: (text: string) => void): v
     if (bytes < BURST_BYTES) return
     bytes = 0
     stream.pause()
-    setTimeout(() => stream.resume(), PAUSE_MS).unref()
+    setTimeout(() => stream.resume(), DELAY_MS).unref()
   })
 }

@@ -1,4 +1,4 @@
-// Converts the tools of an MCP server, and their results, to reeve's form. Tools get unique names that every provider accepts,
+// Converts the tools of an MCP server, and their results, to reeve's types. Tools get unique names that every provider accepts,
 // and their descriptions and schemas are limited in size. Results become texts and images. Must never trust a server's
 // statements about its tools. Pure.
 // Test: test/tables/drivers/mcp/tool-list.test.ts.

@@ -90,7 +90,7 @@ describe('a run', () => {
   })
 
   test.each([
-    ['crash 3', { status: 'failed', exit: { code: 3, reason: 'the agent ended in its turn: exit code 3: it broke: no more ink' } }],
+    ['crash 3', { status: 'failed', exit: { code: 3, reason: 'the agent ended during its turn: exit code 3: it broke: no more ink' } }],
     ['error', { status: 'failed', exit: { code: 1, reason: 'Internal error: the provider is down' } }],
     ['stop refusal', { status: 'failed', exit: { code: 1, reason: 'the model refused to continue' } }],
   ])('that ends by `%s` has failed', async (act, expected) => {

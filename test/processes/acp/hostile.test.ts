@@ -21,8 +21,8 @@ test('noise, unexpected answers and updates of other sessions are ignored', asyn
 
 describe('an agent that floods its output is ended', () => {
   test.each([
-    ['by a line of more than 16 MiB', 'long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
-    ['by more than 8 MiB of noise', 'noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
+    ['by a line of more than 16 MiB', 'long-line', 'the agent ended during its turn: it wrote a line of more than 16 MiB'],
+    ['by more than 8 MiB of noise', 'noise', 'the agent ended during its turn: it wrote more than 8 MiB of output outside the protocol'],
   ])('%s', async (_title, act, error) => {
     const run = await harness.start({ agentOptions: ['no-eof', 'deaf'] })
     await run.waitUntilUp()

@@ -55,7 +55,7 @@ describe('the handshake', () => {
       'is not logged in',
       ['auth'],
       undefined,
-      "it is not logged in: Authentication required; it can be by: Log in (run fake login). Log in with the agent's own command line, or set its key in the environment",
+      "it is not logged in: Authentication required; it can log in by: Log in (run fake login). Log in with the agent's own command line, or set its key in the environment",
     ],
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
   ])('with an agent that %s ends with the reason', async (_, agentOptions, handshakeMs, error) => {

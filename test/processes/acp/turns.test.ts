@@ -285,9 +285,9 @@ describe('an end', () => {
   })
 
   test.each([
-    ['crash 3', 'the agent ended in its turn: exit code 3: it broke: no more ink', 3],
-    ['crash 0', 'the agent ended in its turn: exit code 0: it broke: no more ink', 0],
-    ['close-output', 'the agent ended in its turn: it has closed its output', null],
+    ['crash 3', 'the agent ended during its turn: exit code 3: it broke: no more ink', 3],
+    ['crash 0', 'the agent ended during its turn: exit code 0: it broke: no more ink', 0],
+    ['close-output', 'the agent ended during its turn: it has closed its output', null],
   ])('in its turn by `%s` is reported, with its last output', async (act, error, code) => {
     // In a namespace, `nsenter` outside holds the output too, so reeve does not notice there that the program closes it.
     const run = await harness.start(act === 'close-output' ? { kind: 'group' } : {})
@@ -308,7 +308,7 @@ describe('an end', () => {
     await run.send('ask execute rm x')
     await run.nextAsk()
     for (const program of findProcessesWith(harness.token)) if (program.argv[0] === process.execPath) signalFound(program, 'SIGKILL')
-    expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
+    expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended during its turn: ended by SIGKILL' })
     await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'the question is withdrawn')
   })
 })

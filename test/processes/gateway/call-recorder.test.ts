@@ -51,10 +51,10 @@ test('recording stops at its limit, with earlier files counted, and the call con
   const largeBody = Buffer.alloc(130 * 1024 * 1024)
   const line = { method: 'POST', path: '/', provider: 'p', at: 0 }
   const first = new CallRecorder(dir.path, (message) => logLines.push(message))
-  expect(await first.begin('1', line, largeBody)).not.toBeNull()
+  expect(await first.recordRequest('1', line, largeBody)).not.toBeNull()
   const second = new CallRecorder(dir.path, (message) => logLines.push(message))
-  expect(await second.begin('2', line, largeBody)).toBeNull()
-  expect(await second.begin('3', line, largeBody)).toBeNull()
+  expect(await second.recordRequest('2', line, largeBody)).toBeNull()
+  expect(await second.recordRequest('3', line, largeBody)).toBeNull()
   expect(logLines).toEqual([`${dir.path} has 256 MiB of recorded calls: no more are recorded`])
 })
 

@@ -37,6 +37,7 @@ export function findProgram(argv: readonly string[], names: readonly string[]): 
   return WRAPPERS.has(basename(first)) ? argv.slice(0, MAX_WRAPPER_WORDS).findIndex(hasName) : -1
 }
 
+/** Parses a command line whose program is at index `at`. */
 export function parseCommand(argv: readonly string[], at: number, options: Options): ParsedCommand {
   const args = argv.slice(at + 1)
   const found: Option[] = []

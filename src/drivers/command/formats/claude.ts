@@ -71,7 +71,7 @@ export const claude: AgentFormat = {
   model: (command) => valueOf(command, '--model'),
   keepsNoSession: (command) => hasFlag(command, '--no-session-persistence'),
   continuesSession: (command) => hasFlag(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
-  ask: ({ args }, prompt) => [...args, '--', prompt],
+  start: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--', prompt],
   fork: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--fork-session', '--', prompt],
   read(line) {
@@ -83,7 +83,7 @@ export const claude: AgentFormat = {
       case 'user':
         return isMainAgent(line) ? observeToolResults(line) : []
       case 'result':
-        return [...observeSession(line), ...observeUsage(line), observeEnd(line)]
+        return [...observeSession(line), ...observeResultUsage(line), observeEnd(line)]
       case 'rate_limit_event':
         return observeRateLimit(fieldsOf(line['rate_limit_info']))
       case 'stream_event':
@@ -143,17 +143,17 @@ function observeAnswer(line: Fields): Observation[] {
   const parts = listOf(message['content']).flatMap((block) => partOf(fieldsOf(block)))
   if (model === SYNTHETIC_MODEL) return [] // an error in the form of an answer; the result repeats the error
   const observed = parts.map((part): Observation => ({ type: 'part', answer: id, part, ...(model === '' ? {} : { model }) }))
-  return [...observed, ...(observed.length === 0 ? [] : [observeUsed(message)])]
+  return [...observed, ...(observed.length === 0 ? [] : [observeMessageUsage(message)])]
 }
 
 /** Charges a subagent's answer at once, before the parent's call has its result. */
 function observeSubagentUsage(line: Fields): Observation[] {
   const message = fieldsOf(line['message'])
   const id = textOf(message['id'])
-  return id === '' || message['model'] === SYNTHETIC_MODEL ? [] : [{ ...observeUsed(message), subagentAnswer: id }]
+  return id === '' || message['model'] === SYNTHETIC_MODEL ? [] : [{ ...observeMessageUsage(message), subagentAnswer: id }]
 }
 
-function observeUsed(message: Fields): Extract<Observation, { type: 'used' }> {
+function observeMessageUsage(message: Fields): Extract<Observation, { type: 'used' }> {
   const model = textOf(message['model'])
   return {
     type: 'used',
@@ -212,7 +212,7 @@ function messageTokens(usage: Fields): Tokens {
   }
 }
 
-function observeUsage(line: Fields): Observation[] {
+function observeResultUsage(line: Fields): Observation[] {
   const since = line['model_usage_since_last_result']
   const models = Object.values(fieldsOf(since ?? line['modelUsage'])).map(fieldsOf)
   const tokens = models.map(modelTokens).reduce((sum, one) => mapTokens((bucket) => sum[bucket] + one[bucket]), NO_TOKENS)

@@ -42,7 +42,7 @@ export const codex: AgentFormat = {
   model: (command) => valueOf(command, '-m', '--model'),
   keepsNoSession: (command) => hasFlag(command, '--ephemeral'),
   continuesSession: ({ words: [, verb] }) => verb === 'resume' || verb === 'fork',
-  ask: ({ args }, prompt) => [...args, '--', prompt],
+  start: ({ args }, prompt) => [...args, '--', prompt],
   // `exec resume` takes fewer options than `exec`, so all options stand before `resume`. `--image` would take `resume` as a value.
   resume: (command, id, prompt) => ['exec', ...optionsWithout(command, '--last', '--all', '-i', '--image'), 'resume', id, '--', prompt],
   fork: (command, id, prompt) => ['exec', ...optionsWithout(command, '--last', '--all', '-i', '--image'), 'fork', id, '--', prompt],

@@ -1,5 +1,5 @@
 // The observations that a format makes of an agent's JSON lines, and the interface of a format. A format reads lines, builds
-// command lines and explains exit codes. It is pure: an object in, observations out. The input is hostile: no field is trusted,
+// command lines and explains exit codes. It is pure: an object in, observations out. The input is untrusted: each field is checked,
 // and unknown fields are ignored. Test: test/tables/drivers/command/formats/formats.test.ts.
 import type { AssistantPart, ToolOutcome } from '../../../kernel/model/facts.ts'
 import type { ParsedCommand } from './args.ts'
@@ -26,8 +26,9 @@ export interface AgentPricing {
 export type UsageSpan = 'step' | 'since' | 'session'
 
 export type Observation =
+  /** the agent's session has this id */
   | { readonly type: 'session'; readonly id: string; readonly model?: string }
-  /** a part of an answer; parts with different `answer` ids belong to different answers */
+  /** a part of an answer; parts with different `answer` ids belong to different answers; `isDelta`: it continues the part before */
   | {
       readonly type: 'part'
       readonly answer: string | null
@@ -35,6 +36,7 @@ export type Observation =
       readonly model?: string
       readonly isDelta?: boolean
     }
+  /** the result of a tool call */
   | { readonly type: 'tool'; readonly callId: string; readonly outcome: ToolOutcome; readonly content: string }
   /** a usage figure; `subagentAnswer` is the id of a subagent's answer, which is not a step of this process */
   | {
@@ -48,9 +50,11 @@ export type Observation =
     }
   /** the end of a step: its answer is complete, with all calls and their results */
   | { readonly type: 'step' }
+  /** a message for the user, such as an error after which the agent continues */
   | { readonly type: 'note'; readonly text: string }
   /** a rate limit was hit; it ends at `until`, a wall time in ms */
   | { readonly type: 'limited'; readonly until: number }
+  /** the end of the agent's task; `error` is null if it succeeded; `result` is null for the text of the last answer */
   | { readonly type: 'ended'; readonly error: string | null; readonly result: string | null }
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -71,7 +75,7 @@ export interface AgentFormat {
   /** whether the command line continues an earlier session, so that totals include usage from before this process */
   continuesSession(command: ParsedCommand): boolean
   /** returns all arguments for a new session with this prompt */
-  ask(command: ParsedCommand, prompt: string): readonly string[]
+  start(command: ParsedCommand, prompt: string): readonly string[]
   /** returns all arguments that resume a session with this prompt in place of the old one */
   resume(command: ParsedCommand, sessionId: string, prompt: string): readonly string[]
   /** returns all arguments for a new session that copies this session; null if the agent cannot fork */
@@ -114,7 +118,7 @@ export function displayText(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** Returns the message inside of JSON, which some providers put in place of a text; returns any other text unchanged. */
+/** Returns the message inside a JSON text, which some providers send instead of plain text; returns any other text unchanged. */
 export function messageInJson(message: string): string {
   try {
     const parsed = fieldsOf(JSON.parse(message))

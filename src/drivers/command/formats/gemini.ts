@@ -45,7 +45,7 @@ export const gemini: AgentFormat = {
   model: (command) => valueOf(command, '-m', '--model'),
   keepsNoSession: () => false,
   continuesSession: (command) => hasFlag(command, '-r', '--resume', '--session-file'),
-  ask: ({ args }, prompt) => [...args, `--prompt=${prompt}`],
+  start: ({ args }, prompt) => [...args, `--prompt=${prompt}`],
   resume: (command, id, prompt) => [
     ...optionsWithout(command, '-p', '--prompt', '-i', '--prompt-interactive', '-r', '--resume', '--session-id', '--session-file'),
     '--resume',

@@ -36,7 +36,7 @@ export const opencode: AgentFormat = {
   model: (command) => valueOf(command, '-m', '--model'),
   keepsNoSession: () => false,
   continuesSession: (command) => hasFlag(command, '-s', '--session', '-c', '--continue'),
-  ask: ({ args }, prompt) => [...args, '--', prompt],
+  start: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...resumeArgs(command, id), '--', prompt],
   fork: (command, id, prompt) => [...resumeArgs(command, id), '--fork', '--', prompt],
   read(line) {

@@ -1,5 +1,5 @@
 // The adapter for Gemini CLI, run by ACP or with `-p`. With the gateway's address, `-p` works only if the settings
-// select a login method. The method that the agent chooses by itself works only with ACP.
+// select a login method. The method that the agent chooses on its own works only with ACP.
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'
 import { hasFlag } from '../../command/formats/args.ts'

@@ -364,7 +364,7 @@ describe('command lines', () => {
     ['opencode', ['--', '-x']],
   ] as const)('%s gets an intent that looks like an option', (name, added) => {
     const { format, command } = parseKnownCommand(ARGV[name], name)
-    expect(format.ask(command, '-x')).toEqual([...ARGV[name].slice(1), ...added])
+    expect(format.start(command, '-x')).toEqual([...ARGV[name].slice(1), ...added])
   })
 
   test.each([
