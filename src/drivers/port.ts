@@ -32,7 +32,7 @@ export interface Launch<S extends ProcessSpec = ProcessSpec> {
   readonly step: number
   /** unfinished tool calls with the effect `read` or `idempotent`, which run again before the next step */
   readonly openCalls: readonly OpenCall[]
-  /** the last turn that began; a command that takes no messages begins the next turn by itself */
+  /** the last turn that began; a command that takes no messages begins the next turn on its own */
   readonly turn: number
   /** the agent's own id of the session to continue; null for a new session */
   readonly sessionId: string | null

@@ -84,10 +84,10 @@ export class NativeAgent implements Agent {
     return Promise.resolve()
   }
 
-  async pause(now: boolean): Promise<void> {
+  async pause(freezeNow: boolean): Promise<void> {
     this.#run.pauseGate.close()
     this.#pauseController.abort()
-    if (!now) return
+    if (!freezeNow) return
     const { launch, timers, inFlight, kernel } = this.#run
     timers.setFrozen(true)
     await launch.containment.freeze()

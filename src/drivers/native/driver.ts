@@ -20,7 +20,7 @@ export interface NativeOptions {
   readonly providers: readonly ProviderConfig[]
   /** the user's own prices; read at each start of an agent */
   readonly prices?: UserPrices
-  /** the most output tokens of a call */
+  /** the maximum number of output tokens of a call */
   readonly maxOutputTokens?: number
   readonly retry?: RetryPolicy
   /** a stream without data for this time is cut, in ms */

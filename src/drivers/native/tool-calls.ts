@@ -11,7 +11,7 @@ import { waitUntilUnheld, reportDurably } from './run-context.ts'
 import type { Turn, RunContext } from './run-context.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
-/** The most reads that run at the same time. */
+/** The maximum number of reads that run at the same time. */
 const MAX_PARALLEL_READS = 8
 /** The longest part of a call's input that is shown while it is in flight, in characters. */
 const MAX_SHOWN_CHARS = 80

@@ -130,7 +130,7 @@ interface Grant {
   readonly maxOutputTokens: number | null
 }
 
-/** Asks the kernel until it grants the attempt. Null if the context has been compacted meanwhile, and the user resumes the process. */
+/** Asks the kernel until it grants the attempt. Null if the context has been compacted meanwhile: then the user has resumed the process. */
 async function waitForGrant(run: RunContext, turn: Turn, { step, attempt }: Attempt): Promise<Grant | null> {
   for (;;) {
     await waitUntilUnheld(run, turn)

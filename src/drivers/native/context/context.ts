@@ -8,6 +8,7 @@ import { assistantText } from '../../../kernel/state/assistant-text.ts'
 import { rangesAfterCompaction, type Range } from '../../../kernel/model/journal-ranges.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'
 import type { CallUsage } from '../../../kernel/model/usage.ts'
+
 /** The assumed bytes per token of texts that the provider has not counted. */
 export const BYTES_PER_TOKEN = 4
 /** The highest bytes per token that are assumed for any text. */

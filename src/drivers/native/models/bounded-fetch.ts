@@ -1,5 +1,5 @@
 // The `fetch` that the provider packages use. The packages keep a whole event or error in memory, and treat any body as a
-// stream. This `fetch` limits the size of an event, and reads only the beginning of an error. A successful response that is no
+// stream. This `fetch` limits the size of an event, and reads only the beginning of an error. A successful response that is not a
 // stream becomes an error. Unpaired surrogates are removed from requests.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-errors.test.ts.
 import { limitEvents } from '../../common/event-size-limit.ts'
@@ -44,7 +44,7 @@ function replaceUnpairedSurrogates(json: string): string {
   )
 }
 
-/** Reads a successful response that is no stream. Some hosts send an error with status 200; a wrong address often sends a web page. */
+/** Reads a successful response that is not a stream. Some hosts send an error with status 200; a wrong address often sends a web page. */
 async function readNonStream(
   response: Response,
   { type, headers }: { readonly type: string; readonly headers: Headers },
@@ -66,7 +66,7 @@ function errorStatus(text: string): number | null {
     const code = typeof error === 'object' ? Number(error.code) : Number.NaN
     return code >= 400 && code < 600 ? code : 500
   } catch {
-    // A text that is no JSON contains no error.
+    // A text that is not JSON contains no error.
     return null
   }
 }

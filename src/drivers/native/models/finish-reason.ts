@@ -70,5 +70,5 @@ function cutByLength(parts: readonly AssistantPart[]): FinishedAnswer {
   return { message: isWithoutInput ? [...parts.slice(0, -1), { ...last, input: { [INVALID_INPUT]: '' } }] : parts, finish: 'length' }
 }
 
-/** The key that marks an input that was no JSON object. No tool has an input of this name, so the validation of the call fails. */
+/** The key that marks an input that was not a JSON object. No tool has an input of this name, so the validation of the call fails. */
 export const INVALID_INPUT = 'invalid_input'

@@ -1,5 +1,5 @@
 // The interface of a model to the tool loop: a streamed call. The call returns an answer, or rejects with all known details of
-// the failure. The loop alone decides about retries; a model must never retry by itself.
+// the failure. The loop alone decides about retries; a model must never retry on its own.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/script.test.ts.
 import type { AssistantPart, FinishReason } from '../../../kernel/model/facts.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'
@@ -31,7 +31,7 @@ export interface ModelRequest {
   readonly context: ModelContext
   /** a question by reeve after the context. The model must answer with text only: it may not call the tools, although they are sent */
   readonly question?: string
-  /** the most tokens of the answer; null for the model's own limit */
+  /** the maximum number of tokens of the answer; null for the model's own limit */
   readonly maxOutputTokens: number | null
   /** the tools that the call sends; a scripted model sends none, and does not call this */
   offeredTools(): readonly OfferedTool[]
@@ -53,7 +53,7 @@ export interface Model {
   readonly ref: string
   /** the context window in tokens, which the answer shares; null if unknown */
   readonly window: number | null
-  /** the most tokens of an answer; absent if there is no limit */
+  /** the maximum number of tokens of an answer; absent if there is no limit */
   readonly maxOutputTokens?: number
   /** The highest prices in USD per token of a call with this input; null if unknown. Absent for scripted models, which cost nothing. */
   maxPrices?(inputTokens: number): CallEstimate['usd'] | undefined | Promise<CallEstimate['usd']>

@@ -44,7 +44,7 @@ export interface Prompt {
 
 /** The key of the origin in `meta`, next to the provider's own data. */
 const ORIGIN_KEY = 'reeve'
-/** Marks where a cached prefix ends. Other providers than Anthropic ignore the mark. */
+/** Marks where a cached prefix ends. Providers other than Anthropic ignore the mark. */
 const CACHE_POINT: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 const MAX_ID_CHARS = 64
 const PREFIX_CHARS = 16

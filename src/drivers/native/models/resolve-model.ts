@@ -33,7 +33,7 @@ export interface ModelOptions {
   readonly providers: readonly ProviderConfig[]
   /** the user's own prices */
   readonly prices?: UserPrices | undefined
-  /** the most tokens of an answer; a lower known limit of the model wins */
+  /** the maximum number of tokens of an answer; a lower known limit of the model wins */
   readonly maxOutputTokens: number
   /** the reasoning effort; null or absent for the provider's default */
   readonly effort?: Effort | null

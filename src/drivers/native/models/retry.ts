@@ -4,7 +4,7 @@
 import type { CallFailed } from './model.ts'
 
 export interface RetryPolicy {
-  /** the most calls for one step */
+  /** the maximum number of calls for one step */
   readonly attempts: number
   /** the longest wait after the first attempt, in ms; it doubles with each attempt */
   readonly baseMs: number

@@ -12,9 +12,9 @@ import { INVALID_INPUT } from './finish-reason.ts'
 
 /** The largest answer in bytes. An endless stream is cut there. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** The most parts of one answer: texts, reasoning and tool calls. */
+/** The maximum number of parts of one answer: texts, reasoning and tool calls. */
 const MAX_PARTS = 10_000
-/** The most tool calls of one answer. */
+/** The maximum number of tool calls of one answer. */
 const MAX_CALLS = 1_000
 
 interface TextBlock {
@@ -131,7 +131,7 @@ export class StreamCollector {
 }
 
 /**
- * Parses the input of a tool call to an object. An input that is no object is wrapped in one, because providers would refuse all later
+ * Parses the input of a tool call to an object. An input that is not an object is wrapped in one, because providers would refuse all later
  * calls with it.
  */
 function parseInput(text: string): unknown {

@@ -72,7 +72,7 @@ function countIn(value: unknown, name: string): number {
   return countOf(fields(value)[name]) ?? 0
 }
 
-/** Returns the value if it is a finite number that is not negative; undefined otherwise. JSON can contain `1e999`, which is no count. */
+/** Returns the value if it is a finite number that is not negative; undefined otherwise. JSON can contain `1e999`, which is not a count. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }

@@ -1,6 +1,7 @@
 // Decides by the process's permissions whether a tool call may run, is denied, or needs the user's answer. A denial comes before a
 // question, and a question before an approval. An approval needs certainty: the real path of a file, and each command of a line. A
-// denial and a question apply in doubt, too. While the agent plans, each call that does not only read is denied. Test: test/tables/drivers/native/permissions/call-policy.test.ts.
+// possible match is enough for a denial or a question. While the agent plans, each call that does more than read is denied.
+// Test: test/tables/drivers/native/permissions/call-policy.test.ts.
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
 import { isAllowed } from '../../../kernel/state/tool-names.ts'
@@ -42,7 +43,7 @@ export class CallPolicy {
     this.#rules = { allow: allow.map(parseToolRule), ask: ask.map(parseToolRule), deny: deny.map(parseToolRule) }
   }
 
-  /** the agent only reads, until the user approves its plan */
+  /** whether the agent may only read, because the user has not approved its plan yet */
   get isPlanning(): boolean {
     return this.#default === 'plan'
   }

@@ -39,7 +39,7 @@ async function diffOf(run: RunContext, { name, input }: ToolCall, path: string |
   return content === null ? [] : [{ path, ...(await oldTextOf(run, path)), new: content }]
 }
 
-/** The whole text of a file before and after an edit, so that the change is seen in its place. Null if the file is unknown, or has no such place. */
+/** The whole text of a file before and after an edit. Null if the text is unknown, or if the edit does not apply to it. */
 async function wholeEdit(
   run: RunContext,
   path: string,

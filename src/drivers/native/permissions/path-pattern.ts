@@ -28,7 +28,7 @@ function matchesNames(parts: readonly string[], names: readonly string[]): boole
   return reached.has(parts.length)
 }
 
-/** `**` matches no name, too. */
+/** Adds the counts after each `**`, because `**` may also match no name. */
 function skipDoubleStars(parts: readonly string[], counts: ReadonlySet<number>): ReadonlySet<number> {
   const all = new Set(counts)
   for (const count of all) if (parts[count] === '**') all.add(count + 1)

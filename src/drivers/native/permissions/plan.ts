@@ -28,14 +28,14 @@ export function planningDenial(subject: string): string {
   return `not before the user approves a plan: ${subject}. Only reads are allowed so far; present your plan with ${PLAN_TOOL}`
 }
 
-/** Its effect is not `read`, so that it never runs side by side with another call. It changes nothing, so a crash may repeat it. */
+/** Its effect is not `read`, so that it never runs side by side with another call. It changes nothing, so it may run again after a crash. */
 const presentPlan: Tool = {
   ...defineTool({
     name: PLAN_TOOL,
     effect: 'idempotent',
     description: 'Presents your plan to the user, and waits for the answer.',
     input,
-    // The call runs only after the approval, also if the approval came before a crash.
+    // The call runs only after the approval, even if the approval came before a crash.
     run: () => Promise.resolve('The user approved the plan. Carry it out. Some calls may still need an answer of the user.'),
   }),
   isGranted: true,

@@ -1,4 +1,4 @@
-// Finds the commands in a line of shell, so that rules can judge each of them. Understands words, quotes and the operators between
+// Finds the commands in a shell command line, so that rules can judge each of them. Understands words, quotes and the operators between
 // commands. Everything else, such as substitutions and redirections, makes the line opaque, because its effect cannot be known
 // without running it. Pure. Test: test/tables/drivers/native/permissions/shell-line.test.ts.
 
@@ -9,11 +9,11 @@ export interface ShellLine {
   readonly isOpaque: boolean
 }
 
-/** Between two commands. A single `&` starts the command before it in the background. */
+/** Matches the operator between two commands. A single `&` starts the command before it in the background. */
 const SEPARATOR = /^(?:&&|\|\||\|&|[;|&\n])/
-/** Output that goes nowhere or to another output of the same command. */
+/** Matches redirections to or from /dev/null, and of one output to another of the same command. */
 const HARMLESS_REDIRECTION = /^(?:\d?>&[12]|\d?>{1,2} ?\/dev\/null|&>{1,2} ?\/dev\/null|< ?\/dev\/null)(?=[\s;|&]|$)/
-/** White space and control characters that do not separate words in a shell. */
+/** Matches white space and control characters that do not separate words in a shell. */
 const OTHER_BLANK = /^[\s\p{Cc}]/u
 const KEYWORDS = '! [[ { } case coproc do done elif else esac fi for function if in select then time until while'
 /** Commands of the shell that run a text as a command. */

@@ -18,7 +18,7 @@ const REPLAY = 'replay:'
 /** The beginning of a note about a difference. */
 const NOTE_PREFIX = `${REPLAY} `
 
-/** The most differences that are noted one by one. */
+/** The maximum number of differences that are noted one by one. */
 const MAX_NOTES = 50
 /** The note in place of all further differences. */
 const MORE_DIFFERENCES = 'more differences'

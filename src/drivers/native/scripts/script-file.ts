@@ -1,7 +1,8 @@
-// Parses and validates a script file; errors name the line. Separate from script.ts, so that the YAML and schema libraries are
-// loaded only for scripts. A long script is parsed in slices, so that it does not block the event loop. script-rules.ts applies
-// the rules.
-// Tests: test/tables/drivers/native/scripts/script-file.test.ts, test/processes/native/script.test.ts, test/processes/native/script-rules.test.ts.
+// Parses and validates a script: a YAML file with the answers of a scripted model. Errors name the line. Separate from script.ts, so
+// that the YAML and schema libraries are loaded only for scripts. A long script is parsed in slices, so that it does not block the event
+// loop. script-rules.ts applies the rules.
+// Tests: test/tables/drivers/native/scripts/script-file.test.ts, test/processes/native/script.test.ts,
+// test/processes/native/script-rules.test.ts.
 import { Composer, Lexer, LineCounter, Parser, isNode, type CST, type Document } from 'yaml'
 import { z } from 'zod'
 import { KernelError } from '../../../kernel/model/errors.ts'
@@ -21,10 +22,10 @@ const FAILURE_KINDS = [
   'other',
 ] as const satisfies readonly FailureKind[]
 
-/** The longest pause of an item, in ms. */
+/** The longest delay of an item, in ms. */
 const MAX_DELAY_MS = 86_400_000
 const MAX_RULES = 1_000
-/** The YAML lexemes that are parsed in one slice. */
+/** The number of YAML lexemes that are parsed in one slice. */
 const LEXEMES_PER_SLICE = 500
 
 const SLICES = new EventLoopTurns().newQueue()
@@ -93,6 +94,7 @@ const script = z
 export type ScriptItem = z.output<typeof item>
 export type ScriptStep = ScriptItem | z.output<typeof choice>
 export type ScriptRule = Omit<z.output<typeof rule>, 'steps'> & { readonly steps: readonly ScriptStep[] }
+/** The error with which an item answers a call. */
 export type ScriptError = z.output<typeof failure>
 
 export interface Script {
@@ -103,8 +105,8 @@ export interface Script {
   readonly window: number | null
 }
 
-/** A mistake in the script, with the path of the wrong value. */
-class ScriptMistake extends Error {
+/** The script is invalid; `path` leads to the wrong value. */
+class InvalidScript extends Error {
   readonly path: readonly PropertyKey[]
 
   constructor(message: string, path: readonly PropertyKey[]) {
@@ -132,7 +134,7 @@ export async function parseScript(text: string, file: string, slices: SliceQueue
   try {
     return await buildScript(isList ? { steps: value } : value, slices)
   } catch (error) {
-    if (!(error instanceof ScriptMistake)) throw error
+    if (!(error instanceof InvalidScript)) throw error
     const path = error.path.filter((key) => typeof key !== 'symbol')
     const shownPath = isList ? path.slice(1) : path
     throw errorAtOffset(
@@ -176,12 +178,12 @@ async function buildScript(value: unknown, slices: SliceQueue): Promise<Script> 
   return { window, rules: checkedRules, steps: await stepsAt(steps, []) }
 }
 
-/** Validates a value of the script, which is at this path. Errors: `ScriptMistake` for the first problem. */
+/** Validates a value of the script, which is at this path. Errors: `InvalidScript` for the first problem. */
 function check<T>(schema: z.ZodType<T>, value: unknown, path: readonly PropertyKey[]): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw new ScriptMistake(issue?.message ?? 'not valid', [...path, ...(issue?.path ?? [])])
+  throw new InvalidScript(issue?.message ?? 'not valid', [...path, ...(issue?.path ?? [])])
 }
 
 /** The document as plain values. Undefined for an unknown alias, or for too many aliases, where the library throws. */

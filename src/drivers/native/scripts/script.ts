@@ -25,7 +25,7 @@ const MAX_SCRIPT_BYTES = 1024 * 1024
 const MAX_PATTERNS_MS = 200
 /** A pattern is too slow if it exceeds the time in this many attempts. On a busy machine, even a fast pattern may exceed it once. */
 const PATTERN_ATTEMPTS = 3
-/** The most parsed scripts in the cache, in files. */
+/** The maximum number of parsed scripts in the cache. */
 const MAX_CACHED_SCRIPTS = 64
 
 interface CachedScript {

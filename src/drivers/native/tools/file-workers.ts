@@ -19,9 +19,9 @@ const LIMITS = {
   callMs: 30_000,
   /** the time after which an idle thread ends, in ms */
   idleMs: 10_000,
-  /** the most threads */
+  /** the maximum number of threads */
   workers: 4,
-  /** the most threads that one agent uses, so that other agents get threads too */
+  /** the maximum number of threads that one agent uses, so that other agents get threads too */
   perAgent: 2,
 }
 /** The heap limit of one thread, in MiB. */
@@ -158,7 +158,7 @@ export class FileWorkers {
     this.#beginCalls()
   }
 
-  /** Aborts a call that waits or only reads. A call that changes files continues until it ends by itself, or until its time limit. */
+  /** Aborts a call that waits or only reads. A call that changes files continues to its end, or to its time limit. */
   #abort(call: Call): void {
     if (call.thread === null) this.#waitingCalls.splice(this.#waitingCalls.indexOf(call), 1)
     else if (call.request.effect === 'read') this.#endThread(call.thread)

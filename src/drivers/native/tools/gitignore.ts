@@ -77,13 +77,13 @@ async function dirsAbove(root: string): Promise<string[]> {
 }
 
 /**
- * True if the directory is the top of a repository. In a worktree or submodule, `.git` is a file. A directory `.git` without HEAD is no
- * repository.
+ * True if the directory is the top of a repository. In a worktree or submodule, `.git` is a file. A directory `.git` without HEAD is not
+ * a repository.
  */
 async function isTopOfRepository(dir: string): Promise<boolean> {
   // A missing or unreadable `.git` means that this is not the top of a repository.
   const stats = await stat(path.join(dir, '.git')).catch(() => null)
   if (!stats?.isDirectory()) return stats?.isFile() ?? false
-  // A missing HEAD means that this is no repository.
+  // A missing HEAD means that this is not a repository.
   return (await stat(path.join(dir, '.git', 'HEAD')).catch(() => null)) !== null
 }

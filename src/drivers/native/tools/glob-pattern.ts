@@ -5,7 +5,7 @@
 import { ToolError } from './tool-error.ts'
 
 const MAX_PATTERN_CHARS = 8_192
-/** The most alternatives in the braces of one pattern. */
+/** The maximum number of alternatives in the braces of one pattern. */
 const MAX_ALTERNATIVES = 1_000
 const MAX_EXPANDED_CHARS = 256 * 1024
 
@@ -42,9 +42,9 @@ export interface EntryMatch {
   readonly matchesFile: boolean
   /** true if the whole pattern matches the entry, if it is a directory */
   readonly matchesDir: boolean
-  /** the positions for the entries inside of it, if it is a directory */
+  /** the positions for the entries inside it, if it is a directory */
   readonly inside: readonly Position[]
-  /** the positions for the entries inside of it, if it is a link to a directory; `**` does not follow links */
+  /** the positions for the entries inside it, if it is a link to a directory; `**` does not follow links */
   readonly linked: readonly Position[]
 }
 

@@ -12,7 +12,7 @@ import { checkPath, RefusedError } from './path-guard.ts'
 import { SKIPPED_DIRS, listEntries } from './walk.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
-/** The most paths in a result. */
+/** The maximum number of paths in a result. */
 const MAX_PATHS = 1_000
 
 interface Search {
@@ -51,7 +51,7 @@ async function searchBelow(search: Search, { base, positions }: GlobRoot): Promi
   const pending: PendingDir[] = [{ name: top, positions, outerRules }]
   for (let current = pending.pop(); current !== undefined && search.found.size <= MAX_PATHS; current = pending.pop()) {
     const subdirectories: PendingDir[] = []
-    const entries = await list(search, current.name)
+    const entries = await listOrSkip(search, current.name)
     const dir = path.resolve(search.dir, current.name)
     const rules = await current.outerRules.inside(dir, entries)
     for (const entry of entries) {
@@ -64,7 +64,7 @@ async function searchBelow(search: Search, { base, positions }: GlobRoot): Promi
 }
 
 /** Lists a directory. Returns no entries if that fails, and keeps the first error about a directory that the process may not read. */
-async function list(search: Search, name: string): Promise<readonly Dirent[]> {
+async function listOrSkip(search: Search, name: string): Promise<readonly Dirent[]> {
   try {
     return await listEntries(path.resolve(search.dir, name), search.paths)
   } catch (error) {

@@ -14,11 +14,11 @@ import { walkFiles } from './walk.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
 
-/** The most matching lines in a result. */
+/** The maximum number of matching lines in a result. */
 const MAX_MATCHES = 200
-/** The most files that one call searches. */
+/** The maximum number of files that one call searches. */
 const MAX_FILES = 20_000
-/** Larger files are skipped, in bytes. */
+/** The largest file that is searched, in bytes. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 /** The longest part of a line that is shown, in characters. */
 const MAX_LINE_CHARS = 300

@@ -53,7 +53,7 @@ const FORMATS: readonly ImageFormat[] = [
   },
 ]
 
-/** `head` has the first `MAGIC_BYTES` of a file. Null if the file is no image of a known format. */
+/** `head` has the first `MAGIC_BYTES` of a file. Null if the file is not an image in a known format. */
 export function findImageFormat(head: Buffer): ImageFormat | null {
   return FORMATS.find((format) => format.matches(head)) ?? null
 }

@@ -10,11 +10,11 @@ import { ToolError } from './tool-error.ts'
 import { MAX_RESULT_BYTES, truncateMiddle } from '../../common/truncate-middle.ts'
 import { listEntries, SKIPPED_DIRS } from './walk.ts'
 
-/** the longest `SKILL.md` */
+/** The largest `SKILL.md` that is loaded, in bytes. */
 const MAX_FILE_BYTES = 256 * 1024
-/** The most files of the folder that are listed. */
+/** The maximum number of listed files of the folder. */
 const MAX_LISTED_FILES = 100
-/** The most directories of the folder that are searched. */
+/** The maximum number of searched directories of the folder. */
 const MAX_DIRECTORIES = 50
 /** The part of the result for the list of files and the notes, in bytes. */
 const LIST_BYTES = 8 * 1024

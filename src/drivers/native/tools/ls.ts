@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { FileContext, LsInput } from './file-inputs.ts'
 import { listWithin } from './path-guard.ts'
 
-/** The most names that are listed. */
+/** The maximum number of listed names. */
 const MAX_NAMES = 1_000
 
 export async function listDirectory(input: LsInput, { cwd, paths }: FileContext): Promise<string> {

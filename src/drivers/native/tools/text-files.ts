@@ -15,8 +15,8 @@ import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 const SNIFF_BYTES = 8 * 1024
 
 /**
- * Opens a regular file. Never blocks, even on a FIFO without a writer, or a file in /proc without data. Errors: `ToolError` if it is no
- * regular file.
+ * Opens a regular file. Never blocks, even on a FIFO without a writer, or a file in /proc without data. Errors: `ToolError` if it is not
+ * a regular file.
  */
 export async function openText(file: string, paths?: PathAccess): Promise<{ handle: FileHandle; size: number }> {
   const handle = paths ? await openWithin(file, 0, paths) : await open(file, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -1,5 +1,5 @@
-// Defines a tool: a name, an effect class, a validated input, and a function that returns a text and images. Not the tool but
-// toolbox.ts decides whether the tool may run.
+// Defines a tool: a name, an effect class, a validated input, and a function that returns a text and images. A tool does not
+// decide whether it may run: toolbox.ts does.
 // Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/processes/native/bash.test.ts.
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/model/facts.ts'

@@ -86,7 +86,7 @@ export class Toolbox {
     const tool = this.#tools.find((each) => each.name === call.name)
     if (tool === undefined || !this.#mayUse(tool)) return this.#refusal(call.name)
     try {
-      return successEnd(await tool.run(call.input, context))
+      return successResult(await tool.run(call.input, context))
     } catch (error) {
       const message = errorText(error)
       if (error instanceof RefusedError)
@@ -127,7 +127,7 @@ function isMcpTool(name: string): boolean {
   return name.startsWith('mcp__')
 }
 
-function successEnd(output: string | ToolOutput): ToolCallResult {
+function successResult(output: string | ToolOutput): ToolCallResult {
   const { text, images, ...more } = typeof output === 'string' ? { text: output, images: [] } : output
   return { outcome: 'ok', content: truncateMiddle(text) || '(no output)', ...(images.length > 0 ? { images } : {}), ...more }
 }

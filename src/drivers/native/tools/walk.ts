@@ -1,4 +1,5 @@
-// Walks through the files below a directory in order of their paths. Follows no links.
+// Walks the files below a directory, depth first: the files of a directory in order of their names, then its subdirectories. Does not
+// follow symbolic links.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { readdir } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
@@ -7,7 +8,7 @@ import { IgnoreRules } from './gitignore.ts'
 import { listWithin } from './path-guard.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
-/** The names of directories that no search enters. */
+/** Names of directories that are never searched. */
 export const SKIPPED_DIRS: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
 /** The entries of a directory, sorted by name. Errors: those of `readdir`; `RefusedError` if the process may not read the directory. */
