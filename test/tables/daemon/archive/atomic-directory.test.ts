@@ -1,4 +1,4 @@
-// A directory that is created as a whole or not at all; the result for a second writer of the same path.
+// createDirectory: while one writer creates a directory, a second writer of the same path is refused, also through a symbolic link.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Conversion of a fact to a line and back, for any fact of any type. Every change of a line is detected.
+// Conversion of facts of every type to lines and back. A changed bit, a cut and an invalid field of a line are detected.
 import fc from 'fast-check'
 import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ const factArbitrary: fc.Arbitrary<Fact> = fc
   }))
 const NOTE: Fact = { uuid: uuidOf(1), seq: 3, pid: 5, at: 1_700_000_000_000, body: { type: 'process.note', text: 'é "x"' } }
 
-/** Returns a line with a changed text and the matching checksum. */
+/** Returns the line of `NOTE` with changed fields and the matching checksum. */
 function forgedLine(change: (event: Record<string, unknown>) => void): Buffer {
   const { sum: _, ...event } = JSON.parse(lineOf(NOTE)) as Record<string, unknown>
   change(event)
@@ -52,7 +52,7 @@ test('a line has the fields of an event', () => {
   )
 })
 
-test('a change of any bit of a line is detected', () => {
+test('a change of any bit of a line is detected, and so is a cut', () => {
   const line = Buffer.from(lineOf(NOTE))
   for (let bit = 0; bit < line.length * 8; bit++) {
     const damaged = Buffer.from(line)
@@ -80,7 +80,7 @@ describe('a handmade line', () => {
       /knows no fact "process.flown"/,
     ],
     [
-      'of another type of fact',
+      'with an event type that its fact does not have',
       (event) => {
         event['type'] = 'process.note'
       },
@@ -101,7 +101,7 @@ describe('a handmade line', () => {
       /its `moment` is not valid/,
     ],
     [
-      'with a text as its moment',
+      'with a string as its moment',
       (event) => {
         event['moment'] = 'working'
       },

@@ -1,4 +1,4 @@
-// The spec of an import: every spec that a daemon writes is valid, and a spec that a daemon cannot handle is refused.
+// The spec of an import: specs that a daemon writes are valid, and a spec that this daemon cannot handle is refused.
 import { expect, test } from 'vitest'
 import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../../../src/kernel/supervise/policy-from-config.ts'
@@ -35,7 +35,7 @@ test('a native agent without a model, and a program without a command line, are 
 
 test.each<[string, object, RegExp]>([
   ['with an unknown policy', { permissions: { default: 'maybe' } }, /permissions\.default/],
-  ['with permissions that are no object', { permissions: 5 }, /permissions/],
+  ['with permissions that are not an object', { permissions: 5 }, /permissions/],
   ['with a key of permissions that this version would not enforce', { permissions: { default: 'ask', never: [] } }, /permissions/],
   [
     'with a rule that cannot be enforced',

@@ -38,7 +38,7 @@ const CASES: readonly [Row, { readonly [W in DiffSelection]: DiffSource }][] = [
 ]
 
 for (const [task, expected] of CASES) {
-  test(`the change is found for a task that is ${task.state}${task.verdict === null ? '' : `, ${task.verdict}`}${task.briefed ? ', with a ref' : ''}${task.merged ? ', merged' : ''}`, () => {
+  test(`the diff sources of a task that is ${task.state}${task.verdict === null ? '' : `, ${task.verdict}`}${task.briefed ? ', with a ref' : ''}${task.merged ? ', merged' : ''}`, () => {
     expect({ auto: diffSourceOf(task, 'auto'), review: diffSourceOf(task, 'review'), commit: diffSourceOf(task, 'commit') }).toEqual(
       expected,
     )

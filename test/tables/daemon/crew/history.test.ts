@@ -1,5 +1,5 @@
-// The history of each task from a crew's journal: attempts, verdicts, time in turns, time of questions, tokens. Also the usage outside
-// of tasks in a report.
+// The history of each task from a crew's journal: attempts, verdicts, time in turns, time of open questions, tokens. Also the usage that
+// a report attributes to no task.
 import { expect, test } from 'vitest'
 import { CrewHistory, coveredMs } from '../../../../src/daemon/crew/history.ts'
 import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
@@ -8,7 +8,7 @@ import type { CrewFact } from '../../../../src/kernel/model/crew/facts.ts'
 
 const WALL = 1_700_000_000_000
 
-/** Builds a history. The facts are one second apart; one with a number has that many seconds since the start. */
+/** Builds a history of facts that are one second apart. A fact with a number happens that many seconds after the start. */
 function historyOfFacts(...facts: readonly (CrewFact | [seconds: number, fact: CrewFact])[]): CrewHistory {
   const history = new CrewHistory()
   for (const [index, one] of facts.entries()) {
@@ -124,7 +124,7 @@ test('a turn of a task counts for the task and its member; a turn without a task
   ])
 })
 
-test('the time of a question ends with an answer, a verdict, an approval or the task', () => {
+test('the time of a question ends with its answer or the end of its task; an open question has the time since which it is open', () => {
   const taskAsked = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
   const history = historyOfFacts(
     [0, taskAsked('a')],
@@ -168,7 +168,7 @@ test("the history of a task has git's note about its commit, but no note of a co
   expect([history.taskHistory('a').note, history.taskHistory('b').note]).toEqual([null, 'the author is reeve'])
 })
 
-test('only the last of very many attempts are kept', () => {
+test('only the last 100 attempts are kept', () => {
   const manyFacts = Array.from(
     { length: 150 },
     (_, index) =>

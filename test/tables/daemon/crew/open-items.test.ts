@@ -1,4 +1,5 @@
-// What the user still has to do for a crew, with its commands: by the crew's view and by what git reports.
+// The open items of a crew: what the user still has to do, with the commands for it. They follow from the crew's view and from
+// git's report.
 import { expect, test } from 'vitest'
 import { openItems } from '../../../../src/daemon/crew/open-items.ts'
 import type { ReportGitView } from '../../../../src/api/views/crew-report.ts'

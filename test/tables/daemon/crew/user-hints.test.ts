@@ -13,7 +13,7 @@ test.each([
   ],
   ['Choose one of worker-2, or start one with spawn_worker.', 'Choose one of worker-2, or start one with `reeve crew spawn`.'],
   ['Wait until that is done.', 'Wait until that is done.'],
-])('the hint "%s" names commands', (hint, expected) => {
+])('the hint "%s" becomes "%s"', (hint, expected) => {
   expect(rewriteHint(hint)).toBe(expected)
 })
 

@@ -6,7 +6,7 @@ import { ManualClock } from '../../../support/clock.ts'
 const HOUR_MS = 3_600_000
 const never = (): boolean => false
 
-/** Hours by which the counted time is behind the wall clock after each change of the clock. */
+/** Returns by how many hours the counted time is behind the wall clock after each change of the clock. */
 function hoursBehind(...changes: ((clock: ManualClock) => void)[]): number[] {
   const clock = new ManualClock()
   const time = new CountedTime(clock)
@@ -26,11 +26,11 @@ test('a small correction is believed, a jump of a day only after a day', () => {
   expect(hoursBehind(jump(0.5), wind(1), jump(24), wind(23), wind(1))).toEqual([0, 0, 24, 24, 0])
 })
 
-test('a clock that goes back and is corrected changes nothing', () => {
+test('a clock that goes back a day and is corrected does not change the counted time', () => {
   expect(hoursBehind(jump(-24), wind(5), jump(24), wind(1))).toEqual([-24, -24, 0, 0])
 })
 
-test('a jump away from a time that is known to be wrong is believed', () => {
+test('a jump away from a time that is known to be wrong is believed at once', () => {
   const clock = new ManualClock()
   const time = new CountedTime(clock)
   clock.jump(1_000 * HOUR_MS)

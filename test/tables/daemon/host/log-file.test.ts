@@ -22,7 +22,7 @@ test('a new file begins at the limit, and one old file is kept, so that the newe
   for (const one of [file, `${file}.1`]) expect([statSync(one).size <= 1_000, statSync(one).mode & 0o777]).toEqual([true, 0o600])
 })
 
-test('the file of an earlier daemon is continued, and its size counts', async () => {
+test('the file of an earlier daemon is continued, and its size counts towards the limit', async () => {
   await using dir = await tempDir()
   const file = join(dir.path, 'daemon.log')
   for (let number = 1; number <= 12; number++) new LogFile(file, 1_000).write(makeLine(number))

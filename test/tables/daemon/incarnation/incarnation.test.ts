@@ -238,7 +238,7 @@ describe('the wait for the end of a hold', () => {
   })
 })
 
-test('the command driver tries once to end survivors, and does not wait for them', async () => {
+test('the command driver disposes of its containment once, and does not wait for survivors', async () => {
   const fixture = await startFixture()
   const handle = { pid: 1, startTime: '1', pgid: 1 }
   const program: Program = {

@@ -9,16 +9,16 @@ import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { InputBody } from '../../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
-const MIN = 60_000
+const MINUTE_MS = 60_000
 
-/** A kernel and its monitor: reports go to the kernel at once, and its facts come back. */
-class Watched {
+/** The process `a` with its kernel and monitor. The monitor's inputs go to the kernel at once, and the new facts go to the monitor. */
+class WatchedProcess {
   readonly clock = new ManualClock()
   readonly player = new TranscriptPlayer()
   readonly judgements: { readonly at: number; readonly word: string; readonly evidence: string }[] = []
-  /** the stopped program that the operating system reports */
+  /** the PID of the stopped program that the operating system reports */
   stoppedPid: number | null = null
-  /** the operating system cannot be asked */
+  /** whether lookups of stopped programs fail */
   isUnreadable = false
   readonly logged: string[] = []
   lookupCount = 0
@@ -64,8 +64,9 @@ class Watched {
     }
   }
 
-  get minutes(): readonly (readonly [number, string])[] {
-    return this.judgements.map(({ at, word }) => [Math.round(at / MIN), word] as const)
+  /** The judgements so far, each as its minute and its word. */
+  get wordsByMinute(): readonly (readonly [number, string])[] {
+    return this.judgements.map(({ at, word }) => [Math.round(at / MINUTE_MS), word] as const)
   }
 
   #submit(input: InputBody): void {
@@ -90,8 +91,8 @@ class Watched {
   }
 }
 
-function watchProcess(options = ''): Watched {
-  const watched = new Watched()
+function watchProcess(options = ''): WatchedProcess {
+  const watched = new WatchedProcess()
   watched.play(`live a ${options}`)
   return watched
 }
@@ -100,40 +101,40 @@ describe('liveness is judged within its threshold for', () => {
   test('a silent process, and a stalled one without progress', async () => {
     const watched = watchProcess()
     watched.play('report a model 1')
-    await watched.wind(20 * MIN)
-    expect(watched.minutes).toEqual([
+    await watched.wind(20 * MINUTE_MS)
+    expect(watched.wordsByMinute).toEqual([
       [5, 'silent'],
       [15, 'stalled'],
     ])
     expect(watched.judgements[0]?.evidence).toBe('in the model call of step 1')
     expect(watched.row.liveness).toMatchObject({ word: 'stalled' })
     watched.play('report a answer 1')
-    expect(watched.minutes.at(-1)).toEqual([20, 'alive'])
+    expect(watched.wordsByMinute.at(-1)).toEqual([20, 'alive'])
     expect(watched.row.liveness).toBeUndefined()
   })
 
   test('a process that prints, but makes no progress', async () => {
     const watched = watchProcess('acp')
     for (let minute = 0; minute < 20; minute += 1) {
-      await watched.wind(MIN)
+      await watched.wind(MINUTE_MS)
       watched.play('report a output')
     }
-    expect(watched.minutes).toEqual([[15, 'stalled']])
+    expect(watched.wordsByMinute).toEqual([[15, 'stalled']])
   })
 
   test('a process that waits for the user, which has its own threshold', async () => {
     const watched = watchProcess('acp')
-    await watched.wind(4 * MIN)
+    await watched.wind(4 * MINUTE_MS)
     watched.play('report a asks q1 options=yes,no')
-    await watched.wind(30 * MIN)
-    expect(watched.minutes).toEqual([[14, 'waiting']])
+    await watched.wind(30 * MINUTE_MS)
+    expect(watched.wordsByMinute).toEqual([[14, 'waiting']])
     watched.play('answer a yes')
-    await watched.wind(4 * MIN)
-    expect(watched.minutes.at(-1)).toEqual([34, 'alive'])
+    await watched.wind(4 * MINUTE_MS)
+    expect(watched.wordsByMinute.at(-1)).toEqual([34, 'alive'])
   })
 
   test('a process that another program has stopped', async () => {
-    const watched = new Watched()
+    const watched = new WatchedProcess()
     watched.play('spawn a acp\nstart a\nreport a up handle session=s')
     watched.stoppedPid = 4711
     await watched.wind(30_000)
@@ -145,11 +146,11 @@ describe('liveness is judged within its threshold for', () => {
   })
 
   test('a silent process whose programs cannot be examined: the error is logged once', async () => {
-    const watched = new Watched()
+    const watched = new WatchedProcess()
     watched.play('spawn a acp\nstart a\nreport a up handle session=s')
     watched.isUnreadable = true
-    await watched.wind(6 * MIN)
-    expect(watched.minutes).toEqual([[5, 'silent']])
+    await watched.wind(6 * MINUTE_MS)
+    expect(watched.wordsByMinute).toEqual([[5, 'silent']])
     expect(watched.logged).toEqual([`the programs of process ${watched.row.pid} cannot be examined`])
     expect(watched.lookupCount).toBeGreaterThan(10)
   })
@@ -174,7 +175,7 @@ describe('no liveness problem is reported for', () => {
     const watched = watchProcess()
     watched.play('report a model 1')
     for (let minute = 0; minute < 120; minute += 1) {
-      await watched.wind(MIN)
+      await watched.wind(MINUTE_MS)
       watched.monitor.recordOutput('a')
     }
     expect(watched.judgements).toEqual([])
@@ -184,7 +185,7 @@ describe('no liveness problem is reported for', () => {
     const watched = watchProcess()
     watched.play('report a model 1\nreport a answer 1 calls=c1')
     for (let minute = 0; minute < 120; minute += 1) {
-      await watched.wind(MIN)
+      await watched.wind(MINUTE_MS)
       watched.monitor.recordOutput('a')
     }
     expect(watched.judgements).toEqual([])
@@ -193,31 +194,31 @@ describe('no liveness problem is reported for', () => {
   test('a process that is paused for a night, and continues after that', async () => {
     const watched = watchProcess()
     watched.play('report a model 1')
-    await watched.wind(4 * MIN)
+    await watched.wind(4 * MINUTE_MS)
     watched.play('signal SIGPAUSE a\nreport a answer 1\nreport a drained')
-    await watched.wind(600 * MIN)
+    await watched.wind(600 * MINUTE_MS)
     watched.play('resume a\nreport a model 2')
-    await watched.wind(4 * MIN)
+    await watched.wind(4 * MINUTE_MS)
     expect(watched.judgements).toEqual([])
   })
 
   test('a process that waits for its next message', async () => {
     const watched = watchProcess('interactive')
     watched.play('report a model 1\nreport a answer 1\nreport a ended 1')
-    await watched.wind(600 * MIN)
+    await watched.wind(600 * MINUTE_MS)
     expect(watched.judgements).toEqual([])
     expect(watched.lookupCount).toBe(0)
   })
 
   test('a plain command', async () => {
-    const watched = new Watched()
+    const watched = new WatchedProcess()
     watched.play('spawn a command\nstart a\nreport a up handle')
-    await watched.wind(60 * MIN)
+    await watched.wind(60 * MINUTE_MS)
     expect(watched.judgements).toEqual([])
   })
 
-  test('a process that was stopped only for a moment, or writes in spite of it', async () => {
-    const watched = new Watched()
+  test('a process that was stopped only for a moment, or that writes although a program seems stopped', async () => {
+    const watched = new WatchedProcess()
     watched.play('spawn a acp\nstart a\nreport a up handle session=s')
     watched.stoppedPid = 4711
     await watched.wind(6_000)
@@ -234,20 +235,20 @@ describe('no liveness problem is reported for', () => {
 
 describe('the monitor runs only while a process runs', () => {
   test('no timer is set before or after, nor while all processes are paused or wait for a message', async () => {
-    const watched = new Watched()
+    const watched = new WatchedProcess()
     expect(watched.clock.timers).toBe(0)
     watched.play('live a interactive')
     expect(watched.clock.timers).toBe(1)
     watched.play('signal SIGPAUSE a')
-    await watched.wind(20 * MIN)
+    await watched.wind(20 * MINUTE_MS)
     expect(watched.clock.timers).toBe(0)
     watched.play('report a drained\nresume a')
     expect(watched.clock.timers).toBe(1)
     watched.play('report a model 1\nreport a answer 1\nreport a ended 1')
-    await watched.wind(20 * MIN)
+    await watched.wind(20 * MINUTE_MS)
     expect(watched.clock.timers).toBe(0)
     watched.play('signal SIGKILL a\nreport a exited none\nreleased a')
-    await watched.wind(20 * MIN)
+    await watched.wind(20 * MINUTE_MS)
     expect(watched.clock.timers).toBe(0)
     expect(watched.monitor.lastActivity('a')).toBeNull()
     expect(watched.judgements).toEqual([])

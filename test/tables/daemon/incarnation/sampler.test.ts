@@ -81,7 +81,7 @@ describe('a process is measured', () => {
     expect([measureCount, reports]).toEqual([12, []])
   })
 
-  test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])('every second under %o', async (limits) => {
+  test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])('every second under the limit %o', async (limits) => {
     await watchProcess(addProcess(1, limits))
     for (let second = 0; second < 10; second++) clock.wind(1_000)
     expect(measureCount).toBe(10)
@@ -192,7 +192,7 @@ describe('the sampler reports', () => {
   })
 })
 
-test('a raised limit is applied', async () => {
+test('a changed or removed memory limit is applied', async () => {
   const limitedTo: (number | null)[] = []
   await watchProcess(addProcess(1, { memoryBytes: 100 * MB }), limitedTo)
   addProcess(1, { memoryBytes: 200 * MB })
@@ -203,7 +203,7 @@ test('a raised limit is applied', async () => {
   expect(limitedTo).toEqual([100 * MB, 200 * MB, null])
 })
 
-test('an error of measuring is logged once, and other processes are still measured', async () => {
+test('an error during a measurement is logged once, and other processes are still measured', async () => {
   const failingContainment = {
     measure: () => {
       throw new Error('EMFILE')

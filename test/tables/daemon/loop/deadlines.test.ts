@@ -23,7 +23,7 @@ describe('the timer for all deadlines', () => {
     return { clock, due, deadlines, watchProcess }
   }
 
-  test('reports each once, when its time has come, in any order', () => {
+  test('reports each once, at its time, whatever the order in which they were set', () => {
     const { clock, due, watchProcess } = watchedDeadlines()
     watchProcess('later', 300)
     watchProcess('soon', 100)
@@ -37,7 +37,7 @@ describe('the timer for all deadlines', () => {
     expect(clock.timers).toBe(0)
   })
 
-  test('forgets processes that have no deadline any more, or have left the table', () => {
+  test('forgets processes that no longer have a deadline, or have left the table', () => {
     const { clock, due, watchProcess, deadlines } = watchedDeadlines()
     watchProcess('a', 100)
     watchProcess('b', 200)

@@ -5,7 +5,7 @@ import type { StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
-/** Two agents, of which one is in a step, and hundreds of ended processes. */
+/** Sets up a drain with one process that is not yet drained, and 500 that are. */
 function setUp() {
   const clock = new ManualClock()
   const rows = new Map<string, Process>()

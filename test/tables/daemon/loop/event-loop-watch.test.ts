@@ -48,7 +48,7 @@ test.each<[string, (readonly [number, string])[], number, string[]]>([
     ['the event loop was blocked for 7.0 s; the last work that started before it: the effect start'],
   ],
   [
-    'a late check names the work that blocked the loop among more works than are remembered',
+    'a late check names the work that blocked the loop, even if more work has started than is remembered',
     [...manyRequests(200, 0), [500, 'GET /v1/slow'], ...manyRequests(20, 8_000)],
     8_100,
     ['the event loop was blocked for 6.1 s; the last work that started before it: GET /v1/slow'],

@@ -6,7 +6,7 @@ import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import { makeSeededPick } from '../../../support/kernel/random-inputs.ts'
 import type { Fact } from '../../../../src/kernel/model/facts.ts'
 
-const NAMES = new Set([
+const EVENT_TYPES = new Set([
   'process.spawned',
   'process.output',
   'process.status',
@@ -56,7 +56,7 @@ const NAMES = new Set([
   'liveness.breaker',
 ])
 
-/** Returns facts of nearly every type, from 40 random runs. */
+/** Returns one fact of each type that occurs in 40 random runs. */
 function factsByType(): Map<string, Fact> {
   const found = new Map<string, Fact>()
   for (let seed = 1; seed <= 40; seed += 1) {
@@ -75,7 +75,7 @@ describe('the event of a fact', () => {
     const event = eventOf({ ...fact, cursor: 77 })
     expect(event).toMatchObject({ version: 1, seq: 77, uuid: fact.uuid, pid: fact.pid, fact: type })
     expect(Date.parse(event.at)).toBe(fact.at)
-    expect(NAMES).toContain(event.type)
+    expect(EVENT_TYPES).toContain(event.type)
     const { type: _, ...body } = fact.body
     const { spec, status, ...rest } = body as { spec?: object; status?: number | null }
     expect(event).toMatchObject({ ...rest, status: fact.moment?.status, ...(status === undefined ? {} : { httpStatus: status }) })
@@ -100,7 +100,7 @@ test('live events have no position in the journal', () => {
 })
 
 describe('an event of a member of a crew', () => {
-  test('shows the work of the member at the time of the fact, and names the task that it is about', () => {
+  test("shows the member's work at the time of the fact, and names the task; an event of a task names that task", () => {
     const player = new TranscriptPlayer()
     player.play(`
       live crew c staff=generic:1

@@ -117,7 +117,7 @@ describe('a batch', () => {
 })
 
 describe('a flood', () => {
-  /** Records each effect, and `turn` for each turn of the event loop. The clock advances by 5 ms at each effect. */
+  /** Records each `reply` effect, and `turn` for each turn of the event loop. The clock advances by 5 ms at each `reply`. */
   async function turnsOfFlood(flood: (core: Core) => Promise<unknown>): Promise<string[]> {
     await using dir = await tempDir()
     const events: string[] = []
@@ -140,7 +140,7 @@ describe('a flood', () => {
     isOver = true
     return events
   }
-  /** The number of effects performed in each turn. */
+  /** Returns the number of recorded effects in each turn. */
   const effectsPerTurn = (events: readonly string[]): number[] =>
     events
       .join(' ')
@@ -209,7 +209,7 @@ describe('a batch that fails', () => {
       expect(table.get(A)?.pid).toBe(1)
     }))
 
-  test('with an unexpected error is INTERNAL for the client', () =>
+  test('with an unexpected error is reported to the client as INTERNAL', () =>
     withCore(async ({ pipeline, store }) => {
       store.fault = () => {
         throw new RangeError('bad')
@@ -219,7 +219,7 @@ describe('a batch that fails', () => {
 })
 
 describe('a broken invariant', () => {
-  test('ends only the input that caused it', () =>
+  test('fails only the input that caused it', () =>
     withCore(async ({ pipeline, logged }) => {
       const answers = [
         spawnRequest(A),

@@ -12,7 +12,7 @@ import { tempDir } from '../../../support/tmp.ts'
 const A = uuidOf(1)
 const B = uuidOf(2)
 
-/** A core in which the processes A and B work. */
+/** Calls `useCore` with a core in which the processes A and B work. */
 async function withWorking(useCore: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
   await using dir = await tempDir()
   await using core = await openCore({ dir: dir.path })
@@ -39,7 +39,7 @@ const statusIn = (core: Core, uuid: string): string => {
 const notesIn = async (core: Core, uuid: string): Promise<string[]> =>
   (await journalOf(core, uuid)).flatMap(({ body }) => (body.type === 'process.note' ? [body.text] : []))
 
-/** The current state of a promise. */
+/** Returns an object whose `state` follows the promise. */
 function watchPromise(promise: Promise<unknown>): { state: string } {
   const watched = { state: 'waits' }
   promise.then(

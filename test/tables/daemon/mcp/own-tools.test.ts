@@ -32,19 +32,19 @@ test('names are unique, and each tool has a description and an object schema', (
 
 describe('the tools of a caller', () => {
   test.each([
-    ['who did not ask for them are none', PLAIN, []],
-    ['who asked for them are those for processes', { ...PLAIN, reeve: true }, PROCESS],
-    ['who named two are these', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
+    ['a process that did not ask for them has none', PLAIN, []],
+    ['a process that asked for them has those for processes', { ...PLAIN, reeve: true }, PROCESS],
+    ['a process whose list names two of them has these two', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
     [
-      'who may not start processes exclude `spawn`',
+      'a process that may not start processes has those for processes without `spawn`',
       { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] },
       PROCESS.filter((name) => name !== 'spawn'),
     ],
-    ['that is a worker are those for its role and for processes', rightsOf('implementer'), [...WORKER, ...PROCESS]],
-    ['that is a worker with a list of tools are those for its role', { ...rightsOf('reviewer'), tools: ['read'] }, WORKER],
-    ['that is a worker without MCP tools are those for its role all the same', { ...rightsOf('generic'), deny: ['mcp__*'] }, WORKER],
+    ['a worker has those for its role and for processes', rightsOf('implementer'), [...WORKER, ...PROCESS]],
+    ['a worker whose list names none of them has those for its role', { ...rightsOf('reviewer'), tools: ['read'] }, WORKER],
+    ['a worker to which all MCP tools are denied still has those for its role', { ...rightsOf('generic'), deny: ['mcp__*'] }, WORKER],
     [
-      'that is the user exclude those of a process itself',
+      "the user has those for processes, without those for the caller's own process",
       null,
       PROCESS.filter((name) => !['inbox', 'sigmask', 'sighandle'].includes(name)),
     ],
@@ -52,7 +52,7 @@ describe('the tools of a caller', () => {
     expect(toolNames(rights)).toEqual(expected)
   })
 
-  test('that is a coordinator are those for its role', () => {
+  test('a coordinator has those for its role and for processes, and none of a worker', () => {
     const coordinatorTools = toolNames(rightsOf('coordinator'))
     expect(coordinatorTools).toEqual(
       expect.arrayContaining([

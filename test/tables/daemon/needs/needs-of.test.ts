@@ -1,4 +1,4 @@
-// What a process needs from the user, by its facts: each kind, and what is no need.
+// The needs of a process, by its facts: asks, holds, ends and silence; and what is not a need.
 import { describe, expect, test } from 'vitest'
 import { ENDS_MS, needsOf } from '../../../../src/daemon/needs/needs-of.ts'
 import { needView } from '../../../../src/daemon/needs/need-view.ts'
@@ -21,7 +21,7 @@ const START: readonly FactBody[] = [
   { type: 'process.working', turn: 1, message: null },
 ]
 
-/** Each fact comes a second after the one before it. */
+/** Returns the process after these facts, which are one second apart. */
 function processOf(...bodies: readonly FactBody[]): Process {
   const process = bodies.reduce<Process | undefined>(
     (before, body, index) => fold(before, { uuid: UUID, pid: 7, seq: index + 1, at: START_AT + index * 1_000, body }),
@@ -63,7 +63,7 @@ describe('an ask', () => {
     expect(kindsOf(processOf(...START, asked(ask)))).toEqual([kind])
   })
 
-  test('is shown by its first line, with its command, and ends with the answer', () => {
+  test('is shown by its first line, with its commands, and ends with the answer', () => {
     const ask = asked({ options: OPTIONS })
     expect(viewsOf(processOf(...START, ask))).toMatchObject([
       {
@@ -93,7 +93,7 @@ describe('a hold', () => {
     expect(kindsOf(processOf(...START, held({ reason })))).toEqual(needing.includes(reason) ? ['hold'] : [])
   })
 
-  test('that ends at a known time is no need', () => {
+  test('that ends at a known time is not a need', () => {
     expect(kindsOf(processOf(...START, held({ reason: 'rate-limit', until: START_AT + 9_000, wake: true })))).toEqual([])
   })
 
@@ -118,25 +118,25 @@ describe('an end', () => {
     ['the death of the daemon', { code: 1, reason: 'interrupted', cause: 'daemon' }, ['failed']],
     ['a stop by the user', { code: 1, reason: 'SIGTERM', cause: 'person' }, []],
     ['a stop by a parent', { code: 1, reason: 'SIGTERM', cause: 'parent' }, []],
-  ])('by %s is a need unless it was requested', (_, exit, kinds) => {
+  ])('by %s is a need unless the user or a parent requested it', (_, exit, kinds) => {
     expect(kindsOf(processOf(...START, exited(exit)))).toEqual(kinds)
   })
 
-  test('is no need once it was seen, or after a week', () => {
+  test('is not a need once it was seen, or after a week', () => {
     const ended = [...START, exited()]
     expect(kindsOf(processOf(...ended, { type: 'process.seen', by: 'user' }))).toEqual([])
     expect(kindsOf(processOf(...ended), START_AT + 4_000 + ENDS_MS)).toEqual(['finished'])
     expect(kindsOf(processOf(...ended), START_AT + 4_001 + ENDS_MS)).toEqual([])
   })
 
-  test('is no need before the time up to which ends count as seen', () => {
+  test('is not a need if it is not later than the time up to which ends count as seen', () => {
     const process = processOf(...START, exited())
     const kindsSeenUntil = (seenUntil: number): string[] =>
       needsOf(process, { table: new Table(0), wall: START_AT + 60_000, mono: 0, seenUntil }).map(({ kind }) => kind)
     expect([kindsSeenUntil(START_AT + 3_999), kindsSeenUntil(START_AT + 4_000)]).toEqual([['finished'], []])
   })
 
-  test('of a child is no need', () => {
+  test('of a child is not a need', () => {
     const [spawned, ...rest] = START
     const child = { ...spawned, parentUuid: uuidOf(2) } as FactBody
     expect(kindsOf(processOf(child, ...rest, exited()))).toEqual([])
@@ -149,7 +149,7 @@ test('a silent process is a need; waiting for an answer adds no second need', ()
   expect(kindsOf(processOf(...START, asked(), changed('waiting')))).toEqual(['permission'])
 })
 
-test('a snooze applies to the asks before it, not to later ones; an answer or its time ends it', () => {
+test('a snooze applies to the asks before it, not to later ones; it ends with an answer, with a snooze until null, or at its time', () => {
   const until = START_AT + 3_600_000
   const snoozed: FactBody = { type: 'process.snoozed', until, by: 'user' }
   const later = asked({ id: 'q2', at: START_AT + 6_000 })

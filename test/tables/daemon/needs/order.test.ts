@@ -21,11 +21,11 @@ const RANKS: Readonly<Record<NeedKind, readonly [running: number, suspended: num
   finished: [6, 6],
 }
 
-test.each(NEED_KINDS)('a need of the kind %s has its rank, which a suspension can only lower', (kind) => {
+test.each(NEED_KINDS)('a need of the kind %s has its rank, while the process runs and while it is suspended', (kind) => {
   expect([rankOf(kind, { isSuspended: false }), rankOf(kind, { isSuspended: true })]).toEqual(RANKS[kind])
 })
 
-test('needs are ordered by rank; then what waits longest, but of ends the newest; then by id', () => {
+test('needs are ordered by rank, then by time (the longest wait first, but the newest end first), then by id', () => {
   const need = (rank: number, at: number, id = 'a'): { rank: number; at: number; id: string } => ({ rank, at, id })
   const ordered = [need(1, 5), need(1, 9, 'a'), need(1, 9, 'b'), need(3, 1), need(4, 8), need(4, 2), need(5, 0), need(6, 7), need(6, 3)]
   expect(ordered.toReversed().toSorted(compareNeeds)).toEqual(ordered)

@@ -24,7 +24,7 @@ const SNOOZED: FactBody = { type: 'process.snoozed', until: START_AT + 60_000, b
 const ENDED: FactBody = { type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 9_000 }
 const FAILED: FactBody = { type: 'process.exited', exit: { code: 1, reason: 'exit code 1', cause: 'agent' }, mono: 9_000 }
 
-/** The facts are one second apart; the first of `bodies` comes at second 4. */
+/** Returns the attention after these facts. The facts are one second apart; the first of `bodies` comes at second 4. */
 function attentionAfter(...bodies: readonly FactBody[]): ReturnType<typeof attentionOf> {
   const process = [...START, ...bodies].reduce<Process | undefined>(
     (before, body, index) => fold(before, { uuid: uuidOf(1), pid: 7, seq: index + 1, at: START_AT + index * 1_000, body }),

@@ -1,4 +1,4 @@
-// The facts that the user is notified of, their texts, and the facts without a notice.
+// The notices to the user: which facts cause a notice, its text, and which facts cause none.
 import { describe, expect, test } from 'vitest'
 import { noticeOf, withQuestion } from '../../../../src/daemon/notify/notices.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
@@ -81,7 +81,7 @@ describe('no notice is caused by', () => {
   test.each<readonly [string, FactBody]>([
     ['the end of a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
     ['the end of a process that its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
-    ['a limit that only waits for open calls', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
+    ['a limit at which the process only waits for open calls', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
     ['a limit of another process', { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' }],
     ['the hold of a budget, whose limit has a notice of its own', heldFor('budget')],
     ['a pause by the user', heldFor('user')],
@@ -141,7 +141,7 @@ describe('a question of a crew', () => {
     expect(noticeOfAsk('lexer.2', crewProcess(null))?.command).toBe('reeve crew diff 1 lexer')
   })
 
-  test('is in the notice of a task for the user, and however long it is, the notice has the command', () => {
+  test('is part of the notice of a human task; however long the question is, the notice has the command', () => {
     const notice = noticeOfAsk('which.1')
     if (!notice) throw new Error('no notice')
     expect(withQuestion(notice, 'which: The first\nor the \x1b[31msecond?').text).toBe(

@@ -128,6 +128,7 @@ test('in a store above its size limit the oldest processes are removed until it 
   opened.setConfig({ max_bytes: limit })
   const result = await opened.collector.run()
   expect(result.entries.every(({ rule }) => rule === 'max_bytes')).toBe(true)
+  expect(result.entries.map(({ uuid }) => uuid)).toEqual(opened.uuids.slice(0, result.count))
   expect(result.count).toBeGreaterThan(5)
   expect(result.count).toBeLessThan(40)
   expect(result.store.bytes - result.store.freeBytes).toBeLessThan(bytes - freeBytes)
@@ -135,7 +136,7 @@ test('in a store above its size limit the oldest processes are removed until it 
   expect((await opened.collector.run()).count).toBeLessThan(5)
 })
 
-test('a pinned or exported process stays, whatever the rule', async () => {
+test('a pinned process, and a process that is being exported, are neither collected nor removed; only `force` removes a pinned one', async () => {
   await using opened = await openCollector(4, { max_entries: 1 })
   const [pinned = '', exported = ''] = opened.uuids
   await opened.fixture.store.commit(opened.commits.write(pinned, { type: 'process.pinned', pinned: true, by: 'user' }))
@@ -152,7 +153,7 @@ test('a pinned or exported process stays, whatever the rule', async () => {
   expect((await opened.removals.remove(pinned, { force: true })).uuid).toBe(pinned)
 })
 
-test('a selected process that was resumed and has ended again is not removed', async () => {
+test('a selected process is removed only if it still has the time of exit at its selection, and only once', async () => {
   await using opened = await openCollector(1)
   const [uuid = ''] = opened.uuids
   const { exitedAt } = (await opened.reads.get(uuid)).clock
@@ -303,7 +304,7 @@ describe('with a wrong clock nothing is removed', () => {
     expect(opened.collector.doctorChecks()).toEqual([])
   })
 
-  test('but a machine that was off for a weekend causes no doubt', async () => {
+  test('unless it is only three days ahead, as when the machine was off for a weekend', async () => {
     await using opened = await openCollector(3, { retention_days: 1 })
     opened.collector.start()
     await opened.checkEachMinute()

@@ -33,8 +33,8 @@ describe('exclusive operations', () => {
   test('run one at a time and in order, also after a failure', async () => {
     const removals = createRemovals()
     const order: string[] = []
-    const firstVisit = Promise.withResolvers<void>()
-    const runVisit = (name: string, wait: Promise<void>) =>
+    const firstOperation = Promise.withResolvers<void>()
+    const runOperation = (name: string, wait: Promise<void>) =>
       removals.runExclusively('a', async () => {
         order.push(`${name} in`)
         await wait
@@ -42,10 +42,10 @@ describe('exclusive operations', () => {
         if (name === 'one') throw new KernelError('CONFLICT', 'no')
         return name
       })
-    const runs = [runVisit('one', firstVisit.promise), runVisit('two', Promise.resolve()), removals.remove('a')]
+    const runs = [runOperation('one', firstOperation.promise), runOperation('two', Promise.resolve()), removals.remove('a')]
     const otherResult = await removals.runExclusively('b', async () => 'free')
     expect([otherResult, order]).toEqual(['free', ['one in']])
-    firstVisit.resolve()
+    firstOperation.resolve()
     expect((await Promise.allSettled(runs)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
     expect(order).toEqual(['one in', 'one out', 'two in', 'two out'])
   })

@@ -1,5 +1,5 @@
 // The specs of all drivers as they are written: their fields, in order, are a format on disk. A spec of another version
-// may have fields that its driver does not have now; it is read all the same.
+// may have fields that its driver does not have now; it is read nonetheless.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -105,7 +105,7 @@ const SPAWNS: readonly Spawn[] = [
   SUPERVISOR_SPAWN,
 ]
 
-test('each driver writes its fields in the same order', async () => {
+test('the fields of a spec are written in a fixed order for each driver', async () => {
   const lines = []
   for (const body of SPAWNS) lines.push(textOf(await buildSpec(body)))
   expect(lines).toMatchInlineSnapshot(`
@@ -154,7 +154,7 @@ async function resumedNative(permissions: Permissions, body: ResumeBody, lists: 
   return specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
 }
 
-test('a tool that a resume of a native agent allows by name is used without an ask from then on', async () => {
+test('a tool that a resume of a native agent allows by name is added to the calls that need no ask', async () => {
   const resumed = await resumedNative({ default: 'ask', allow: ['edit'] }, { allow: ['bash'] })
   expect(resumed?.permissions).toEqual({ default: 'ask', allow: ['edit', 'bash'] })
 })
@@ -173,7 +173,7 @@ test('a resume that allows a tool adds no permissions to a process that has none
   expect(resumed).not.toHaveProperty('permissions')
 })
 
-test('a resume of a supervisor, a crew or a compose run has no gateway', async () => {
+test('a resume of a supervisor, a crew or a compose run cannot set a gateway', async () => {
   const supervisor = await buildSpec(SUPERVISOR_SPAWN)
   for (const driver of ['supervisor', 'crew', 'compose'] as const)
     await expect(

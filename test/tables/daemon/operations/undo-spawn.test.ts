@@ -28,7 +28,7 @@ test('the error of the start is unchanged if all processes were killed', async (
   expect(await undoSpawns({ a: 1, c: 3 })).toBe(FAILED)
 })
 
-test('a process that ended by itself meanwhile is not named', async () => {
+test('a process that ended on its own meanwhile is not named', async () => {
   expect(await undoSpawns({ a: 1 }, { a: 'ended' })).toBe(FAILED)
 })
 

@@ -1,5 +1,5 @@
-// Rows that change although their own process does not: by the name of a process that they wait for, by a limit above them, and by what
-// they have spawned. test/properties/rows.test.ts has random histories.
+// Rows that change although their own process does not: through the name of a process that they wait for, a limit of an ancestor, and
+// their descendants. test/properties/rows.test.ts has random histories.
 import { expect, test } from 'vitest'
 import { WorkTracker } from '../../../../src/daemon/rows/doing.ts'
 import { Projection } from '../../../../src/daemon/rows/projection.ts'
@@ -16,7 +16,7 @@ const ALL = { of: 'all' } as const
 async function openTree(): Promise<{
   readonly projection: Projection
   readonly row: (uuid: string) => RowView | undefined
-  /** decides inputs, commits them, and returns the rows that a viewer gets */
+  /** decides inputs, commits them, and returns the UUIDs of the changed rows */
   readonly play: (...inputs: readonly InputBody[]) => Promise<string[]>
   readonly world: World
   /** opens another projection of the same rows; `onRead` is called after its read of the ended processes */
@@ -99,7 +99,7 @@ test('the row of a process with a limit shows it, and the rows below name that p
   expect(row('leaf')).toMatchObject({ budgetOf: 'root', budget: null })
 })
 
-test('an ended process keeps its row while a descendant lives, and leaves the rows a day after the last one has ended', async () => {
+test('an ended process keeps its row while a descendant lives, and loses it when `keepMs` has passed after the last end', async () => {
   const { play, row, world, projection } = await openTree()
   await play(pause('child', true))
   expect(row('root')?.sub).toMatchObject({ live: 3, held: 2 })

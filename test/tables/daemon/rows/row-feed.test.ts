@@ -1,4 +1,4 @@
-// The feed of rows with a reader that does not read: what waits for it is bounded, and it gets a snapshot in the place of more changes.
+// The feed of rows with a slow reader: the changes that wait for it are bounded; beyond the bound it gets a snapshot instead.
 import { expect, test } from 'vitest'
 import { applyRowEvent, type RowEvent } from '../../../../src/api/row-events.ts'
 import type { RowView } from '../../../../src/api/views/rows.ts'
@@ -95,7 +95,7 @@ class Reader {
   }
 }
 
-const byBirth = (rows: Iterable<RowView>): RowView[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
+const sortByUuid = (rows: Iterable<RowView>): RowView[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
 
 test('a reader that is more than 1,000 changed rows behind gets a snapshot, and misses nothing', async () => {
   using world = new FeedWorld()
@@ -108,18 +108,18 @@ test('a reader that is more than 1,000 changed rows behind gets a snapshot, and 
   for (const name of ['SIGPAUSE', 'SIGRESUME', 'SIGPAUSE', 'SIGRESUME', 'SIGPAUSE'] as const) await world.changeAll(name)
   const types: string[] = []
   const last = await world.rows()
-  while (JSON.stringify(byBirth(reader.rows.values())) !== JSON.stringify(last)) types.push((await reader.next()).type)
+  while (JSON.stringify(sortByUuid(reader.rows.values())) !== JSON.stringify(last)) types.push((await reader.next()).type)
   expect(types).toContain('reset')
   // These are the frame that was being read, the snapshot, and at most one frame that came meanwhile.
   expect(types.length).toBeLessThanOrEqual(3)
   expect(last.every(({ status }) => status === 'suspended')).toBe(true)
   await world.changeAll('SIGRESUME')
   expect((await reader.next()).type).toBe('rows')
-  expect(byBirth(reader.rows.values())).toEqual(await world.rows())
+  expect(sortByUuid(reader.rows.values())).toEqual(await world.rows())
   abort.abort()
 })
 
-test('a slow reader costs no other reader a change', async () => {
+test('no reader misses a change because another reader is slow', async () => {
   using world = new FeedWorld()
   const abort = new AbortController()
   const [slow, quick] = [new Reader(world.feed, abort.signal), new Reader(world.feed, abort.signal)]
@@ -128,15 +128,15 @@ test('a slow reader costs no other reader a change', async () => {
   for (let round = 0; round < 8; round += 1) {
     await world.changeAll(round % 2 === 0 ? 'SIGPAUSE' : 'SIGRESUME')
     const last = JSON.stringify(await world.rows())
-    while (JSON.stringify(byBirth(quick.rows.values())) !== last) types.add((await quick.next()).type)
+    while (JSON.stringify(sortByUuid(quick.rows.values())) !== last) types.add((await quick.next()).type)
   }
   expect(types).not.toContain('reset')
   expect((await slow.next()).type).toBe('reset')
-  expect(byBirth(slow.rows.values())).toEqual(await world.rows())
+  expect(sortByUuid(slow.rows.values())).toEqual(await world.rows())
   abort.abort()
 })
 
-test('a reader of one process ends when the feed is closed before its rows are loaded', async () => {
+test('a request for the snapshot of a subtree ends when the feed is closed before the rows are loaded', async () => {
   const asked = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<[]>()
   const world = new FeedWorld(() => {

@@ -1,4 +1,4 @@
-// Why a process does not work: the sentence for each state, hold and wait, and the data beside it, made from facts as the daemon makes it.
+// What a process waits for or does: the sentence and its data for each state, hold and wait, made from facts as in the daemon.
 import { describe, expect, test } from 'vitest'
 import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
 import { reportedTaskText } from '../../../../src/daemon/rows/wait-texts.ts'
@@ -14,7 +14,7 @@ import { specOf, uuidOf } from '../../../support/store/facts.ts'
 const UUID = uuidOf(1)
 const ROOT = uuidOf(2)
 const WALL = 1_700_000_000_000
-const at = (seconds: number): string => expect.stringContaining(new Date(WALL + seconds * 1_000).toISOString().slice(14, 19)) as string
+const timeAfter = (seconds: number): string => expect.stringContaining(new Date(WALL + seconds * 1_000).toISOString().slice(14, 19)) as string
 
 const SPAWNED: FactBody = { type: 'process.spawned', pid: 7, spec: specOf({ name: 'writer' }), parentUuid: null, depth: 1, by: 'user' }
 const STARTED: FactBody = { type: 'process.started', mono: 1_000, attached: true, containment: null }
@@ -44,7 +44,7 @@ const held = (hold: Partial<Hold> & Pick<Hold, 'reason'>): FactBody => ({
 const DRAINED: FactBody = { type: 'process.drained', inFlight: null }
 const note = (text: string): FactBody => ({ type: 'process.note', text })
 
-/** The process after these facts, one each second, and what the tracker knows of it. */
+/** Returns the process after these facts, which are one second apart, and the tracker that has seen them. */
 function afterFacts(bodies: readonly FactBody[]): { readonly process: Process; readonly tracker: WorkTracker } {
   const tracker = new WorkTracker()
   let process: Process | undefined
@@ -82,19 +82,19 @@ const stopping = (changes: object = {}): FactBody => ({
 })
 
 test.each<[string, readonly FactBody[], object | null]>([
-  ['not started', [SPAWNED], { kind: 'start', text: 'has not started yet', since: at(0) }],
-  ['starting', [SPAWNED, STARTED], { kind: 'start', text: 'starts', since: at(1), can: ['kill'] }],
-  ['ready', [SPAWNED, STARTED, READY], { kind: 'message', text: 'waits for a message', since: at(2), can: ['send', 'stop'] }],
+  ['not started', [SPAWNED], { kind: 'start', text: 'has not started yet', since: timeAfter(0) }],
+  ['starting', [SPAWNED, STARTED], { kind: 'start', text: 'starts', since: timeAfter(1), can: ['kill'] }],
+  ['ready', [SPAWNED, STARTED, READY], { kind: 'message', text: 'waits for a message', since: timeAfter(2), can: ['send', 'stop'] }],
   [
     'ready with a queued message',
     [SPAWNED, STARTED, READY, { type: 'process.queue', id: 'm', from: 'user', text: 'hi' }],
     { kind: 'queue', text: '1 queued message will begin a turn' },
   ],
-  ['working without a call', [SPAWNED, STARTED, WORKING], { kind: 'work', text: 'works, but no open call is known', since: at(2) }],
+  ['working without a call', [SPAWNED, STARTED, WORKING], { kind: 'work', text: 'works, but no open call is known', since: timeAfter(2) }],
   [
     'in a model call',
     [SPAWNED, STARTED, WORKING, CALL],
-    { kind: 'model', text: 'waits for the model', since: at(3), can: ['interrupt', 'stop'] },
+    { kind: 'model', text: 'waits for the model', since: timeAfter(3), can: ['interrupt', 'stop'] },
   ],
   [
     'before a repeated call',
@@ -108,14 +108,14 @@ test.each<[string, readonly FactBody[], object | null]>([
     {
       kind: 'retry',
       text: expect.stringMatching(/^repeats the model call at \d\d:13:32 \(attempt 1 failed\): HTTP 529: overloaded$/),
-      since: at(4),
-      until: at(12),
+      since: timeAfter(4),
+      until: timeAfter(12),
     },
   ],
   [
     'in a tool call',
     [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'npm\u001b[31m\ntest'), TOOL],
-    { kind: 'tool', text: 'bash npm test', since: at(5) },
+    { kind: 'tool', text: 'bash npm test', since: timeAfter(5) },
   ],
   [
     'in a silent tool call',
@@ -125,7 +125,7 @@ test.each<[string, readonly FactBody[], object | null]>([
   [
     'asking',
     [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ASKED],
-    { kind: 'ask', text: 'asks: run npm test?', since: at(4), can: ['answer'] },
+    { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(4), can: ['answer'] },
   ],
   [
     'stopping',
@@ -133,7 +133,7 @@ test.each<[string, readonly FactBody[], object | null]>([
     {
       kind: 'stop',
       text: expect.stringMatching(/^ends: SIGTERM by the user; is killed at \d\d:13:35 if it has not ended$/),
-      until: at(15),
+      until: timeAfter(15),
       can: ['kill'],
     },
   ],
@@ -141,7 +141,7 @@ test.each<[string, readonly FactBody[], object | null]>([
   [
     'a zombie',
     [SPAWNED, STARTED, READY, exited()],
-    { kind: 'guardian', text: 'has ended, and waits until its programs are gone', since: at(3) },
+    { kind: 'guardian', text: 'has ended, and waits until its programs are gone', since: timeAfter(3) },
   ],
   ['dead', [SPAWNED, STARTED, READY, exited(), { type: 'process.reaped' }], null],
   [
@@ -160,9 +160,9 @@ test.each<[string, readonly FactBody[], object | null]>([
       },
       { type: 'restart.due', startAt: WALL + 30_000, dueMono: 40_000 },
     ],
-    { kind: 'restart', text: expect.stringMatching(/^waits for restart 2 at \d\d:13:50: exit 1$/), until: at(30), can: ['stop'] },
+    { kind: 'restart', text: expect.stringMatching(/^waits for restart 2 at \d\d:13:50: exit 1$/), until: timeAfter(30), can: ['stop'] },
   ],
-])('%s', (_, bodies, expected) => {
+])('the sentence for a process that is %s', (_, bodies, expected) => {
   const why = whyAfter(bodies)
   if (expected === null) expect(why).toBeNull()
   else expect(why).toMatchObject(expected)
@@ -200,7 +200,7 @@ describe('the sentence about a hold', () => {
   test.each(HOLD_REASONS)('with the reason %s has its cause, its start and what can be done', (reason) => {
     const [hold, expected] = HOLD_CASES[reason]
     expect(whyAfter([SPAWNED, STARTED, READY, held({ reason, ...hold }), note('evidence'), DRAINED])).toMatchObject({
-      since: at(2),
+      since: timeAfter(2),
       ...expected,
     })
   })
@@ -209,7 +209,7 @@ describe('the sentence about a hold', () => {
     ['of the process itself', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent' }],
     ['of another process', ROOT, 'suspend', { kind: 'hold:budget', text: 'the budget of root is used up', on: ROOT }],
     [
-      'that open calls use up',
+      'that open calls reserve',
       ROOT,
       'wait',
       { kind: 'budget-room', text: 'waits for room in the budget of root, which open calls reserve', on: ROOT },
@@ -219,12 +219,12 @@ describe('the sentence about a hold', () => {
     expect(whyAfter([SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), reached, DRAINED])).toMatchObject(expected)
   })
 
-  test('states that a rate limit ends by itself', () => {
+  test('states that the process continues after a rate limit, if it wakes then', () => {
     const hold = held({ reason: 'rate-limit', until: WALL + 600_000, wake: true })
     expect(whyAfter([SPAWNED, STARTED, READY, hold, DRAINED])?.text).toMatch(/, then it continues$/)
   })
 
-  test('is about the hold that the user can do most about', () => {
+  test('is about missing credentials rather than a pause by the user, and counts the other hold', () => {
     const why = whyAfter([SPAWNED, STARTED, READY, held({ reason: 'user' }), held({ reason: 'credentials' }), DRAINED])
     expect(why).toMatchObject({ kind: 'credentials', text: 'waits for a key that works (and 1 more hold)' })
   })
@@ -238,7 +238,7 @@ describe('the sentence about a hold', () => {
 test('the open call has its input on one line of at most 120 characters', () => {
   const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', `echo \u202e${'x'.repeat(300)}\n\u0007`), TOOL])
   const doing = doingOf(process, tracker.of(UUID))
-  expect(doing).toMatchObject({ step: 1, what: 'tool', name: 'bash', since: at(5) })
+  expect(doing).toMatchObject({ step: 1, what: 'tool', name: 'bash', since: timeAfter(5) })
   expect(doing?.input).toMatch(/^echo x{114}…$/)
 })
 

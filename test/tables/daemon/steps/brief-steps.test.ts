@@ -37,7 +37,7 @@ const toolFinished = (callId: string, changes: Partial<BodyOf<'tool.finished'>> 
   ...changes,
 })
 
-/** Applies facts, each with its time. */
+/** Returns the rows after these facts, each with its time. */
 function rowsOf(...facts: readonly (readonly [at: number, body: FactBody])[]): readonly BriefStep[] {
   const brief = new BriefSteps()
   for (const [at, body] of facts) brief.apply(body, at)
@@ -84,7 +84,7 @@ test('time belongs to the user while a question is open, to a hold when nothing 
   expect(flagsOf(row as BriefStep)).toEqual(['failed', 'writes', 'asked', 'held'])
 })
 
-test('after the end of the incarnation no time is counted, and the next one repeats the step', () => {
+test('no time is counted between two incarnations; a call without a result keeps the step open', () => {
   const [row] = rowsOf(
     [0, started(1)],
     [5, { type: 'model.failed', step: 1, attempt: 1, error: 'busy', status: 529, retryInMs: 5 }],

@@ -1,4 +1,4 @@
-// The view of an ask: its evidence in the API's form, also for asks that an earlier version recorded, and what its hash covers.
+// The view of an ask: its evidence in the API's form, an ask of an earlier version, which has no evidence, and what the hash covers.
 import { describe, expect, test } from 'vitest'
 import { askHash, askView } from '../../../../src/daemon/views/ask-view.ts'
 import type { Ask, AskEvidence } from '../../../../src/kernel/model/asks.ts'

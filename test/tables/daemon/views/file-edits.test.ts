@@ -1,4 +1,4 @@
-// The edits in inputs of tools of several agents, and their text.
+// The edits that the tool inputs of several agents describe, and the text of a hunk.
 import { describe, expect, test } from 'vitest'
 import { findEdits, hunkOf } from '../../../../src/daemon/views/file-edits.ts'
 
@@ -26,9 +26,9 @@ describe('the edits', () => {
     ['a read', { path: 'a', offset: 3 }, []],
     ['a command', { command: 'rm a' }, []],
     ['no input', null, []],
-    ['a text', 'path', []],
+    ['a string', 'path', []],
     ['no path', { content: 'y' }, []],
-  ] as const)('are found in the input of a tool: %s', ([, input, expected]) => {
+  ] as const)('in the input of a tool: %s', ([, input, expected]) => {
     expect(findEdits(input).map(({ path, before, after }) => [path, before, after])).toEqual(expected)
   })
 })

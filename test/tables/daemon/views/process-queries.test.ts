@@ -128,7 +128,7 @@ test('ended processes are read page by page, and other work runs in between', as
   expect(turns).toBeGreaterThan(MANY)
 })
 
-test('the heartbeat and the resumable processes are read in many turns as well', async () => {
+test('the heartbeat and the resumable processes are read in many turns of the event loop', async () => {
   await using fixture = await openTestStore()
   const { table, uuids } = await makeLiving(fixture.store)
   const slices = new EventLoopTurns(makeAdvancingClock()).newQueue()

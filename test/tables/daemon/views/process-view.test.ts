@@ -111,7 +111,7 @@ test.each<[string, readonly FactBody[], object]>([
     [...START, processExited({ code: 1, reason: 'interrupted', cause: 'daemon' }), { type: 'process.reaped' }],
     { status: 'interrupted' },
   ],
-])('the view is right for a process that is %s', (_name, bodies, expected) => {
+])('the view of a process that is %s', (_name, bodies, expected) => {
   expect(viewOf(bodies)).toMatchObject(expected)
 })
 
@@ -185,7 +185,7 @@ const FIRST_END: FactBody = {
 }
 const SECOND_END: FactBody = { type: 'tool.finished', step: 1, callId: 'x', name: 'read', outcome: 'ok', content: 'yes', durationMs: 1 }
 
-test('a step counts its attempts, and is finished when the last of its calls is', () => {
+test('a step counts its attempts, marks calls that have not begun, and is finished when the last of its calls is', () => {
   const [open] = stepsOf(factsOf([...CALLS, FIRST_END]), new Set())
   expect(open).toMatchObject({
     step: 1,
@@ -218,7 +218,7 @@ test('a step with an open call has no text and no cost yet; facts of unknown ste
   expect(stepsOf(factsOf([FIRST_END]), new Set())).toEqual([])
 })
 
-test('a step shows what changed the context after it, and mentions an image without text', () => {
+test('a step shows compactions after it, and the type of an image in a result without text', () => {
   const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }
   const [step] = stepsOf(
     factsOf([

@@ -83,7 +83,7 @@ test.each([
   ['0192f3a4-0000-7abc-8def-000000000000', 'NOT_FOUND'],
   ['0', 'PERMISSION'],
   ['000', 'PERMISSION'],
-])('%j is %s', async (ref, code) => {
+])('the reference %j is refused with %s', async (ref, code) => {
   await expect(reads.resolve(ref)).rejects.toMatchObject({ code })
 })
 
@@ -104,7 +104,7 @@ test('an earlier PID still refers to its process, and the current PID is reporte
   ])
 })
 
-/** In the real journal the fact that assigns a PID already carries it. */
+/** Makes a commit for an ended process. As in a real journal, the fact that assigns a PID already has that PID. */
 function writeToDead(uuid: string, ...bodies: FactBody[]): Commit {
   const { facts, ...rest } = commits.write(uuid, ...bodies)
   return {
@@ -129,7 +129,7 @@ test('the error for an ambiguous reference lists all candidates, living and dead
   for (const ref of ['aaaa', 'id:0192']) await expect(reads.resolve(ref)).rejects.toMatchObject({ code: 'AMBIGUOUS' })
 })
 
-test('a whole UUID finds its process, even if another process has that name', async () => {
+test('`get` finds a process by its whole UUID only, even if another process has that name', async () => {
   expect((await reads.get(LIVE)).pid).toBe(5_002)
   await expect(reads.get('build')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })

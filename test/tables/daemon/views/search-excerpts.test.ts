@@ -19,12 +19,12 @@ describe('an excerpt', () => {
     expect(search(text, wanted)).toEqual(expected)
   })
 
-  test('can ignore the case, also of other alphabets', () => {
+  test('can ignore the case, also of letters such as Ä', () => {
     expect(search('NEEDLE\nÄRGER', 'needle', true)).toEqual(['[NEEDLE]'])
     expect(search('ÄRGER', 'ärger', true)).toEqual(['[ÄRGER]'])
   })
 
-  test('shows at most a part of a long line, and says so', () => {
+  test('shows only a part of a long line, and marks the cut ends', () => {
     const [excerpt = ''] = search(`${'b'.repeat(1_000)}needle${'a'.repeat(1_000)}`, 'needle')
     expect(excerpt).toBe(`…${'b'.repeat(60)}[needle]${'a'.repeat(200)}…`)
   })

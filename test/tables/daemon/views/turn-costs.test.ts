@@ -1,9 +1,9 @@
-// The cost of a turn begins at 0 with each turn. The cost of all turns continues over incarnations.
+// The cost of the current turn begins at 0 with each turn. It continues over incarnations, and so does the cost of all turns.
 import { expect, test } from 'vitest'
 import { NO_CONTEXT, processView } from '../../../../src/daemon/views/process-view.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 
-test('the costs of the current turn and of all turns are right, also after the end and a resume', () => {
+test('a new turn begins at 0; a resume continues the cost of the turn and of all turns', () => {
   const player = new TranscriptPlayer()
   const costsOf = (): { turn: number | null; all: number | null } => {
     const row = player.world.row('a')

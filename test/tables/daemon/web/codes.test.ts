@@ -12,7 +12,7 @@ function makeCodes(): { readonly clock: ManualClock; readonly codes: Codes; read
   return { clock, codes: new Codes(clock, (link) => uses.push(link.uses)), uses }
 }
 
-test('a code has 128 bits, and is not part of what names its link', () => {
+test('a code has 128 bits, and is not in the record of its link', () => {
   const { codes } = makeCodes()
   const all = Array.from({ length: 50 }, () => codes.create(GRANT))
   expect(new Set(all.map(({ code }) => code)).size).toBe(50)

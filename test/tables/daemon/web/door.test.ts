@@ -1,4 +1,4 @@
-// The door: which requests over TCP pass, over every header that decides, every spelling of a path, and every right.
+// The door: which requests over TCP pass, by their headers, the spelling of their path, and the right of their session.
 import { describe, expect, test } from 'vitest'
 import { ROUTES } from '../../../../src/daemon/http/routes.ts'
 import { localAddresses } from '../../../../src/daemon/web/addresses.ts'
@@ -77,7 +77,7 @@ describe('a request of the page', () => {
     expect(check('POST', '/v1/processes/12/pause', { host: `${name}:${PORT}`, origin: `http://${name}:${PORT}` })).toBe('api')
   })
 
-  test('through a proxy has its name and the origin of HTTPS, and only a session of that way', () => {
+  test('through a proxy needs its name, the origin with HTTPS, and a session of that way', () => {
     const deps = depsWith({}, { findSession: (token, way) => (token === TOKEN && way === 'proxy' ? { ...SESSION, way } : null) })
     const headers = { host: PROXY, origin: `https://${PROXY}` }
     expect(checkDoor(headOf('POST', '/v1/processes/12/pause', headers), deps)).toMatchObject({ type: 'api', way: 'proxy' })
@@ -90,8 +90,8 @@ describe('a request of the page', () => {
   test.each<[string, string, Headers]>([
     ['another host', 'GET', { host: 'evil.test' }],
     ['another host at the port', 'GET', { host: `evil.test:${PORT}` }],
-    ['a name that begins as ours', 'GET', { host: `127.0.0.1.evil.test:${PORT}` }],
-    ['a name that ends as ours', 'GET', { host: `evil.localhost:${PORT}` }],
+    ['a name that begins like ours', 'GET', { host: `127.0.0.1.evil.test:${PORT}` }],
+    ['a name that ends like ours', 'GET', { host: `evil.localhost:${PORT}` }],
     ['a name with a dot at its end', 'GET', { host: `localhost.:${PORT}` }],
     ['capital letters', 'GET', { host: `LOCALHOST:${PORT}` }],
     ['no port', 'GET', { host: '127.0.0.1' }],
@@ -122,7 +122,7 @@ describe('a request of the page', () => {
     ['a typed address', 'GET', { 'sec-fetch-site': 'none' }],
     ['text', 'POST', { 'content-type': 'text/plain' }],
     ['a form', 'POST', { 'content-type': 'application/x-www-form-urlencoded' }],
-    ['a type that begins as JSON', 'POST', { 'content-type': 'application/jsonx' }],
+    ['a type that begins like JSON', 'POST', { 'content-type': 'application/jsonx' }],
     ['no type', 'POST', { 'content-type': undefined }],
     ['two types', 'POST', { 'content-type': ['application/json', 'text/plain'] }],
     ['a body', 'GET', { 'content-length': '2' }],
@@ -236,7 +236,7 @@ describe('the rights', () => {
     expect(WEB_RIGHTS.map((held) => WEB_RIGHTS.filter((needed) => covers(held, needed)).length)).toEqual([1, 2, 3, 4, 5])
   })
 
-  test.each(ROUTES.map((route) => [route.id, route] as const))('of %s hold for each session', (_, route) => {
+  test.each(ROUTES.map((route) => [route.id, route] as const))('for the route %s are checked for each session', (_, route) => {
     const path = route.path.replaceAll(/:\w+/g, '12')
     const verdictOf = (session: Partial<WebSession>, more: Partial<DoorDeps> = {}): Verdict =>
       checkDoor(headOf(route.method, path), depsWith(session, more))
@@ -268,7 +268,7 @@ describe('the rights', () => {
   })
 })
 
-test('a route is found by its exact parts, a name before a parameter', () => {
+test('a route is found by its exact parts, and a fixed part comes before a parameter', () => {
   const routes = [
     { id: 'ref', method: 'GET', path: '/v1/x/:ref' },
     { id: 'plan', method: 'GET', path: '/v1/x/plan' },

@@ -1,4 +1,5 @@
-// The proof that the daemon gives to a session: it depends on the token, the address and the nonce, and is the same by WebCrypto.
+// The proof that the daemon gives to a session: it depends on the token, the address and the nonce. WebCrypto
+// computes the same.
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { helloText, NONCE } from '../../../../src/api/web-hello.ts'
@@ -25,7 +26,7 @@ describe('the MAC', () => {
     ['name of this machine', 'token', 'localhost:7338', NONCE_A],
     ['port', 'token', '127.0.0.1:7339', NONCE_A],
     ['nonce', 'token', HOST, `${NONCE_A.slice(1)}B`],
-  ])('is another one for another %s', async (_, token, host, nonce) => {
+  ])('differs for another %s', async (_, token, host, nonce) => {
     expect(await webCryptoMac(token, host, nonce)).not.toBe(await webCryptoMac('token', HOST, NONCE_A))
   })
 

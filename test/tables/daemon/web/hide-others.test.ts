@@ -1,4 +1,4 @@
-// What a session for a subtree reads of other processes: nothing. What belongs to the subtree, and the texts of agents, stay.
+// A session for a subtree reads nothing about other processes. What belongs to the subtree, and the texts of agents, stay.
 import { expect, test } from 'vitest'
 import { OtherProcesses } from '../../../../src/daemon/web/hide-others.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
@@ -22,7 +22,7 @@ test.each<[string, unknown, unknown]>([
   ['the parent of the root', { uuid: ROOT, parent: ABOVE, ppid: 11 }, { uuid: ROOT, parent: null, ppid: 0 }],
   ['nothing of a parent in the subtree', { uuid: CHILD, parent: ROOT, ppid: 12 }, { uuid: CHILD, parent: ROOT, ppid: 12 }],
   ['the origin of a fork', { uuid: ROOT, origin: { uuid: BESIDE, step: 3 } }, { uuid: ROOT, origin: null }],
-  ['a process that is not stored any more', { uuid: ROOT, budgetOf: uuidOf(9) }, { uuid: ROOT, budgetOf: null }],
+  ['a process that is no longer stored', { uuid: ROOT, budgetOf: uuidOf(9) }, { uuid: ROOT, budgetOf: null }],
   [
     'a sender, but not the user',
     { signals: [{ by: `agent:${BESIDE}` }, { by: 'user' }] },
@@ -30,7 +30,7 @@ test.each<[string, unknown, unknown]>([
   ],
   ['the root of a hold', { holds: [{ reason: 'subtree', by: 'user', root: ABOVE }] }, { holds: [{ reason: 'subtree', by: 'user' }] }],
   [
-    'limits of others',
+    'limits of other processes',
     {
       limitUse: [
         { limit: 'budgetUsd', of: 1, scope: null },
@@ -40,7 +40,7 @@ test.each<[string, unknown, unknown]>([
     { limitUse: [{ limit: 'budgetUsd', of: 1, scope: null }] },
   ],
   [
-    'names in sentences of reeve, whole words alone',
+    'names and PIDs in sentences of reeve, but only whole words',
     { uuid: CHILD, why: { kind: 'hold:user', text: 'paused with fix by PID 14 for fix-up', since: 'T' }, note: 'fix waits' },
     {
       uuid: CHILD,
@@ -48,7 +48,7 @@ test.each<[string, unknown, unknown]>([
       note: 'another process waits',
     },
   ],
-  ['no word of an agent', { uuid: CHILD, parent: ABOVE, lastText: 'I fix it.' }, { uuid: CHILD, parent: null, lastText: 'I fix it.' }],
+  ['the parent, but no text of an agent', { uuid: CHILD, parent: ABOVE, lastText: 'I fix it.' }, { uuid: CHILD, parent: null, lastText: 'I fix it.' }],
 ])('hides %s', async (_, answer, shown) => {
   expect(await hide(answer)).toEqual(shown)
 })

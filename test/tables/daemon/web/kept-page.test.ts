@@ -1,4 +1,4 @@
-// What is kept of the page for the next daemon: which sessions, how long ago by two clocks, and which files count as none.
+// The page that is kept for the next daemon: its sessions, the time since it was written by two clocks, and the files that are refused.
 import { chmod, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ describe('a session', () => {
     ['without a time of its own, idle for too long', null, IDLE_MS, false],
     ['of two hours, an hour later', 2 * HOUR_MS, HOUR_MS, true],
     ['of two hours, two hours later', 2 * HOUR_MS, 2 * HOUR_MS, false],
-  ])('%s (%s ms): after %s ms it is there: %s', (_, ttlMs, elapsedMs, isThere) => {
+  ])('%s (%s ms): after %s ms it is found: %s', (_, ttlMs, elapsedMs, isThere) => {
     const before = new Sessions(clock)
     const { token, session } = before.create({ ...GRANT, ttlMs }, VISITOR)
     before.holdOpen(session.id, () => undefined)
@@ -73,9 +73,9 @@ describe('a session', () => {
   })
 })
 
-describe('the time since then', () => {
+describe('the time since the page was written', () => {
   test.each<[string, (clock: ManualClock) => void, number | string]>([
-    ['is what both clocks say', (now) => now.wind(HOUR_MS), HOUR_MS],
+    ['is the time by both clocks', (now) => now.wind(HOUR_MS), HOUR_MS],
     ['counts sleep', (now) => now.sleep(HOUR_MS), HOUR_MS],
     ['is not shorter because the wall clock was set back', (now) => (now.wind(HOUR_MS), now.jump(-5 * HOUR_MS)), HOUR_MS],
     ['is longer if the wall clock was set forward', (now) => now.jump(5 * HOUR_MS), 5 * HOUR_MS],
@@ -85,7 +85,7 @@ describe('the time since then', () => {
     expect(await file.read()).toMatchObject({ elapsedMs: expected })
   })
 
-  test('is unknown if both clocks are before it, as after a start of the machine with a wrong clock', async () => {
+  test('is unknown if both clocks show an earlier time, as after a start of the machine with a wrong clock', async () => {
     clock.wind(HOUR_MS)
     await file.write(CLOSED)
     const early = new ManualClock()
@@ -95,7 +95,7 @@ describe('the time since then', () => {
 })
 
 describe('a file', () => {
-  test('that does not exist, or was removed, counts as none', async () => {
+  test('that does not exist, or was removed, is read as null', async () => {
     expect(await file.read()).toBeNull()
     await file.write(CLOSED)
     await file.remove()
@@ -109,12 +109,12 @@ describe('a file', () => {
     ['has an impossible port', '{"version":1,"port":70000,"wall":1,"uptime":1,"sessions":[]}'],
     ['has more fields', '{"version":1,"port":7338,"wall":1,"uptime":1,"sessions":[],"hosts":["evil.test"]}'],
     ['has a session with a wrong right', '{"version":1,"port":7338,"wall":1,"uptime":1,"sessions":[{"right":"root"}]}'],
-  ])('that %s counts as none', async (_, text) => {
+  ])('that %s is refused', async (_, text) => {
     await writeFile(path, text, { mode: 0o600 })
     expect(await file.read()).toContain('web.json has another form')
   })
 
-  test('that others can read, or that is a link, counts as none', async () => {
+  test('that other users can read, or that is a link, is refused', async () => {
     await file.write(CLOSED)
     await chmod(path, 0o640)
     expect(await file.read()).toContain('not a file that only you can read')

@@ -102,7 +102,7 @@ describe('the fields of a body', () => {
     ['composePlan', { cwd: '/src/app', env: {} }, 'environment', false],
     ['openMcpSeat', { cwd: '/src/app', env: {} }, 'environment', false],
     ['resumeNode', { node: 'x', env: {} }, 'environment', false],
-  ] as const)('of %s: %j is open by %s, and without it: %s', async (id, body, opening, isOpen) => {
+  ] as const)('of %s: %j passes with the opening `%s`; without it: %s', async (id, body, opening, isOpen) => {
     expect(await codeOf(restrict(id, body))).toBe(isOpen ? 'passes' : 'PERMISSION')
     expect(await codeOf(restrict(id, body, { openings: [opening] }))).toBe('passes')
   })
@@ -118,7 +118,7 @@ describe('the fields of a body', () => {
     expect(await start(join(temp.path, 'known', 'link'))).toBe('PERMISSION')
   })
 
-  test('an agent that the page names is not named by the user, unless commands are open', async () => {
+  test('a name of an agent from the page is not trusted, unless commands are open', async () => {
     const named = async (openings: Pass['openings']): Promise<unknown> =>
       (await restrict('spawnProcess', spawn, { openings })).deps.operations
     expect(await named([])).toMatchObject({ trustsNames: false })
@@ -148,14 +148,14 @@ describe('the fields of a body', () => {
       )
   })
 
-  test('a removal at the end needs all rights, as the removal itself', async () => {
+  test('a removal at the end needs the right `all`, like the removal itself', async () => {
     const body = { ...spawn, removeAtEnd: true }
     expect(await codeOf(restrict('spawnProcess', body, { right: 'start' }))).toBe('PERMISSION')
     expect(await codeOf(restrict('spawnProcess', { ...body, removeAtEnd: false }, { right: 'start' }))).toBe('passes')
     expect(await codeOf(restrict('spawnProcess', body, { right: 'all' }))).toBe('passes')
   })
 
-  test.each(['listAgents', 'listRoles'])('%s reads no directory where no process has worked, and no path of the page', async (id) => {
+  test.each(['listAgents', 'listRoles'])('%s reads no directory where no process has worked, and no path that the page gives', async (id) => {
     expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app' } }))).toBe('passes')
     expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app/node_modules/evil' } }))).toBe('PERMISSION')
     expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app', path: '/tmp' } }))).toBe('PERMISSION')
@@ -226,7 +226,7 @@ describe('a session for a subtree', () => {
     if (code === 'passes') expect((await restricted).deps).toMatchObject({ needs: { top: 'root' } })
   })
 
-  test('compares with no other process', async () => {
+  test('cannot compare with another process', async () => {
     const only = { ref: 'child', only: 'root' }
     expect(await codeOf(restrict('getDiff', {}, { ...only, query: { from: '1', to: 'now' } }))).toBe('passes')
     expect(await codeOf(restrict('getDiff', {}, { ...only, query: { from: '1', to: 'other@3' } }))).toBe('PERMISSION')

@@ -1,4 +1,4 @@
-// The job that lands a task: it goes on if the task's member was removed, and fails if the member's row cannot be read.
+// The job that lands a task: it succeeds even if the task's member was removed, and fails if the member's row cannot be read.
 import { describe, expect, test } from 'vitest'
 import { CrewJobs, type CrewJobsDeps } from '../../../../../src/daemon/crew/jobs/jobs.ts'
 import { KernelError } from '../../../../../src/kernel/model/errors.ts'
@@ -41,17 +41,17 @@ async function performJob(
   return { result: await answer.promise, members }
 }
 
-describe('a task lands', () => {
-  test('without its member, if the process of the member was removed', async () => {
+describe('the job that lands a task', () => {
+  test('passes no member to git if the process of the member was removed', async () => {
     expect(await performJob(LAND, async () => undefined)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [null] })
   })
 
-  test('with its member', async () => {
+  test('passes the member to git', async () => {
     const row = { uuid: 'worker' } as Process
     expect(await performJob(LAND, async () => row)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [row] })
   })
 
-  test('not if the row of its member is damaged', async () => {
+  test('fails if the row of the member is damaged', async () => {
     const { result, members } = await performJob(LAND, () => Promise.reject(new KernelError('STORE_DAMAGED', 'the row is damaged')))
     expect(result).toMatchObject({ type: 'error', error: expect.stringContaining('the row is damaged') })
     expect(members).toEqual([])

@@ -1,4 +1,4 @@
-// Commands of an earlier daemon: each readable record ends its command; an unreadable one is logged and kept.
+// Recovery of an earlier daemon's commands: the command of each readable record is ended; an unreadable record is logged and kept.
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ test('a record that cannot be read is kept and logged, and the other commands ar
   expect(logged).toEqual([`${join(records, 'loop')} cannot be read: its command may still run`])
 })
 
-test('a home without commands logs nothing, and an unreadable folder of them is logged', async () => {
+test('a missing folder of records is not logged; an unreadable one is', async () => {
   await using dir = await tempDir()
   const { commands, logged } = createRunner(dir.path)
   await commands.recover()

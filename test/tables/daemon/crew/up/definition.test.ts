@@ -105,7 +105,7 @@ crews:
     tasks: [{ title: 'Do it.' }],
   })
   expect(await definitionOf({ coordinator: 'engine', gate: 'auto' })).toMatchObject({ coordinator: null })
-  // A flag with more workers than the file's maximum raises the maximum.
+  // A request with more workers than the file's maximum raises the maximum.
   expect(await definitionOf({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
 })
 

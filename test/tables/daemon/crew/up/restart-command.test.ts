@@ -1,4 +1,4 @@
-// Command lines for an ended crew: the one that started it, and hints about its effect.
+// The command line that started a crew, and the hint for a command that a crew refuses because it has ended.
 import { describe, expect, test } from 'vitest'
 import { continueHint, crewUpCommandLine } from '../../../../../src/daemon/crew/up/restart-command.ts'
 import { parseCommandLine } from '../../../../../src/cli/input/args.ts'
@@ -70,25 +70,25 @@ describe('the hint', () => {
     }) as unknown as Process
   test.each<[string, Process, string, string]>([
     [
-      'for a retry in a completed crew starts it again',
+      'for a retry in a completed crew names the command that starts the crew again',
       crewProcess({ again: 'reeve crew up fix' }, true),
       'retry_task',
       '`reeve crew up fix` takes over the done tasks and does the rest.',
     ],
     [
-      'for a crew that a program started names the call',
+      'for a retry in a crew that a program started names the call',
       crewProcess({}, true),
       'retry_task',
       'The same call of `crews.up` takes over the done tasks and does the rest.',
     ],
     [
-      'for a reopening in a completed crew starts it again and stays',
+      'for a reopening in a completed crew names the command that starts the crew again with `--stay`',
       crewProcess({ again: 'reeve crew up fix' }, true),
       'reopen_task',
       '`reeve crew up fix --stay -d` takes over the done tasks; then `reeve crew reopen fix lexer --comments …` reopens the task.',
     ],
     [
-      'for a retry in a stopped crew resumes it',
+      'for a retry in a stopped crew names the command that resumes the crew',
       crewProcess({ again: 'reeve crew up fix' }, false),
       'retry_task',
       '`reeve crew resume fix` continues it; then repeat the command.',
