@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
   { words: /\b(is|are|was|were|be) to (be|have|do|go|come|stay)\b/i, instead: 'must, should, will' },
 ]
 /** the largest number of words in a sentence */
-const MOST_WORDS = 24
+const MAX_SENTENCE_WORDS = 24
 
 /** The remaining findings, by folder. */
 const ALLOWED_FINDINGS: Readonly<Record<string, number>> = {
@@ -32,13 +32,13 @@ const ALLOWED_FINDINGS: Readonly<Record<string, number>> = {
 const remainingFindings = new Map<string, string[]>()
 for (const { folder, place, text } of [...readSources('src', '.ts').flatMap(proseOf), ...pageSentences('docs', 'README.md', 'AGENTS.md')]) {
   const problems = RULES.filter(({ words }) => words.test(text)).map(({ instead }) => `write: ${instead}`)
-  if (isLong(text)) problems.push(`more than ${MOST_WORDS} words`)
+  if (isLong(text)) problems.push(`more than ${MAX_SENTENCE_WORDS} words`)
   if (problems.length > 0)
     remainingFindings.set(folder, [...(remainingFindings.get(folder) ?? []), `${place}: ${problems.join('; ')}: ${text}`])
 }
 
 function isLong(text: string): boolean {
-  return text.split(/\s+/).length > MOST_WORDS
+  return text.split(/\s+/).length > MAX_SENTENCE_WORDS
 }
 
 test.each([...new Set([...remainingFindings.keys(), ...Object.keys(ALLOWED_FINDINGS)])].toSorted())(

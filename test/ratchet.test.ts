@@ -1,4 +1,4 @@
-// Rules for the sources as a whole: purity, arrows, where programs are started, sizes, dead code, private names.
+// Rules for the sources as a whole: pure folders, allowed imports, where programs are started, sizes, dead code, word lists, texts.
 // The lists of exceptions are a ratchet: an entry that is no longer needed fails the test, so they only get shorter.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -48,13 +48,14 @@ const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
 }
 /** The remaining cycles of imports; the list may only shrink. */
 const IMPORT_CYCLES: readonly (readonly string[])[] = []
-const MAX_FILE_LINES = 400
-const LIMIT_FILE_LINES = 1_000
+/** The names of files with more lines are printed. */
+const LONG_FILE_LINES = 400
+const MAX_FILE_LINES = 1_000
 const MAX_FOLDER_FILES = 25
 /** Tables of every case are naturally long. */
-const MAX_TEST_LINES = 800
+const LONG_TEST_LINES = 800
 const MAX_FUNCTION_LINES = 70
-/** The files that say which tests run, and how. */
+/** The files that determine which tests run, and how. */
 const TEST_CONFIGURATION = [
   'package.json',
   'vitest.config.ts',
@@ -119,8 +120,8 @@ describe('the pure folders', () => {
 })
 
 describe('the allowed imports', () => {
-  /** The allowed imports of each part; a name with `.ts` is one file. Types of the kernel cost nothing, and every part may name them. */
-  const outside = [
+  /** What the clients of the daemon may import. */
+  const CLIENT_IMPORTS = [
     'index.ts',
     'api',
     'faces',
@@ -138,7 +139,8 @@ describe('the allowed imports', () => {
     'kernel/model/holds.ts',
     'kernel/model/signals.ts',
   ]
-  const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  /** The allowed imports of each part; a name with `.ts` is one file. Types of the kernel cost nothing, and every part may name them. */
+  const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     kernel: [],
     config: ['kernel'],
     api: ['kernel/model/errors.ts'],
@@ -146,26 +148,26 @@ describe('the allowed imports', () => {
     store: ['kernel'],
     drivers: ['kernel'],
     daemon: ['drivers', 'store', 'kernel', 'config', 'api'],
-    cli: outside,
-    tui: outside,
+    cli: CLIENT_IMPORTS,
+    tui: CLIENT_IMPORTS,
     // The library's startDaemon() works like the command line at its first use.
-    'index.ts': [...outside, 'cli/service/start-daemon.ts'],
+    'index.ts': [...CLIENT_IMPORTS, 'cli/service/start-daemon.ts'],
   }
   // This verb shows the configuration, so it reads it, and is loaded only for that.
   const CONFIG_VERB = 'src/cli/verbs/system/config.ts'
   const WITHOUT_PACKAGES = ['kernel', 'api', 'cli', 'index.ts']
 
   test('are listed for every part', () => {
-    expect([...new Set(src.map((file) => partOf(file.path)))].filter((name) => !(name in ARROWS))).toEqual([])
+    expect([...new Set(src.map((file) => partOf(file.path)))].filter((name) => !(name in ALLOWED_IMPORTS))).toEqual([])
   })
 
   test('are the only imports of each part', () => {
     const forbiddenImports = src.flatMap((file) => {
       const ownPart = partOf(file.path)
-      const arrows = [ownPart, ...(ARROWS[ownPart] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
+      const allowedImports = [ownPart, ...(ALLOWED_IMPORTS[ownPart] ?? []), ...(file.path === CONFIG_VERB ? ['config'] : [])]
       const isAllowed = (imported: Import): boolean =>
         (imported.typeOnly && partOf(imported.from) === 'kernel') ||
-        arrows.some((to) => imported.from === `src/${to}` || imported.from.startsWith(`src/${to}/`))
+        allowedImports.some((to) => imported.from === `src/${to}` || imported.from.startsWith(`src/${to}/`))
       return file.imports
         .filter((imported) => imported.local && imported.from.startsWith('src/') && !isAllowed(imported))
         .map((imported) => `${file.path} → ${imported.from}`)
@@ -185,7 +187,7 @@ describe('the allowed imports', () => {
     expect(duplicateTypeNames(src)).toEqual([])
   })
 
-  test('code that runs at each key press loads no package', () => {
+  test('the kernel, the API, the command line and the library load no package', () => {
     const lightFiles = src.filter((file) => WITHOUT_PACKAGES.includes(partOf(file.path)) && file.path !== CONFIG_VERB)
     expect(
       src.flatMap((file) => file.imports.filter((imported) => imported.from === CONFIG_VERB && !imported.lazy).map(() => file.path)),
@@ -238,7 +240,7 @@ describe('the page', () => {
     expect(matchesOf(web, /\bstyle=(["']|\{(?!\{))/, 'text')).toEqual([])
   })
 
-  test('loads code by two loaders alone, each after a proof of the daemon', () => {
+  test('loads code only through two loaders, each after a proof of the daemon', () => {
     const imports = matchesOf(web, /\bimport\(/)
     expect(imports.length).toBeGreaterThan(15)
     expect(imports.filter((line) => !/: (const \w+ = lazy\(|.*\bload: async \(\) => )/.test(line))).toEqual([])
@@ -320,13 +322,13 @@ describe('the rules for sizes', () => {
 
   // A file may be long for a good reason: the reader of the output judges that.
   test('the names of long files are printed', () => {
-    const maxLines = (path: string): number => (path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_FILE_LINES)
+    const maxLines = (path: string): number => (path.endsWith('.test.ts') ? LONG_TEST_LINES : LONG_FILE_LINES)
     const longFiles = allSources
       .map((file) => [file.path, file.raw.split('\n').length - 1] as const)
       .filter(([path, lines]) => lines > maxLines(path))
     if (longFiles.length > 0)
-      console.info(`longer than ${MAX_FILE_LINES} lines: ${longFiles.map(([path, lines]) => `${path} (${lines})`).join(', ')}`)
-    expect(longFiles.filter(([, lines]) => lines > LIMIT_FILE_LINES)).toEqual([])
+      console.info(`longer than ${LONG_FILE_LINES} lines: ${longFiles.map(([path, lines]) => `${path} (${lines})`).join(', ')}`)
+    expect(longFiles.filter(([, lines]) => lines > MAX_FILE_LINES)).toEqual([])
   })
 
   test(`no folder has more than ${MAX_FOLDER_FILES} files`, () => {
@@ -431,7 +433,7 @@ test('only test files choose a size, as `npm run test:deep` runs those that do',
 })
 
 describe('a word list is written once', () => {
-  /** What repeats an exported constant. src/api/views is made from the constants, for readers without them. */
+  /** Returns the lists that repeat an exported constant. src/api/views is made from the constants, for readers without them. */
   function repeatedLists(files: readonly Pick<Source, 'path' | 'text'>[]): string[] {
     const found = files.flatMap(({ path, text }) => wordListsOf(text).map((list) => ({ ...list, place: `${path}:${list.line}` })))
     const constants = new Map(found.flatMap((list) => (list.constant === null ? [] : [[list.words, list] as const])))

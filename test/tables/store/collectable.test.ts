@@ -82,7 +82,7 @@ test('a row that cannot be read, or has no exit time, gets a warning', async () 
   expect(uuidsOf(await lastStore.collectable({ limit: 1, after: timeless as Collectable }))).toEqual([A])
 })
 
-test('the estimated size is near the removed bytes, with long texts and without the facts of the origin', async () => {
+test('the estimated size is near the stored size, with long texts and without the facts of the origin', async () => {
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   await fixture.store.commit(commits.spawn(A))
@@ -105,7 +105,7 @@ test('the estimated size is near the removed bytes, with long texts and without 
   await fixture.reopen()
 })
 
-/** The stored bytes of each process, by its key. */
+/** Returns the stored bytes of each process, by its key. */
 async function storedSizes(store: Store, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
   expect(await store.verify()).toEqual([])
   await close()

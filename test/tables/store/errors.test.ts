@@ -68,7 +68,7 @@ describe('a failed write gets the error of a test write', () => {
     const otherError = new KernelError('DISK_FULL', 'full')
     expect(
       explainWrite(otherError, () => {
-        throw new Error('never asked')
+        throw new Error('the test write must not run')
       }),
     ).toBe(otherError)
   })

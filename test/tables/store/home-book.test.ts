@@ -1,4 +1,4 @@
-// The account of the home in the store: written with the facts that spend the money, and kept over restarts and removals.
+// The account of the home in the store: written with a commit, and kept by later commits without one and over a restart.
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { tempDir } from '../../support/tmp.ts'

@@ -23,7 +23,7 @@ async function sweepAll(store: Store): Promise<void> {
   while (await store.sweep());
 }
 
-/** An ended process with that number of steps. */
+/** Writes an ended process with this number of steps. */
 async function writeEnded(store: Store, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
   const history = [commits.spawn(A, specOf({ name: 'first' }))]
   for (let step = 1; step <= steps; step++) history.push(commits.write(A, ...stepOf(step)))
@@ -35,8 +35,8 @@ async function writeEnded(store: Store, commits: CommitMaker, journals: Journals
   )
 }
 
-/** An ended fork, with facts of its own. */
-async function endedFork(
+/** Writes an ended fork, with facts of its own. */
+async function writeEndedFork(
   store: Store,
   commits: CommitMaker,
   journals: Journals,
@@ -84,8 +84,8 @@ describe('a removed origin', () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 100)
-    await endedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
-    await endedFork(fixture.store, commits, journals, [C, A, 42])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
+    await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
@@ -112,8 +112,8 @@ describe('a removed origin', () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 100)
-    await endedFork(fixture.store, commits, journals, [B, A, 302])
-    await endedFork(fixture.store, commits, journals, [C, A, 42])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 302])
+    await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
     await fixture.store.remove(B, AT)
     await sweepAll(fixture.store)
@@ -136,23 +136,23 @@ describe('a removed origin', () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 10)
-    await endedFork(fixture.store, commits, journals, [B, A, 44])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 44])
     await fixture.store.remove(A, AT)
     expect(await fixture.store.sweep()).toBe(false)
     await expectJournals(fixture.store, journals, B)
     // No other process gets its key.
     await fixture.reopen()
-    await endedFork(fixture.store, commits, journals, [C, B, 20])
+    await writeEndedFork(fixture.store, commits, journals, [C, B, 20])
     await expectJournals(fixture.store, journals, B, C)
   })
 
-  test('cannot be forked any more, but its forks can', async () => {
+  test('can no longer be forked, but its forks can', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 30)
-    await endedFork(fixture.store, commits, journals, [B, A, 102])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 102])
     await fixture.store.remove(A, AT)
-    await endedFork(fixture.store, commits, journals, [C, B, 22])
+    await writeEndedFork(fixture.store, commits, journals, [C, B, 22])
     await fixture.store.remove(B, AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, C)
@@ -165,7 +165,7 @@ describe('a removed origin', () => {
     const commit = commits.spawn(A, specOf(), makeOutput(LONG), makeOutput(`${LONG}of A`), makeOutput(LONG), ...endFacts())
     await fixture.store.commit(commit)
     journals.set(A, commit.facts)
-    await endedFork(fixture.store, commits, journals, [B, A, 3], makeOutput(`${LONG}of B`))
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 3], makeOutput(`${LONG}of B`))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, B)
@@ -176,13 +176,13 @@ describe('a removed origin', () => {
   })
 })
 
-/** A line of forks, each after the fact `base` of the one before, all ended. */
+/** Writes a line of ended forks, each of the fork before it. */
 async function writeLine(store: Store, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
   const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
   await writeEnded(store, commits, journals, 20)
   for (let number = 2; number <= length; number++) {
     const origin = uuidOf(number - 1)
-    await endedFork(
+    await writeEndedFork(
       store,
       commits,
       journals,
@@ -279,7 +279,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
   expect(await contentsOf(fixture)).toEqual(NOTHING)
 }, 300_000)
 
-/** Enough facts of another process that the next start reads no earlier facts. */
+/** Writes so many facts of another process that the next start reads no earlier facts. */
 async function writeDistance(store: Store, commits: CommitMaker): Promise<void> {
   await store.commit(commits.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
@@ -325,8 +325,8 @@ describe('damage', () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 30)
-    await endedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
-    await endedFork(fixture.store, commits, journals, [C, B, 104])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
+    await writeEndedFork(fixture.store, commits, journals, [C, B, 104])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     await writeDistance(fixture.store, commits)
@@ -351,7 +351,7 @@ describe('damage', () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEnded(fixture.store, commits, journals, 5)
-    await endedFork(fixture.store, commits, journals, [B, A, 10])
+    await writeEndedFork(fixture.store, commits, journals, [B, A, 10])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
     await writeDistance(fixture.store, commits)

@@ -24,7 +24,7 @@ describe('a new store', () => {
       expect([file, modeOf(join(fixture.dir, file))]).toEqual([file, '600'])
   })
 
-  test('has the measured settings of pages, log and vacuum', async () => {
+  test('has the intended page size, journal mode and auto-vacuum mode', async () => {
     await using fixture = await openTestStore()
     await fixture.close()
     const readPragma = (name: string) => changeStoreFile(fixture.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
@@ -138,7 +138,7 @@ describe('the schema', () => {
 describe('a store is not opened for', () => {
   test('a file that is not a database', async () => {
     await using folder = await tempDir()
-    writeFileSync(join(folder.path, 'store.db'), 'this is no database '.repeat(100))
+    writeFileSync(join(folder.path, 'store.db'), 'this is not a database '.repeat(100))
     await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
   })
 

@@ -135,7 +135,7 @@ describe('rows', () => {
 })
 
 describe('facts in pages', () => {
-  /** Two processes with alternating facts, over more than three blocks. */
+  /** Opens a store with two processes, whose facts alternate and fill more than three blocks. */
   async function newHistory() {
     const fixture = await openTestStore()
     const commits = new CommitMaker()

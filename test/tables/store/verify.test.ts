@@ -11,7 +11,7 @@ const PROCESSES = 6
 const STEPS = 30
 const LONG = 'a long result '.repeat(1_000)
 
-/** Processes with more facts than a page, some of them ended, one forked from another. */
+/** Opens a store with processes that have more facts than a page. Some have ended, and one is a fork. */
 async function newHistory(): Promise<{ readonly fixture: TestStore; readonly commits: CommitMaker }> {
   const fixture = await openTestStore()
   const commits = new CommitMaker()
@@ -32,7 +32,7 @@ async function newHistory(): Promise<{ readonly fixture: TestStore; readonly com
   return { fixture, commits }
 }
 
-/** Runs `work` after each turn in which `verify` yields, until it has ended. */
+/** Runs `work` in each turn of the event loop until `verify` has ended. Returns what `verify` found. */
 async function verifyDuring(fixture: TestStore, work: (turnNumber: number) => Promise<void>): Promise<readonly string[]> {
   let isOver = false
   const verified = fixture.store.verify().finally(() => {

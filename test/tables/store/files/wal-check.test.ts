@@ -125,7 +125,7 @@ describe('damage is refused with its position, and nothing is changed', () => {
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'log', frame: 4 } })
   })
 
-  test('in a log whose store is gone', async () => {
+  test('a log whose store is gone', async () => {
     const dir = copyHome(() => {}, { sameBoot: false })
     rmSync(join(dir, 'store.db'))
     await expect(openSqliteStore({ dir })).rejects.toMatchObject({

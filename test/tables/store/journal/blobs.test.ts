@@ -23,7 +23,7 @@ describe('a text becomes a blob above 8 KiB of UTF-8', () => {
     ['8 KiB in letters of two bytes', 'é'.repeat(MAX_INLINE_BYTES / 2), 0],
     ['one letter of two bytes more', 'é'.repeat(MAX_INLINE_BYTES / 2 + 1), 1],
     ['a lone surrogate, which UTF-8 cannot hold', `${'a'.repeat(MAX_INLINE_BYTES)}\ud800`, 0],
-    ['characters that JSON writes as six', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
+    ['characters that JSON writes as six characters', '\u0001'.repeat(MAX_INLINE_BYTES), 0],
   ])('%s', async (_, content, blobs) => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()

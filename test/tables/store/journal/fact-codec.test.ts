@@ -7,7 +7,7 @@ import { codeOf, packBody, unpackBody } from '../../../../src/store/journal/fact
 import { packMoment, unpackMoment } from '../../../../src/store/journal/moment-codec.ts'
 import { FACT_TYPES, bodyOf, momentArbitrary } from '../../../support/store/arbitraries.ts'
 
-/** The numbers as they were released. A type is added at the end; no line is ever changed. */
+/** The numbers as they were released. A new type gets a new number; a released number never changes. */
 const RELEASED: Readonly<Record<string, number>> = {
   'process.spawned': 1,
   'process.started': 2,
@@ -158,7 +158,7 @@ describe('the numbers of fact types', () => {
     expect(Object.fromEntries(FACT_TYPES.map((type) => [type, codeOf(type)]))).toEqual(RELEASED)
   })
 
-  test('are one per fact type', () => {
+  test('are unique', () => {
     expect(new Set(FACT_TYPES.map(codeOf)).size).toBe(FACT_TYPES.length)
     expect(codeOf('no.such')).toBeUndefined()
   })

@@ -13,7 +13,7 @@ import { filterPage } from '../../../support/store/reference-page-filter.ts'
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
-/** A process with the given number of steps: step N ends with fact 2 + 4 N. */
+/** Writes a process with this number of steps: step N ends with fact 2 + 4 N. Returns its facts. */
 async function writeSteps(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
   const history = [commits.spawn(uuid)]
   for (let step = 1; step <= steps; step++) history.push(commits.write(uuid, ...stepOf(step)))
@@ -26,7 +26,7 @@ async function commitFacts(store: Store, commit: Commit): Promise<readonly Store
   return commit.facts
 }
 
-/** Several commits as one. */
+/** Makes one commit of several. */
 function joinCommits(parts: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
   return {
     facts: parts.flatMap(({ facts }) => facts),
@@ -240,7 +240,7 @@ describe('a fork is refused', () => {
     ['of itself', 'COLLECTED', /was removed/, (commits) => forkCommit(commits, 3, B)],
     ['into an existing process', 'INTERNAL', /A fork needs a new process/, (commits) => commits.fork(A, A, 10)],
     [
-      'whose row names another place',
+      'whose row names another fact of its origin',
       'INTERNAL',
       /another origin/,
       (commits) => {

@@ -15,7 +15,7 @@ import type { Uuid } from '../../../../src/kernel/model/ids.ts'
 const [A, B, C] = [uuidOf(1), uuidOf(2), uuidOf(3)]
 const LONG = 'long text '.repeat(2_000)
 
-/** The facts of an ended process with that number of steps, as another store had them. */
+/** Makes the facts of an ended process with this number of steps, as they come from another store. */
 function makeHistory(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
   const commits = new CommitMaker({ pid: pid - 1, cursor: 0 })
   const facts = [...commits.spawn(uuid, specOf({ name: `n${pid}` })).facts]
@@ -26,7 +26,7 @@ function makeHistory(uuid: Uuid, steps: number, pid = 7): StoredFact[] {
   return facts
 }
 
-/** The facts of a fork after the fact `seq` of a journal. */
+/** Makes the facts of a fork after the fact `seq` of a journal. */
 function makeFork(facts: readonly StoredFact[], uuid: Uuid, seq: number, moreBodies: readonly FactBody[] = []): StoredFact[] {
   const before = facts.slice(0, seq)
   const origin = { uuid: before.at(-1)?.uuid ?? '', step: 1, seq }
@@ -69,7 +69,7 @@ async function importFacts(store: Store, facts: readonly StoredFact[], size?: nu
   await staging[Symbol.asyncDispose]()
 }
 
-async function allOf(store: Store, uuid: Uuid): Promise<Omit<StoredFact, 'cursor'>[]> {
+async function allFactsOf(store: Store, uuid: Uuid): Promise<Omit<StoredFact, 'cursor'>[]> {
   return (await store.facts(uuid, 0, 10_000)).map(({ cursor: _, ...fact }) => fact)
 }
 
@@ -84,7 +84,7 @@ test.each([1, 2, 5, 63, 64, 65, 1_000])('a journal is imported unchanged in batc
   await importFacts(fixture.store, facts, size)
   for (const openStore of [async () => fixture.store, fixture.reopen]) {
     const store = await openStore()
-    expect(await allOf(store, A)).toEqual(withoutCursors(facts))
+    expect(await allFactsOf(store, A)).toEqual(withoutCursors(facts))
     expect(await store.process(A)).toEqual(foldProcess(facts))
     expect(await store.find('7')).toEqual([A])
     expect(await store.find('n7')).toEqual([A])
@@ -125,7 +125,7 @@ test('an import is invisible before it is complete, and can then be resumed like
   )
   const after = await fixture.reopen()
   expect(await after.process(A)).toEqual(resumed.get(A))
-  expect((await allOf(after, A)).length).toBe(facts.length + 4)
+  expect((await allFactsOf(after, A)).length).toBe(facts.length + 4)
   expect(await after.verify()).toEqual([])
 })
 
@@ -181,7 +181,7 @@ test('the import of a process that exists is refused, and the process stays unch
   await expect(secondStage.staging.publish(secondStage.process, secondStage.counters)).rejects.toMatchObject({ code: 'CONFLICT' })
   await secondStage.staging[Symbol.asyncDispose]()
   await sweepStore(fixture.store)
-  expect(await allOf(fixture.store, A)).toEqual(withoutCursors(facts))
+  expect(await allFactsOf(fixture.store, A)).toEqual(withoutCursors(facts))
   expect(await fixture.store.verify()).toEqual([])
 })
 
@@ -193,7 +193,7 @@ test('a removed process may be imported again, and then loses its tombstone', as
   await importFacts(fixture.store, facts)
   await sweepStore(fixture.store)
   expect(await fixture.store.tombstone(A)).toBeUndefined()
-  expect(await allOf(await fixture.reopen(), A)).toEqual(withoutCursors(facts))
+  expect(await allFactsOf(await fixture.reopen(), A)).toEqual(withoutCursors(facts))
   expect(await fixture.store.verify()).toEqual([])
 })
 
@@ -205,7 +205,7 @@ test('a fork is imported with all its origins; they are removed with the fork an
   await importFacts(fixture.store, thirdJournal, 33)
   for (const openStore of [async () => fixture.store, fixture.reopen]) {
     const store = await openStore()
-    expect(await allOf(store, C)).toEqual(withoutCursors(thirdJournal))
+    expect(await allFactsOf(store, C)).toEqual(withoutCursors(thirdJournal))
     expect(await store.process(C)).toEqual(foldProcess(thirdJournal))
     expect((await store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
     expect([await store.process(A), await store.process(B)]).toEqual([undefined, undefined])
@@ -218,7 +218,7 @@ test('a fork is imported with all its origins; they are removed with the fork an
   expect(await fixture.store.tombstone(A)).toBeUndefined()
   await fixture.store.remove(A, 5)
   await sweepStore(fixture.store)
-  expect(await allOf(fixture.store, C)).toEqual(withoutCursors(thirdJournal))
+  expect(await allFactsOf(fixture.store, C)).toEqual(withoutCursors(thirdJournal))
   await fixture.store.remove(C, 6)
   await sweepStore(fixture.store)
   expect(await fixture.store.verify()).toEqual([])

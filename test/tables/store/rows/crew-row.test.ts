@@ -11,7 +11,7 @@ import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 
 const CREW = uuidOf(1)
 const RUN = uuidOf(2)
-/** Too few facts to fill a block of the index, because a full block writes the row. */
+/** Chosen so that the later commits do not fill a block of the index: a full block writes the row. */
 const TASKS = 400
 const COMMITS = 40
 

@@ -13,7 +13,7 @@ import { changeStoreFile, openTestStore } from '../../../support/store/test-stor
 const A = uuidOf(1)
 const LONG = 'a long result '.repeat(1_000)
 
-/** A process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
+/** Opens a store with a process of 302 facts (more than a page of a rebuild), and a second one that must stay readable. */
 async function newHistory() {
   const fixture = await openTestStore()
   const commits = new CommitMaker()
@@ -169,7 +169,7 @@ test('any flipped bit is detected or has no effect', async () => {
   for (let round = 0; round < 120; round++) {
     cpSync(fixture.dir, copy, { recursive: true })
     const position = Math.floor((originalBytes.length * round) / 120) + ((round * 37) % 97)
-    flipBit(join(copy, 'store.db'), position, (originalBytes[position] ?? 0) ^ (1 << (round % 8)))
+    writeByte(join(copy, 'store.db'), position, (originalBytes[position] ?? 0) ^ (1 << (round % 8)))
     const contentsAfter = await contentsOf(copy).catch((error: unknown) => error)
     if (contentsAfter instanceof KernelError) {
       detected += 1
@@ -182,7 +182,7 @@ test('any flipped bit is detected or has no effect', async () => {
   expect(detected).toBeGreaterThan(5)
 })
 
-function flipBit(file: string, position: number, byte: number): void {
+function writeByte(file: string, position: number, byte: number): void {
   const fd = openSync(file, 'r+')
   writeSync(fd, Buffer.of(byte), 0, 1, position)
   closeSync(fd)

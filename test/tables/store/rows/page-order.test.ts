@@ -1,4 +1,4 @@
-// Pages of rows in a wrong order, which a damaged table can return: they are damage, and no reader of pages runs in circles.
+// Pages of rows in a wrong order, which a damaged table can return: they are damage, and no reader of pages loops.
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'

@@ -16,7 +16,7 @@ const withRow =
   (change: Partial<Process>): Change =>
   (commit) => ({ ...commit, processes: commit.processes.map((process) => ({ ...process, ...change })) })
 
-describe('a commit after facts 1 to 2 and cursors 1 to 2', () => {
+describe('a commit after fact 2 and cursor 2 is refused for', () => {
   test.each<[string, Change, RegExp]>([
     ['a gap in the fact numbers', withFact({ seq: 4 }), /Fact 4 cannot follow 2/],
     ['a repeated fact number', withFact({ seq: 2 }), /Fact 2 cannot follow 2/],

@@ -21,7 +21,7 @@ async function sweepAll(store: Store): Promise<number> {
   return batches
 }
 
-/** An ended process with that number of steps. */
+/** Writes an ended process with this number of steps. */
 async function writeEnded(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<void> {
   await store.commit(commits.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
   for (let step = 1; step <= steps; step++)
@@ -69,7 +69,7 @@ describe('a removed process', () => {
     expect(await fixture.store.sweep()).toBe(false)
   })
 
-  test('cannot be written any more: a later commit is refused as a whole', async () => {
+  test('can no longer be written: a later commit is refused as a whole', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     await writeEnded(fixture.store, commits, A, 1)
