@@ -1,5 +1,5 @@
 // Requests the texts for a worker's instructions. Only facts hold these texts, so the daemon must read them.
-// Must never touch files; the job `prepare` does that. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
+// Must never touch files; the job `prepare` does that. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { textSeqs } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'

@@ -1,4 +1,4 @@
-// What users record about a process, as transcripts: a new name, and its refusals.
+// What users record about a process, as transcripts: its name, its labels, what they have seen, and snoozes.
 import { expect, test } from 'vitest'
 import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 

@@ -64,18 +64,18 @@ describe('an input', () => {
   const boundTool = (input: unknown): AskEvidence['tool'] =>
     boundEvidence(makeEvidence({ tool: { name: 'x', kind: 'other', input, locations: [] } })).tool
 
-  test('keeps its form with shorter texts', () => {
+  test('keeps its structure with shorter strings', () => {
     const { input, isCut } = boundTool({ path: 'a.ts', content: 'c'.repeat(INPUT_CHARS) })
     expect(isCut).toBe(true)
     expect(input).toEqual({ path: 'a.ts', content: `${'c'.repeat(1_999)}…` })
   })
 
-  test('becomes a text if it has too many parts', () => {
+  test('becomes a string if it has too many parts', () => {
     const { input, isCut } = boundTool(Array.from({ length: INPUT_CHARS }, () => 1))
     expect([typeof input, isCut]).toEqual(['string', true])
   })
 
-  test('without a value has none', () => {
+  test('without a value stays without one', () => {
     expect(boundTool(undefined)).toEqual({ name: 'x', kind: 'other', input: undefined, locations: [] })
   })
 })

@@ -85,7 +85,7 @@ describe('a child', () => {
 })
 
 describe('an agent', () => {
-  test('starts only its own children, and only permitted agents', () => {
+  test('starts processes only below itself, and only permitted agents', () => {
     expect(
       play(`
       .live a spawns=coder
@@ -169,7 +169,7 @@ describe('an agent', () => {
     `)
   })
 
-  test('resumes its descendants, dead or alive, and no others', () => {
+  test('resumes its descendants, and neither resumes nor forks other processes', () => {
     expect(
       play(`
       .live a

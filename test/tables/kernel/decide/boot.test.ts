@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { statusOf } from '../../../../src/kernel/model/status.ts'
 
-/** Each row: a script, then the status after a crash, the cause of the end, and whether the PID is new. */
+/** Each row: a script, then the status after a crash, the reason of the end, whether the PID is new, and the status if programs survive. */
 const CASES: readonly {
   readonly was: string
   readonly script: string
@@ -91,7 +91,7 @@ describe.each(['native', 'acp', 'command'])('a process of the driver %s', (drive
     if (survived === 'zombie' || survived === 'suspended') expect(stuck.note).toContain('77')
   })
 
-  test('with a program that may still run has a note why the program was not signalled', () => {
+  test('with a program that may still run has a note why the program was not signalled, unless it is native', () => {
     for (const [doubt, words] of [
       ['unowned', 'may still run'],
       ['stale', 'belongs to another program'],
@@ -103,13 +103,13 @@ describe.each(['native', 'acp', 'command'])('a process of the driver %s', (drive
     }
   })
 
-  test('an agent that was suspended while it worked, without a session, is interrupted', () => {
+  test('that was suspended while it worked, without a session, is interrupted unless it is native', () => {
     const suspended = bootOf('.live a DRIVER\n.signal SIGPAUSE a', driver, '')
     if (driver === 'native') expect(suspended).toMatchObject({ status: 'suspended', pid: 2 })
     else expect(suspended).toMatchObject({ status: 'interrupted', pid: 1 })
   })
 
-  test('an agent that was suspended while it worked, after it reported its session, stays suspended', () => {
+  test('that was suspended while it worked, after it reported its session, stays suspended unless it is a command', () => {
     const suspended = bootOf('.live a DRIVER\n.report a session s1\n.signal SIGPAUSE a', driver, '')
     if (driver === 'command') expect(suspended).toMatchObject({ status: 'interrupted', pid: 1 })
     else expect(suspended).toMatchObject({ status: 'suspended', pid: 2 })

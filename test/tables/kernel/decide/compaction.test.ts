@@ -245,7 +245,7 @@ describe('no compaction begins', () => {
     `)
   })
 
-  test('with a used-up budget, even if the summary itself used it', () => {
+  test('with a used-up budget, even if the summary itself used it up', () => {
     expect(
       play(`
       .live a budgetTokens=40
@@ -406,7 +406,7 @@ describe('a report about a compaction', () => {
   })
 })
 
-describe('the warning before it', () => {
+describe('the warning of a full context', () => {
   test('comes before a compaction, and counts only the part of the window that is not kept for an answer', () => {
     expect(
       play(`

@@ -87,7 +87,7 @@ describe('a fork', () => {
     `)
   })
 
-  test('of an ended process takes over only its queue', () => {
+  test('of an ended process takes over its queued messages', () => {
     expect(
       play(`
       .live a
@@ -184,7 +184,7 @@ describe('a fork', () => {
     `)
   })
 
-  test('of a fork, and of an external agent, whose session it forks once', () => {
+  test('of a fork of an external agent continues with a session of its own', () => {
     expect(
       play(`
       .spawn a acp

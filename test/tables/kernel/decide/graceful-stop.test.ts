@@ -337,7 +337,7 @@ describe('wrapping up', () => {
     `)
   })
 
-  test('when its time is over, the stop sequence gets the rest of the grace', () => {
+  test('when the time to wrap up is over, the stop sequence gets the rest of the grace', () => {
     expect(
       play(`
       .live a cleans=2000
@@ -390,7 +390,7 @@ describe('wrapping up', () => {
     expect(life.stopping.wrapUp ? life.stopping.wrapUp.dueMono - player.world.mono : null).toBe(wrapUpMs)
   })
 
-  test('a second SIGTERM can only shorten it; SIGKILL ends it at once; the first cause stays', () => {
+  test('a second SIGTERM can only shorten the grace; SIGKILL ends the process at once; the first cause stays', () => {
     expect(
       play(`
       .live a
@@ -427,7 +427,7 @@ describe('wrapping up', () => {
     `)
   })
 
-  test('it cannot be paused, and its budget still applies', () => {
+  test('the process cannot be paused, and its budget still applies', () => {
     expect(
       play(`
       .live a budgetTokens=15
@@ -464,7 +464,7 @@ describe('wrapping up', () => {
     `)
   })
 
-  test('the user may still answer it', () => {
+  test('the user may still answer an ask', () => {
     expect(
       play(`
       .live a acp
@@ -498,7 +498,7 @@ describe('wrapping up', () => {
     expect(player.world.row('a')?.queue).toEqual([])
   })
 
-  test('unread messages about other signals stay queued for this incarnation', () => {
+  test('unread messages about other signals stay queued until the end of the incarnation, and no longer', () => {
     const player = new TranscriptPlayer()
     player.play('.live a\n.handle a SIGINT message\n.signal SIGINT a\n.send a')
     expect(player.world.row('a')?.queue.map(({ id }) => id)).toEqual(['signal-8', expect.stringMatching(/^m/)])
@@ -506,7 +506,7 @@ describe('wrapping up', () => {
     expect(player.world.row('a')?.queue.map(({ id }) => id)).toEqual([expect.stringMatching(/^m/)])
   })
 
-  test('its deadline is the end of its grace, whatever its time limit is', () => {
+  test('the deadline of the process is the end of its time to wrap up, whatever its time limit is', () => {
     const player = new TranscriptPlayer()
     player.play('.live a timeoutMs=50\n.handle a SIGTERM message\n.signal SIGTERM a grace=10000')
     const row = player.world.row('a')

@@ -71,7 +71,7 @@ describe('holds', () => {
     `)
   })
 
-  test('the user releases pauses; the holds of a full disk and of missing keys end with their cause', () => {
+  test('the user releases the hold of a loop; the hold of a full disk ends with its cause', () => {
     expect(
       play(`
       .live a

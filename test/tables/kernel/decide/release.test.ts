@@ -48,7 +48,7 @@ describe('each step of the release order runs once after', () => {
     expect(found).toEqual(['orphans', 'cancel', 'await', 'reap', 'channel', 'context', 'remove'])
   })
 
-  test('a kill before the start cancels no program', () => {
+  test('a kill before the start, which has no program to cancel', () => {
     expect(stepsIn(play('.spawn a\nsignal SIGKILL a\nstart a'))).toEqual(['reap', 'channel', 'context', 'remove'])
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
 describe('the resume of an ended process', () => {
-  test('needs a message if the process is native and has completed', () => {
+  test('without a message completes again at once, if the process is native and had completed', () => {
     expect(
       play(`
       .live a

@@ -105,7 +105,7 @@ describe('the end by a signal', () => {
     `)
   })
 
-  test('a kill ends a suspended process at once, with code 1 and the status stopped', () => {
+  test('SIGTERM ends a suspended process at once, with code 1 and the status stopped', () => {
     expect(
       play(`
       .live a
@@ -138,7 +138,7 @@ describe('the end by a signal', () => {
     `)
   })
 
-  test('a kill before the start passes through running to zombie in one commit, and the later start does nothing', () => {
+  test('SIGTERM before the start takes the process through running to dead in one commit, and the later start does nothing', () => {
     expect(
       play(`
       .spawn a

@@ -258,7 +258,7 @@ describe('start', () => {
     `)
   })
 
-  test('with an empty intent completes at once, unless the agent is interactive', () => {
+  test('with an empty intent completes at once', () => {
     expect(
       play(`
       .spawn a intent=

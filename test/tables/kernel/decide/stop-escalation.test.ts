@@ -109,11 +109,11 @@ describe('the stop ladder', () => {
 
   test('reports the kill before it happens, once', async () => {
     const { actions, ladder } = makeLadder('kill')
-    expect(await runStopLadder(ladder, { signal: 'SIGTERM', graceMs: 0, onKill: () => actions.push('said') })).toEqual({
+    expect(await runStopLadder(ladder, { signal: 'SIGTERM', graceMs: 0, onKill: () => actions.push('report') })).toEqual({
       outcome: 'killed',
       survivors: [],
     })
-    expect(actions).toEqual(['SIGTERM', 'said', 'kill'])
+    expect(actions).toEqual(['SIGTERM', 'report', 'kill'])
   })
 
   test('reports neither an end in time nor a requested kill', async () => {
@@ -121,11 +121,11 @@ describe('the stop ladder', () => {
     await runStopLadder(ladderWithoutKill.ladder, {
       signal: 'SIGTERM',
       graceMs: 1_000,
-      onKill: () => ladderWithoutKill.actions.push('said'),
+      onKill: () => ladderWithoutKill.actions.push('report'),
     })
     expect(ladderWithoutKill.actions).toEqual(['SIGTERM'])
     const killedLadder = makeLadder('kill')
-    await runStopLadder(killedLadder.ladder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('said') })
+    await runStopLadder(killedLadder.ladder, { signal: 'SIGKILL', graceMs: 0, onKill: () => killedLadder.actions.push('report') })
     expect(killedLadder.actions).toEqual(['kill'])
   })
 })

@@ -301,7 +301,7 @@ test('a stopped supervisor stops its children first; its resume restarts them, e
   `)
 })
 
-test('a child that would only fail again is held, and a resume by the user resets its count', () => {
+test('a child that would only fail again is held, and a resume by the user starts it again', () => {
   expect(
     play(`
     .live s supervisor
@@ -457,7 +457,7 @@ test('after too many crashes of the daemon, automatic restarts are held', () => 
   `)
 })
 
-test('a suspended supervisor restarts no child; when it continues, the waiting children start', () => {
+test('a suspended supervisor restarts no child; when it resumes, it continues with the stop of the siblings', () => {
   expect(
     play(`
     .live s supervisor strategy=one_for_all
@@ -515,7 +515,7 @@ test('a child that blocks the stop by its supervisor is stopped 10 s later', () 
   `)
 })
 
-test('a completed child starts fresh, without its earlier context', () => {
+test('a process that restarts after its completion starts fresh, without its earlier context', () => {
   const player = new TranscriptPlayer()
   expect(
     player.play(`

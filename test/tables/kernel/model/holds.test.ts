@@ -10,12 +10,12 @@ const SENDERS: readonly Sender[] = ['user', 'system', 'coordinator', 'agent:a', 
 
 describe('the release of a hold', () => {
   test.each(REASONS)(
-    'the hold %s is removed by the user, unless its cause must end first, and by another sender only if it is its own',
+    'the hold %s is released by the user, unless its cause must end first, and by another sender only if it is its own',
     (reason) => {
       for (const holder of SENDERS) {
         for (const sender of SENDERS) {
           const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
-          expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} removes a hold of ${holder}`).toBe(expected)
+          expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} releases a hold of ${holder}`).toBe(expected)
         }
       }
     },

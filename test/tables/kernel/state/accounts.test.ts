@@ -1,4 +1,4 @@
-// The index of accounts has the same sums for any order of rows, and removes unneeded entries.
+// The index of accounts: its sums are the same for any order of rows, and a layer never changes its base.
 import { expect, test } from 'vitest'
 import { Accounts } from '../../../../src/kernel/state/accounts.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'

@@ -1,4 +1,4 @@
-// When something new waits for the user, and what was seen or snoozed.
+// Which needs of a process count as seen, and which as snoozed.
 import { expect, test } from 'vitest'
 import { isSeen, snoozedUntil } from '../../../../src/kernel/state/attention.ts'
 
@@ -11,6 +11,6 @@ test.each([
   [{ snooze: { at: 5, until: 9 } }, 5, 8, 9],
   [{ snooze: { at: 5, until: 9 } }, 6, 8, null],
   [{ snooze: { at: 5, until: 9 } }, 5, 9, null],
-])('with %j, a need of %i is snoozed at %i until %j', (process, at, now, until) => {
+])('with %j, a need of the time %i is snoozed at the time %i until %j', (process, at, now, until) => {
   expect(snoozedUntil(process, at, now)).toBe(until)
 })

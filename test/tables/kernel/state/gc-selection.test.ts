@@ -12,7 +12,7 @@ const makeRow = (age: number, changes: Partial<CollectionCandidate> = {}): Colle
   ...changes,
 })
 
-/** The ages of five processes, oldest first. Each has 10 bytes in a store of 100 bytes. */
+/** Five processes, oldest first. Each has 10 bytes in a store of 100 bytes. */
 const FIVE = [500, 400, 300, 200, 100].map((age) => makeRow(age))
 const verdictsOf = (rules: Partial<GcRules>, candidates: readonly CollectionCandidate[] = FIVE): string[] => {
   const selector = new GcSelector(
@@ -42,7 +42,7 @@ describe('rules', () => {
       ['retention_days', 'retention_days', 'retention_days', 'keep', 'keep'],
     ],
     ['all three', { retentionMs: 450, maxEntries: 4, maxBytes: 75 }, ['retention_days', 'max_bytes', 'max_bytes', 'keep', 'keep']],
-  ])('select the right processes: %s', (_what, rules, expected) => {
+  ])('select processes: %s', (_what, rules, expected) => {
     expect(verdictsOf(rules)).toEqual(expected)
   })
 

@@ -15,5 +15,5 @@ test('an open gateway call is charged its input, and its reserve is released', (
   const after = closingFactsOf(before).reduce((row, body) => fold(row, { uuid: 'a', seq: row.seq + 1, pid: row.pid, at: 0, body }), before)
   expect(after.life.state).toBe('dead')
   expect(tallyOf(after)).toMatchObject({ openCalls: 0, reservedTokens: 0, inputTokens: 700 })
-  expect(unsettledUsage(after), "what it used before is no payer's business here").toBeNull()
+  expect(unsettledUsage(after), 'no payer is charged its earlier usage').toBeNull()
 })

@@ -38,7 +38,7 @@ describe('a process without a parent', () => {
     [{ tools: ['read', 'mcp__files'] }, ['files', 'web']],
     [{ tools: ['mcp__fi*'] }, ['files', 'web']],
     [{ tools: null, mcp: [stdioServer('files', { named: true }), stdioServer('other'), httpServer('web')] }, ['files', 'web']],
-  ])('with limited paths it has only the MCP programs that are named (%j)', (changes, expectedServers) => {
+  ])('with limited paths has only the MCP programs that are named (%j)', (changes, expectedServers) => {
     expect(
       serverNames(
         fitToParent(specWith(PATHS, { mcp: [stdioServer('files'), stdioServer('other'), httpServer('web')], ...changes }), null).spec,
@@ -200,6 +200,6 @@ test.each<[string, SpecChanges, object]>([
     { driver: 'command', argv: ['make'], deny: ['bash'], capabilities: PATHS },
     { tools: 'no', paths: 'no', network: 'yes', notes: ['tools: not enforced for a command', 'paths: not enforced for a command'] },
   ],
-])('the enforcement of the rules is right %s', (_, spec, expected) => {
+])('the enforcement of the permissions %s', (_, spec, expected) => {
   expect(enforcementOf(kernelSpec(spec))).toEqual(expected)
 })

@@ -24,7 +24,7 @@ test.each([
   ['r r? r w r', '1 3 4'],
 ])('of the calls %j of a native agent, these have not begun: %j', (calls, unbegun) => expect(unbegunIn(calls)).toBe(unbegun))
 
-test('of an external agent only the call that waits is known', () => {
+test('of an external agent, only the call that waits is known not to have begun', () => {
   expect(unbegunIn('w? w r', 'acp')).toBe('0')
 })
 

@@ -35,7 +35,7 @@ test.each(['acp', 'command'] as const)('an agent of the driver %s reports its us
 describe.each([
   ['a step', '.report a model 2', 'model.failed'],
   ['a summary', '.report a compacting 1', 'compaction.failed'],
-])('a daemon that dies during the model call for %s', (_, question, fact) => {
+])('a daemon that dies during the model call for %s', (_, openCall, fact) => {
   test('charges the call once, when the process continues', () => {
     const player = new TranscriptPlayer()
     player.play(`
@@ -43,7 +43,7 @@ describe.each([
       .report a model 1
       .report a answer 1 calls=c1:once tokens=100
       .report a tool c1
-      ${question}
+      ${openCall}
       .boot a
       .released a
       .resume a

@@ -57,7 +57,7 @@ test('a completed child starts fresh only as configured, and a temporary one nev
   expect(letters('stop')).toBe('---')
 })
 
-describe('whether a restart would only repeat the end is right for', () => {
+describe('whether a restart would only repeat the failure', () => {
   test.each([
     ['401 invalid x-api-key', undefined, true],
     ['API Error: 400 messages: text is too much', undefined, true],
@@ -73,7 +73,7 @@ describe('whether a restart would only repeat the end is right for', () => {
     ['listened on port 4001', undefined, false],
     ['exited after 404 steps', undefined, false],
     ['terminated', undefined, false],
-  ])('the error %j with the status %s: %s', (error, status, isFinal) => {
+  ])('after the error %j with the status %s: %s', (error, status, isFinal) => {
     const exit: ExitStatus = { code: 1, reason: error, error, cause: 'agent', ...(status === undefined ? {} : { status }) }
     expect(nonRetryableCause(exit) !== null).toBe(isFinal)
   })
@@ -128,7 +128,7 @@ describe('intensity', () => {
   }
 
   test('after the maximum within the window the supervisor gives up', () => expect(decisionsAt(0, 1, 2, 3)).toBe('rrrg'))
-  test('ends outside of the window do not count', () => expect(decisionsAt(0, 1, 2, 1_000, 1_001, 1_002, 1_003)).toBe('rrrrrrg'))
+  test('ends outside the window do not count', () => expect(decisionsAt(0, 1, 2, 1_000, 1_001, 1_002, 1_003)).toBe('rrrrrrg'))
   test('an end exactly one window ago does not count', () =>
     expect(countRestartsWithin({ times: [0, 1], cause: null, inARow: 0 }, 1_000, 1_000)).toBe(1))
   test('a maximum of 0 allows no restart', () =>

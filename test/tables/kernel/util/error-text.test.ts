@@ -1,4 +1,4 @@
-// The text of a caught value: an error, a subclass of it, and values that are no errors.
+// The text of a caught value: an error, a subclass of it, and values that are not errors.
 import { expect, test } from 'vitest'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import { errorText } from '../../../../src/kernel/util/error-text.ts'

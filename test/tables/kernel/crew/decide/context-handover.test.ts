@@ -65,7 +65,7 @@ test('a coordinator agent is notified; a coordinator whose own context is full g
   `)
 })
 
-test('a member paused by the user stays, and so does one without handover; both show the reason', () => {
+test('a member that the user paused stays, and so does one whose context is full if handover is off; both show the reason', () => {
   for (const [reason, handOver] of [
     ['user', 0.9],
     [FULL, null],

@@ -260,13 +260,13 @@ describe('a refused command has a hint', () => {
   test('a review is never assigned to the implementer or to a researcher', () => {
     const world = startedWorld({ coordinator: 'agent', staff: staffOf('generic', 'researcher', 'generic') })
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
-    // The coordinator of this world would assign it.
+    // The coordinator of this world would assign the review, so its messages are removed.
     for (let steps = 0; taskOf(world).state !== 'awaiting_review' && steps < 50; steps += 1) {
       world.requireProcess('coordinator').queue = []
       playAct(world)
     }
-    const commands = (['worker-1', 'worker-2'] as const).map((member) => refusalCode(world, { type: 'assign_review', task: 'one', member }))
-    expect(commands).toEqual(['INVALID', 'INVALID'])
+    const codes = (['worker-1', 'worker-2'] as const).map((member) => refusalCode(world, { type: 'assign_review', task: 'one', member }))
+    expect(codes).toEqual(['INVALID', 'INVALID'])
     expect(world.lastRefusal?.hint).toBe('Choose one of worker-3.')
     expect(world.submit({ type: 'assign_review', task: 'one', member: 'worker-3' }, USER)).toBe('worker-3 reviews one "the first"')
   })

@@ -8,7 +8,7 @@ import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.
 
 const FULL = 'git add: fatal: unable to write new index file: No space left on device'
 
-/** The next job of this type fails, because the disk is full. */
+/** Runs until the next job of this type, and answers it: by default, with an error because the disk is full. Returns the job. */
 function failJob(world: World, type: Job['type'], result: JobResult = { type: 'error', error: FULL }): Job {
   runUntil(world, () => world.jobs.some((job) => job.type === type))
   const job = world.jobs.find((job) => job.type === type)
@@ -51,7 +51,7 @@ test('a worker whose start failed because the disk is full is started when the c
   runUntil(world, () => memberOf(world, job.member).state === 'on')
 })
 
-test('a member that ended because the disk is full is lost once, and its job is not repeated for ever', () => {
+test('the failed job of a member that has ended pauses the crew only once, and costs its task no attempt', () => {
   const world = startedWorld()
   const job = failJob(world, 'prepare', { type: 'error', error: `worker-1 ended before it had its files: ${FULL}` })
   endProcess(world, world.requireProcess(job.member), 'agent')

@@ -15,7 +15,7 @@ import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.
 
 const GONE = 'the worktree /w/1 is gone'
 
-/** Runs until there is a job of this type; returns the job. */
+/** Runs until there is a job of this type. Returns the job. */
 function runUntilJob(world: World, type: Job['type']): Job {
   const findJob = (): Job | undefined => nextJobOfEachMember(world).find((job) => job.type === type)
   runUntil(world, () => findJob() !== undefined)
@@ -34,7 +34,7 @@ function failJob(
   world.submit({ type: 'job_done', job, result: { type: 'error', error, ...fields } })
 }
 
-test('files that cannot be prepared are no failed attempt: the worker leaves, and another starts', () => {
+test('files that cannot be prepared are not a failed attempt: the worker leaves, and another continues', () => {
   const world = startedWorld({ maxWorkers: 3 })
   failJob(world, runUntilJob(world, 'prepare'))
   expect(memberOf(world, 'worker-1')).toMatchObject({
@@ -70,7 +70,7 @@ test('a task that no worker could start fails at once, and no worker leaves', ()
   expect(world.crew.members.map(({ leave }) => leave?.how === 'lost')).toEqual([false, false])
 })
 
-test('a worker lost before its instructions has made no attempt', () => {
+test('a worker that is lost before it has read its instructions has made no attempt', () => {
   const world = runUntilTask(startedWorld({ maxAttempts: 1 }), 'implementing')
   endProcess(world, world.requireProcess('worker-1'), 'agent')
   expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-2', attempts: 0 })

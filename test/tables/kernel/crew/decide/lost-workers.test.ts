@@ -1,4 +1,4 @@
-// Workers that are lost one after another without a report: no coordinator starts more of them.
+// Lost workers: after five losses in a row, only the user may start another one. A worker that the user kills does not count as lost.
 import { expect, test } from 'vitest'
 import { senderOfMember } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
@@ -13,7 +13,7 @@ function loseAllWorkers(world: World): void {
   for (const member of workersOf(world)) world.submit({ type: 'member_gone', member, cause: 'agent', reason: 'exit code 1' })
 }
 
-test('a coordinator agent may not start another worker, but the user may', () => {
+test('after five losses in a row, a coordinator agent may not start another worker, but the user may', () => {
   const world = startedWorld({ coordinator: 'agent', staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
   const spawn = { type: 'spawn_worker', role: 'generic' } as const
   const byCoordinator = (call: string): By => senderOfMember(world.requireProcess('coordinator'), call)

@@ -11,7 +11,7 @@ const TASKS = [
   { id: 'two', title: 'the second', text: 'Then this.', needs: ['one'] },
 ]
 
-/** A world in which the merge of the first task had this result. */
+/** Answers the open merge with this result; by default, the merge of the first task in a new world. */
 function answerMerge(result: JobResult, world = runUntilTask(startedWorld({}, TASKS), 'merging')): World {
   answerJob(world, 'merge', result)
   return world

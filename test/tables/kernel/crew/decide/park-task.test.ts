@@ -8,7 +8,7 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const FIVE_TASKS = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, title: id, text: 'Do it.' }))
 
-/** A world that has run as far as it can without an answer of the user. */
+/** Returns a world that has run as far as it can without an answer from the user. */
 function playWithoutUser(changes: Partial<CrewSpec> = {}): World {
   const world = startedWorld({ gate: 'human', maxWorkers: 2, ...changes }, FIVE_TASKS)
   const openAsks = new Map<string, string>()
@@ -119,7 +119,7 @@ test('a task that blocks the merge queue keeps its worker', () => {
   expect(world.outcome).toBe('completed')
 })
 
-test('members that share a directory take the next task at once', () => {
+test('members that share a directory take the next task while a review waits for the user', () => {
   const world = playWithoutUser({ git: null, gate: 'auto', maxWorkers: 1, staff: [{ role: 'generic', count: 1 }] })
   expect(world.crew.tasks.map(({ state, ask }) => [state, ask?.for])).toEqual(FIVE_TASKS.map(() => ['waiting', 'review']))
 })

@@ -18,7 +18,7 @@ import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const TITLE = 'one "the first"'
 
-/** A world in which worker-1 reads task one. The coordinator has read all its messages, and does nothing by itself. */
+/** A world in which worker-1 reads task one. The coordinator has read all its messages, and does nothing on its own. */
 function worldAtWork(changes: Partial<CrewSpec> = {}): World {
   const world = startedWorld({ coordinator: 'agent', ...changes })
   readAllMessages(world)
@@ -141,7 +141,7 @@ describe('a paused member', () => {
     )
   })
 
-  test('a pause that ends by itself needs no action', () => {
+  test('a pause that ends on its own needs no action', () => {
     const world = worldAtWork()
     expect(pauseMember(world, 'worker-1', 'rate-limit', { wakes: true })[0]).toContain('It resumes by itself. Wait for that.')
     expect(readAllMessages(world).filter((text) => text.startsWith('No task makes progress'))).toEqual([])
@@ -149,7 +149,7 @@ describe('a paused member', () => {
     expect(world.requireProcess('coordinator').queue, 'nor when it does').toEqual([])
   })
 
-  test('the end of the pause is reported, too', () => {
+  test('the end of a pause is reported, too', () => {
     const world = worldAtWork()
     pauseMember(world, 'worker-1', 'loop')
     readAllMessages(world)
@@ -221,7 +221,7 @@ test('the stall notice names the holders of tasks and the tools that help', () =
 })
 
 describe('under the engine', () => {
-  test.each(['loop', 'breaker'])('a worker paused for %s loses its task: a failed attempt, and another worker gets the task', (reason) => {
+  test.each(['loop', 'breaker'])('a worker paused for %s loses its task: the attempt has failed, and another worker gets the task', (reason) => {
     const world = worldAtWork({ coordinator: 'engine', stay: true })
     pauseMember(world, 'worker-1', reason, { note: '12 times the same: bash' })
     expect(taskOf(world)).toMatchObject({
@@ -233,7 +233,7 @@ describe('under the engine', () => {
     expect(memberOf(world, 'worker-1').leave).toMatchObject({ how: 'stopped' })
   })
 
-  test('a committing worker: its files are committed first, then it is stopped', () => {
+  test('a committing worker that is paused in a loop is stopped only after its files are committed', () => {
     const world = worldAtWork({ coordinator: 'engine', stay: true })
     runUntil(world, () => taskOf(world).state === 'committing' && world.requireProcess('worker-1').reading !== null)
     world.requireProcess('worker-1').plan = []
@@ -244,7 +244,7 @@ describe('under the engine', () => {
     expect(memberOf(world, 'worker-1').leave).toEqual({ how: 'stopped', reason: 'it was paused in a loop (loop)' })
   })
 
-  test('a reviewer: another worker gets the review, and no attempt has failed', () => {
+  test('a reviewer that is paused in a loop loses the review to another worker, and no attempt has failed', () => {
     const world = worldAtWork({ coordinator: 'engine', stay: true, staff: [{ role: 'generic', count: 3 }] })
     runUntil(
       world,
@@ -257,7 +257,7 @@ describe('under the engine', () => {
     expect(taskOf(world).reviewer).not.toBe(reviewer)
   })
 
-  test.each(['user', 'budget', 'rate-limit', 'credentials'])('%s: its task stays with it', (reason) => {
+  test.each(['user', 'budget', 'rate-limit', 'credentials'])('a worker paused for %s keeps its task', (reason) => {
     const world = worldAtWork({ coordinator: 'engine' })
     pauseMember(world, 'worker-1', reason)
     expect(taskOf(world)).toMatchObject({ state: 'implementing', implementer: 'worker-1', attempts: 0 })

@@ -1,4 +1,4 @@
-// Reviews without a verdict: the next one goes to a worker that was not asked yet, and the user gets the real reason.
+// Reviews without a verdict: the next review goes to a worker that was not asked yet. The question to the user names the real reason.
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import { beginTurn, canBeginTurn, endTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
@@ -54,7 +54,7 @@ test('the only possible reviewer is asked again, as often as a task may be attem
   expect(taskOf(world)).toMatchObject({ state: 'waiting', ask: { for: 'review' } })
 })
 
-test('a later attempt starts without the silent reviewers of the last one', () => {
+test('a verdict clears the list of silent reviewers', () => {
   const world = runUntilTask(startedWorld({ maxWorkers: 3, staff: [{ role: 'generic', count: 3 }] }), 'in_review')
   reviewSilently(world, 'worker-2')
   expect(taskOf(world).silent).toMatchObject({ members: ['worker-2'] })

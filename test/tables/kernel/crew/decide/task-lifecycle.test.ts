@@ -1,5 +1,5 @@
-// The paths of a task as transcripts: facts in order, acts and messages. Members do what they read (crew-world/regular-work.ts),
-// unless a test states otherwise. Transcripts are rewritten with --update and reviewed as a diff.
+// The lifecycle of a task as transcripts: facts in order, acts and messages. Members do what their messages ask for
+// (crew-world/regular-work.ts), unless a test states otherwise. Transcripts are rewritten with --update and reviewed as a diff.
 import { describe, expect, test } from 'vitest'
 import { resetFiles } from '../../../../support/crew-world/files.ts'
 import { senderOfMember, performJob, endTurn, endProcess, continueTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
@@ -17,7 +17,7 @@ import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
 const areAllClosed = (world: World) => (): boolean => world.crew.tasks.every(({ state }) => ['done', 'failed', 'cancelled'].includes(state))
 
-/** The member dies in the middle of its work. */
+/** Ends the process of the member in the middle of its work. */
 function killMember(world: World, id: MemberId): void {
   endProcess(world, world.requireProcess(id), 'agent')
 }
@@ -86,7 +86,7 @@ describe('a change that the user approves without a reviewer', () => {
       { reviews: false, gate: 'human', merge: 'leave' },
       (world) => world.submit({ type: 'answered', task: 'one', option: 'approve', text: null }),
     ],
-  ])('%s is read before its worker is asked to commit it, and the commit is compared with the read files', (_, spec, approve) => {
+  ])('%s is recorded before its worker is asked to commit it, and the commit is compared with the recorded files', (_, spec, approve) => {
     const world = runUntilTask(startedWorld(spec), 'waiting')
     runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
     approve(world)
@@ -95,7 +95,7 @@ describe('a change that the user approves without a reviewer', () => {
     expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1' })
   })
 
-  test('is read before the commit even when its worker has left, which may have committed a part', () => {
+  test('is recorded before the commit even when its worker has left, which may have committed a part', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 }), 'waiting')
     killMember(world, 'worker-1')
     world.submit({ type: 'answered', task: 'one', option: 'approve', text: null })
@@ -103,7 +103,7 @@ describe('a change that the user approves without a reviewer', () => {
     expect(world.jobs.find(({ type }) => type === 'commit')).toMatchObject({ task: 'one', reviewed: 'view-files-1', instead: true })
   })
 
-  test('loses its worker if the files cannot be opened, and another worker continues', () => {
+  test('loses its worker if the files cannot be opened, and goes back to the queue', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 }), 'waiting')
     runUntil(world, () => memberOf(world, 'worker-1').turn.open === null)
     world.submit({ type: 'answered', task: 'one', option: 'approve', text: null })
@@ -346,7 +346,7 @@ describe('commands about a task in progress', () => {
     expect(world.requireProcess('worker-3').isDirty, 'its files went over').toBe(true)
   })
 
-  test('retire and stop requeue the task without a failed attempt', () => {
+  test('stop requeues the task without a failed attempt, and the user can resume the stopped worker', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 3 }] }), 'implementing')
     expect(transcriptOf(world, () => world.submit({ type: 'stop_worker', member: 'worker-1', reason: 'it goes in circles' }, USER)))
       .toMatchInlineSnapshot(`
@@ -459,7 +459,7 @@ describe('the user', () => {
     world.submit({ type: 'answered', task: 'two', option: 'approve', text: null })
     expect(world.crew).toBe(before)
     world.submit({ type: 'cancel_task', task: 'one', reason: 'no', requeue: false }, USER)
-    expect(world.openQuestions.size, 'it is asked no more').toBe(0)
+    expect(world.openQuestions.size, 'the question is no longer open').toBe(0)
   })
 })
 
@@ -563,7 +563,7 @@ describe('the commit', () => {
     runUntilTask(world, 'done')
   })
 
-  test('a refusing hook is named; the worker is reminded twice, then reeve commits', () => {
+  test('the output of a refusing hook is in the reminders; the worker is reminded twice, then reeve commits', () => {
     const world = runUntilTask(startedWorld(), 'committing')
     const texts: string[] = []
     for (let time = 0; time < 3; time += 1) {
@@ -571,7 +571,7 @@ describe('the commit', () => {
       texts.push(world.requireProcess('worker-1').reading?.text.split('\n')[0] ?? '')
       endTurn(world, world.requireProcess('worker-1'), 'ok')
       const job = world.jobs.find(({ type }) => type === 'commit')
-      if (!job) throw new Error('nobody looks')
+      if (!job) throw new Error('no commit job was requested')
       world.jobs = []
       world.submit({ type: 'job_done', job: job.job, result: { type: 'committed', commit: null, dirty: true, output: 'the hook says no' } })
     }
@@ -610,7 +610,7 @@ describe('the commit', () => {
     expect(taskOf(world)).toMatchObject({ state: 'done', commit: null, verdict: 'APPROVED' })
   })
 
-  test('no changed task is done without a commit', () => {
+  test('a task that changed no files is done without a commit', () => {
     const world = startedWorld()
     runUntil(world, () => world.procs.get('worker-1')?.isDirty === true)
     resetFiles(world.requireProcess('worker-1'))
@@ -622,7 +622,7 @@ describe('the commit', () => {
   })
 })
 
-describe('the complete text is checked of', () => {
+describe('the complete text of', () => {
   const needs = [
     { id: 'find', title: 'which one?', text: 'Find out.', role: 'researcher' },
     { id: 'one', title: 'the first', text: 'Do it.', acceptance: 'it works', needs: ['find'] },
@@ -689,7 +689,7 @@ describe('the complete text is checked of', () => {
     `)
   })
 
-  test('a takeover during a review, and after a denial', () => {
+  test('a takeover during a review', () => {
     const world = runUntilTask(startedWorld({ staff: [{ role: 'generic', count: 2 }] }), 'in_review')
     messageTo(world, 'worker-2', 'Review')
     world.requireProcess('worker-2').plan = []
@@ -721,7 +721,7 @@ describe('at the end of a crew', () => {
       transcriptOf(world, () => {
         world.submit({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, USER)
         expect(world.outcome).toBeNull()
-        expect(world.submit({ type: 'add_task', title: 't', text: 't' }, USER), 'nothing is added any more').toBeNull()
+        expect(world.submit({ type: 'add_task', title: 't', text: 't' }, USER), 'no task can be added').toBeNull()
         runUntil(world, () => world.outcome !== null)
       }),
     ).toMatchInlineSnapshot(`

@@ -7,7 +7,7 @@ import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../.
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { TaskLimits } from '../../../../../src/kernel/model/crew/words.ts'
 
-/** A task whose worker is in a turn for it. */
+/** Returns a world in which the worker of task one is in a turn for it. */
 function worldInTurn(limits: TaskLimits, maxAttempts = 3): World {
   const world = startedWorld({ maxAttempts }, [{ id: 'one', title: 'the first', text: 'Do it.', limits }])
   return runUntil(world, () => [...world.procs.values()].some(({ reading }) => reading?.text.startsWith('Task one') === true))

@@ -228,7 +228,7 @@ test.each<[string, Partial<CrewSpec>, object, CrewShellCommand | null]>([
 describe('the merged files', () => {
   const TWO = [TASK, { id: 'two', title: 'the second', text: 'Do that.' }]
 
-  /** The second task must be merged with the first, which has landed. */
+  /** Returns a world in which one task has landed, and the merge of the other one is being verified. */
   function worldInMerge(changes: Partial<CrewSpec> = {}): World {
     const world = startedWorld({ verify: VERIFY, staff: [{ role: 'generic', count: 3 }], ...changes }, TWO)
     return runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.merge !== undefined))

@@ -30,7 +30,7 @@ function turnEnds(world: World, id: MemberId): string[] {
   return world.journal.filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id).map(({ end }) => end)
 }
 
-/** The member has a turn, begun by a message from `from`, and calls no tool. */
+/** The member has a turn, which a message from `sender` begins, and calls no tool. */
 function silentTurn(
   world: World,
   id: MemberId,
@@ -82,7 +82,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
     ['user', 'reminded'],
     ['coordinator', 'reminded'],
     ['system', 'through'],
-  ] as const)('a turn that a message of %s begins after that ends as %s', (sender, expectedEnd) => {
+  ] as const)('after the reminders, a turn that a message from %s begins ends as %s', (sender, expectedEnd) => {
     const world = worldWithIdleWorker()
     silentTurn(world, 'worker-1', 'user')
     readSilently(world, 'worker-1')
@@ -91,7 +91,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
     expect(turnEnds(world, 'worker-1').at(-1)).toBe(expectedEnd)
   })
 
-  test('each of the four tools closes a turn; refused calls do not', () => {
+  test('signal_ready and post_message close a turn; refused reports do not', () => {
     for (const [command, expectedEnd] of [
       [{ type: 'signal_ready' }, 'complete'],
       [{ type: 'post_message', to: 'coordinator', text: 'hm' }, 'complete'],
@@ -133,7 +133,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
 describe('no worker stays stuck in a phase under the engine', () => {
   test.each([
     ['calls no tool', false],
-    ['asks, and asks', true],
+    ['only asks questions', true],
   ] as const)('an implementer that %s is reminded, then another worker gets the task', (_, asksUser) => {
     const world = runUntilTask(startedWorld(), 'implementing')
     for (let time = 0; time < 4; time += 1) {
@@ -170,7 +170,7 @@ describe('no worker stays stuck in a phase under the engine', () => {
   })
 })
 
-test('states change by the tables alone, for any commands in any order (orchestrator defect 1)', () => {
+test('a command that the state tables do not allow is refused and changes nothing (orchestrator defect 1)', () => {
   // test/simulation/crew.test.ts covers more than 50,000 of these cases. In the earlier orchestrator, hand-written code rolled this one back.
   const world = runUntilTask(startedWorld(), 'implementing')
   const before = world.crew
@@ -202,7 +202,7 @@ test('a failed turn counts as a failed attempt of its own task only (orchestrato
 })
 
 describe('late commands change nothing (orchestrator defect 4)', () => {
-  test('such as the end of an old turn, or of a member that has left', () => {
+  test('such as the end of a turn that is not open; the end of a turn does not end a pause', () => {
     const world = runUntilTask(startedWorld(), 'implementing')
     runUntil(world, () => world.requireProcess('worker-1').reading !== null)
     const before = world.crew
@@ -228,7 +228,7 @@ describe('late commands change nothing (orchestrator defect 4)', () => {
     expect(taskOf(world)).toMatchObject({ state: 'implementing', attempts: 0, implementer: 'worker-1' })
   })
 
-  test('such as a report of an old turn, or of a task assigned in the middle of the turn', () => {
+  test('such as a report of another turn, or of a task that was assigned in the middle of the turn', () => {
     const world = startedWorld({ git: null, coordinator: 'agent' })
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
     const proc = world.requireProcess('worker-1')
@@ -289,14 +289,14 @@ test('messages keep their order, also for a successor (orchestrator defect 6)', 
   expect(world.requireProcess('worker-1').queue).toEqual([])
 })
 
-test('a stopped, replaced or lost member holds no task, and a failed task blocks no worker (orchestrator defect 11)', () => {
+test('a failed task blocks no worker (orchestrator defect 11)', () => {
   const world = runUntilTask(startedWorld({ stay: true }), 'in_review')
   world.submit({ type: 'mark_task_failed', task: 'one', reason: 'r' }, USER)
   expect(world.crew.members.map(({ phase, task }) => [phase, task])).toEqual([
     ['idle', null],
     ['idle', null],
   ])
-  // test/tables/kernel/crew/state/transition-tables.test.ts does each action in each state.
+  // test/tables/kernel/crew/state/transition-tables.test.ts covers stopped, replaced and lost members in each state.
 })
 
 describe('lost messages are sent again to', () => {
@@ -339,7 +339,7 @@ describe('lost messages are sent again to', () => {
     expect(world.requireProcess('coordinator').queue[0]?.text).toContain('- one "the first": queued')
   })
 
-  test('no member without duties, which nothing waits for', () => {
+  test('no member without a task', () => {
     const world = startedWorld({ coordinator: 'agent' })
     world.submit({ type: 'send_message', to: 'worker-1', text: 'hello' }, USER)
     expect(memberOf(world, 'worker-1').told).toBe(true)
@@ -411,7 +411,7 @@ describe('a member whose context is nearly full', () => {
     world.submit({ type: 'member_context_full', member: 'worker-1', share: 0.91 })
     runUntilTask(world, 'done')
     runUntil(world, () => memberOf(world, 'worker-1').state === 'gone')
-    expect(memberOf(world, 'worker-1').leave?.how).toMatch(/retired|replaced/)
+    expect(memberOf(world, 'worker-1').leave?.how).toBe('retired')
   })
 
   test('is asked to replace itself if it coordinates', () => {

@@ -105,7 +105,7 @@ describe('permitted issuers', () => {
         if (issuer.type === 'system') expect(() => world.submit({ type } as Command, issuer), type).toThrow('cannot be refused')
         else expect(refusalCode(world, { type } as Command, issuer), type).toBe('PERMISSION')
         expect(world.crew).toBe(before)
-        if (issuer.type !== 'system') expect(world.lastRefusal?.hint, 'it says what to do').not.toBe('')
+        if (issuer.type !== 'system') expect(world.lastRefusal?.hint, 'there is a hint').not.toBe('')
       }
     })
   }
@@ -188,7 +188,7 @@ describe("the effects of releasing a worker's task", () => {
   ]
 
   for (const [action, command, then] of actions) {
-    test.each(STATES)(`of the action ${action} on a member with a task in the state %s are applied`, (state) => {
+    test.each(STATES)(`of the action ${action}, for a task in the state %s`, (state) => {
       const world = worldInState(state)
       expect(taskOf(world)).toMatchObject({ state, implementer: 'worker-1' })
       const { phase } = memberOf(world, 'worker-1')
@@ -198,7 +198,7 @@ describe("the effects of releasing a worker's task", () => {
         expect(refusalCode(world, command)).toBe('CONFLICT')
         return expect(world.crew).toBe(before)
       }
-      // A lost member has no process any more.
+      // A lost member no longer has a process.
       if (action === 'lose') world.requireProcess('worker-1').isAlive = false
       expect(world.submit(command, issuer)).not.toBeNull()
       const outlives = action === 'lose' && ['approved', 'waiting', 'committing'].includes(state)

@@ -112,7 +112,7 @@ describe('a worker that reviews while its own task waits', () => {
 })
 
 describe('a question that becomes obsolete', () => {
-  /** The only other worker is gone, and no more can be started: the user is asked. */
+  /** Returns a world in which the user is asked for a review: its only worker has reported, and no other one can be started. */
   function worldWithQuestion(): World {
     const world = startedWorld({ maxWorkers: 1, staff: [{ role: 'generic', count: 1 }], stay: true })
     runUntilTask(world, 'waiting')
@@ -134,7 +134,7 @@ describe('a question that becomes obsolete', () => {
     runUntilTask(world, 'done')
   })
 
-  test('makes the coordinator read that a worker can review now, which it may assign', () => {
+  test('is no longer open when a review is assigned in a crew with a coordinator agent', () => {
     const world = startedWorld({ coordinator: 'agent', maxWorkers: 2, staff: [{ role: 'generic', count: 1 }] })
     runUntil(world, () => memberOf(world, 'coordinator').state === 'on')
     world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 
-/** A crew with one worker, or two, that are ready. */
+/** A crew with one ready worker (`ONE`), or two (`TWO`). */
 const ONE = `
     .live crew c staff=generic:1
     .live member w1 of=c id=worker-1`
@@ -374,6 +374,7 @@ test('a worker without a report is reminded twice, then its turn is accepted and
   `)
 })
 
+/** A crew with a coordinator agent, whose worker implements the task `one`. */
 const LED = `
     .live crew c coordinator=agent staff=generic:1 stay
     .live member k of=c id=coordinator
@@ -383,7 +384,7 @@ const LED = `
     .say c assign_task task=one member=worker-1
     .done c prepare`
 
-test('workers are children of the living coordinator, and a report starts its turn at once when it is ready', () => {
+test('workers are children of the living coordinator, and the report of a worker is queued for it', () => {
   expect(
     play(`
     .live crew c coordinator=agent staff=generic:1 stay

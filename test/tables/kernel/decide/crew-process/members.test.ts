@@ -1,9 +1,9 @@
 // Members that join, leave and return, as transcripts: killed, failed, retired, replaced, stopped and paused, also after a daemon
-// crash. apply.test.ts covers the path of tasks.
+// crash. apply.test.ts covers tasks.
 import { expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../../support/kernel/transcript.ts'
 
-/** A crew with one worker, or two, that are ready. */
+/** A crew with one ready worker (`ONE`), or two (`TWO`). */
 const ONE = `
     .live crew c staff=generic:1
     .live member w1 of=c id=worker-1`
@@ -300,7 +300,7 @@ test('a paused subtree accepts reports and keeps messages, and assigns nothing b
   `)
 })
 
-test('a crew paused by the user stays paused over a restart, and continues after a resume', () => {
+test('a crew that the user paused stays paused over a restart of the daemon, and continues after a resume', () => {
   expect(
     play(`${ONE}
     .signal SIGPAUSE c subtree
@@ -647,7 +647,7 @@ test('messages to a member that ended before its crew are kept, and read when bo
   `)
 })
 
-test('a nearly full context is reported to the crew once, and usage with the end of each turn', () => {
+test('a nearly full context is reported to the crew once, and its member gets a message about it', () => {
   expect(
     play(`
     .live crew c staff=generic:1 stay
@@ -688,7 +688,7 @@ test('a nearly full context is reported to the crew once, and usage with the end
   `)
 })
 
-test('a stopped member is ready after a resume, as its turn ended as interrupted when its task was reassigned', () => {
+test('a stopped member is ready after a resume: its turn ended as interrupted, because its task was reassigned', () => {
   for (const ending of [
     'signal SIGTERM w1',
     'say c stop_worker member=worker-1 reason=slow',

@@ -1,4 +1,4 @@
-// Queued messages of a member with a successor, as transcripts: they move over in either order of events.
+// Queued messages of a replaced member, as transcripts: they move to the successor, even if the predecessor ends first or gets another one.
 import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 

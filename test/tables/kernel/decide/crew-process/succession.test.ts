@@ -16,8 +16,8 @@ const LED = `
     .say c report_implementation_complete summary=did by=agent:w1
     .say c post_message to=coordinator text=more by=agent:w1`
 
-/** The coordinator fails until it is not restarted any more. */
-const LOST = `
+/** The user kills the coordinator, so it is not restarted. */
+const KILLED = `
     .signal SIGKILL k
     .report k exited 137
     .released k`
@@ -123,7 +123,7 @@ test('a lost coordinator gets a successor, which gets its unread messages in ord
 test('a coordinator killed by the user is replaced on command, and its successor gets the messages kept meanwhile', () => {
   expect(
     play(`${LED}
-    ${LOST}
+    ${KILLED}
     say c post_message to=coordinator text=meanwhile by=agent:w1
     say c replace_worker member=coordinator summary=anew
     member k2 of=c id=coordinator-2
@@ -171,7 +171,7 @@ test('a coordinator killed by the user is replaced on command, and its successor
 test('a coordinator killed by the user and resumed reads the messages kept meanwhile', () => {
   expect(
     play(`${LED}
-    ${LOST}
+    ${KILLED}
     .say c post_message to=coordinator text=meanwhile by=agent:w1
     resume k
     moved c c to=k
@@ -270,7 +270,7 @@ test('a successor that cannot start while the crew is paused leaves its predeces
 test('a daemon that starts after a crash before the move requests the move again, and new messages wait behind it', () => {
   expect(
     play(`${LED}
-    ${LOST}
+    ${KILLED}
     .say c replace_worker member=coordinator summary=anew
     .member k2 of=c id=coordinator-2
     .boot c

@@ -64,7 +64,7 @@ test('a call that is open when its process ends is charged its estimate', () => 
   `)
 })
 
-test('no call begins while the process is held, and the client gets the reason', () => {
+test('no call begins while the process is held', () => {
   expect(
     play(`
     ${UP}

@@ -1,4 +1,4 @@
-// Budgets of the home in the kernel: which calls begin, who is held and until when, and what continues a held process.
+// Budgets of the home in the kernel: which calls begin, which processes are held and until when, and what lets them continue.
 import { expect, test } from 'vitest'
 import { DAY_MS, HomeBudgetWorld } from '../../../../support/kernel/home-budget-world.ts'
 
@@ -30,7 +30,7 @@ test('a spent day holds each process that wants more until the day ends, and the
   expect(home.requestCall('a', 9_000)).toMatchObject({ ack: 'go' })
 })
 
-test('a raised budget continues a process at once, but not one that its own limit holds', () => {
+test('a resume does not release a process that a spent budget holds; a raised budget does, at once', () => {
   const home = new HomeBudgetWorld()
   home.setDay(10, { dailyUsd: 1 })
   home.start('a')
@@ -54,7 +54,7 @@ test('a raised budget continues a process at once, but not one that its own limi
   expect(home.holds('a')).toEqual([])
 })
 
-test('80 % is warned of once, in the journal of the process that spent it', () => {
+test('the warning at 80 % comes once, in the journal of the process that reached it', () => {
   const home = new HomeBudgetWorld()
   home.setDay(10, { dailyUsd: 1 })
   home.start('a')
@@ -77,7 +77,7 @@ test('an external agent outside the gateway is frozen at the report that exceeds
   expect(home.holds('x')).toEqual([['budget', 11 * DAY_MS]])
 })
 
-test('without budgets the money is counted all the same, and nothing is reserved', () => {
+test('without budgets, the money is still counted, and nothing is reserved', () => {
   const home = new HomeBudgetWorld()
   home.setDay(10, {})
   home.start('a')

@@ -161,7 +161,7 @@ test('when the system ends a program at the memory limit, that limit is the caus
   `)
 })
 
-test('without a memory limit, a program that the system ends has ended by itself', () => {
+test('without a memory limit, the end of a program by the system counts as an exit of the agent', () => {
   expect(
     play(`
     .live a

@@ -10,35 +10,35 @@ import type { LivenessPolicy, LivenessWord } from '../../../../../src/kernel/mod
 import type { ProcessSpec } from '../../../../../src/kernel/model/process-spec.ts'
 import { changedSpec } from '../../../../support/spec-changes.ts'
 
-const MIN = 60_000
+const MINUTE_MS = 60_000
 const SEEN: Observations = { outputAt: 0, progressAt: 0, waitingAt: null, stoppedAt: null, retryAt: null }
 
 describe('the judgement', () => {
   const cases: readonly (readonly [what: string, seen: Partial<Observations>, at: number, word: LivenessWord, since: number | null])[] = [
-    ['a process that has just written', { outputAt: 60 * MIN, progressAt: 60 * MIN }, 60 * MIN, 'alive', null],
-    ['no output for just under five minutes', {}, 5 * MIN - 1, 'alive', null],
-    ['no output for five minutes', {}, 5 * MIN, 'silent', 0],
-    ['no output, and so no progress, for fifteen minutes', {}, 15 * MIN, 'stalled', 0],
-    ['output, but no progress for fifteen minutes', { outputAt: 15 * MIN, progressAt: MIN }, 16 * MIN, 'stalled', MIN],
-    ['output, and recent progress', { outputAt: 15 * MIN, progressAt: 2 * MIN }, 16 * MIN, 'alive', null],
-    ['a slow model that streams', { outputAt: 59 * MIN, progressAt: 59 * MIN }, 60 * MIN, 'alive', null],
-    ['a retry that is due in ten minutes', { retryAt: 10 * MIN }, 14 * MIN, 'alive', null],
-    ['an overdue retry', { retryAt: 10 * MIN }, 15 * MIN, 'silent', 10 * MIN],
-    ['the user was asked just now', { waitingAt: 60 * MIN }, 61 * MIN, 'alive', null],
-    ['the user was asked ten minutes ago', { waitingAt: 60 * MIN }, 70 * MIN, 'waiting', 60 * MIN],
-    ['stopped by another program, just now', { stoppedAt: MIN }, MIN + 9_999, 'alive', null],
-    ['stopped by another program', { stoppedAt: MIN }, MIN + 10_000, 'stopped', MIN],
-    ['stopped while the user is asked', { stoppedAt: MIN, waitingAt: 0 }, 20 * MIN, 'stopped', MIN],
+    ['a process that has just written', { outputAt: 60 * MINUTE_MS, progressAt: 60 * MINUTE_MS }, 60 * MINUTE_MS, 'alive', null],
+    ['no output for just under five minutes', {}, 5 * MINUTE_MS - 1, 'alive', null],
+    ['no output for five minutes', {}, 5 * MINUTE_MS, 'silent', 0],
+    ['no output, and so no progress, for fifteen minutes', {}, 15 * MINUTE_MS, 'stalled', 0],
+    ['output, but no progress for fifteen minutes', { outputAt: 15 * MINUTE_MS, progressAt: MINUTE_MS }, 16 * MINUTE_MS, 'stalled', MINUTE_MS],
+    ['output, and recent progress', { outputAt: 15 * MINUTE_MS, progressAt: 2 * MINUTE_MS }, 16 * MINUTE_MS, 'alive', null],
+    ['a slow model that streams', { outputAt: 59 * MINUTE_MS, progressAt: 59 * MINUTE_MS }, 60 * MINUTE_MS, 'alive', null],
+    ['a retry that is due in ten minutes', { retryAt: 10 * MINUTE_MS }, 14 * MINUTE_MS, 'alive', null],
+    ['an overdue retry', { retryAt: 10 * MINUTE_MS }, 15 * MINUTE_MS, 'silent', 10 * MINUTE_MS],
+    ['the user was asked just now', { waitingAt: 60 * MINUTE_MS }, 61 * MINUTE_MS, 'alive', null],
+    ['the user was asked ten minutes ago', { waitingAt: 60 * MINUTE_MS }, 70 * MINUTE_MS, 'waiting', 60 * MINUTE_MS],
+    ['stopped by another program, just now', { stoppedAt: MINUTE_MS }, MINUTE_MS + 9_999, 'alive', null],
+    ['stopped by another program', { stoppedAt: MINUTE_MS }, MINUTE_MS + 10_000, 'stopped', MINUTE_MS],
+    ['stopped while the user is asked', { stoppedAt: MINUTE_MS, waitingAt: 0 }, 20 * MINUTE_MS, 'stopped', MINUTE_MS],
     [
       'a stopped program of a process that still writes',
-      { stoppedAt: MIN, outputAt: 2 * MIN, progressAt: 2 * MIN },
-      3 * MIN,
+      { stoppedAt: MINUTE_MS, outputAt: 2 * MINUTE_MS, progressAt: 2 * MINUTE_MS },
+      3 * MINUTE_MS,
       'alive',
       null,
     ],
   ]
 
-  test.each(cases)('is right for %s', (_, observations, nowMs, expectedWord, expectedSince) => {
+  test.each(cases)('for %s', (_, observations, nowMs, expectedWord, expectedSince) => {
     const judgement = judgeLiveness({ ...SEEN, ...observations }, DEFAULT_THRESHOLDS, nowMs)
     expect(judgement.word).toBe(expectedWord)
     if (expectedSince !== null) expect(judgement.since).toBe(expectedSince)
@@ -69,7 +69,7 @@ describe('the judgement', () => {
   test('a plain command may be silent forever, unless its settings forbid that', () => {
     const spec: ProcessSpec = kernelSpec({ driver: 'command', argv: ['serve'] })
     expect(judgeLiveness(SEEN, thresholdsOf(spec), 1e12).word).toBe('alive')
-    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, liveness: { silentMs: MIN, stalledMs: MIN } }), MIN).word).toBe('silent')
+    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, liveness: { silentMs: MINUTE_MS, stalledMs: MINUTE_MS } }), MINUTE_MS).word).toBe('silent')
     expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, format: 'claude' }), 1e12).word).toBe('stalled')
   })
 })

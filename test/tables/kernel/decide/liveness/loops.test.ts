@@ -20,7 +20,7 @@ interface Call {
 
 const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-/** Plays steps with their calls. Returns the first finding that is no warning. */
+/** Plays steps with their calls. Returns the first finding that is not a warning. */
 function firstHold(steps: readonly (readonly Call[])[], thresholds: Thresholds = DEFAULT_THRESHOLDS): Finding | null {
   return allFindings(steps, thresholds).find(({ evidence }) => evidence.told === undefined) ?? null
 }
@@ -31,7 +31,7 @@ interface Finding {
   readonly evidence: LoopEvidence
 }
 
-/** All findings, including warnings. A step takes as long as its calls. */
+/** Returns all findings, including warnings. A step takes as long as its longest call. */
 function allFindings(steps: readonly (readonly Call[])[], thresholds: Thresholds = DEFAULT_THRESHOLDS): Finding[] {
   const watch = new LoopDetector(thresholds)
   let wall = 0
@@ -241,7 +241,7 @@ describe('the breaker', () => {
     expect(firstHold(repeat(9, (index) => [{ input: index, result: `${index}`, exitCode: 0 }]))).toBeNull()
   })
 
-  test('equals a simple count over the whole history', () => {
+  test('first warns exactly where a simple count over the whole history reaches the threshold', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), fc.nat(4), (outcomes, errors, moreErrors) => {
         const firstBroken = repeat(outcomes.length, (index) => index + 1).find(

@@ -28,8 +28,8 @@ describe('a task in the queue', () => {
     expect(editTask(world, { role: 'implementer', reviews: false, needs: [] })).not.toBeNull()
     expect(taskOf(world)).toMatchObject({ title: 'The new one', role: 'implementer', reviews: false, needs: [] })
     runUntil(world, () => world.outcome !== null)
-    const [said = ''] = world.acts.flatMap((act) => (act.type === 'message' && act.text.startsWith('Task one') ? [act.text] : []))
-    expect(said).toMatch(/^Task one "The new one"\n\nNew.\n\nAccepted when: It is old./)
+    const [assignment = ''] = world.acts.flatMap((act) => (act.type === 'message' && act.text.startsWith('Task one') ? [act.text] : []))
+    expect(assignment).toMatch(/^Task one "The new one"\n\nNew.\n\nAccepted when: It is old./)
     expect(world.foldJournal()).toEqual(world.crew)
   })
 

@@ -30,7 +30,7 @@ const cancelCommand = (id: string): Command => ({ type: 'cancel_task', task: id,
 const retryCommand = (id: string): Command => ({ type: 'retry_task', task: id })
 const reopenCommand = (id: string): Command => ({ type: 'reopen_task', task: id, comments: 'the index is missing' })
 
-/** The first and the last message to its worker. */
+/** Returns the messages that gave the task to a worker. */
 function assignmentTexts({ acts }: World, id: string): readonly string[] {
   return acts.flatMap((act) => (act.type === 'message' && act.text.startsWith(`Task ${id} `) ? [act.text] : []))
 }
@@ -54,19 +54,19 @@ describe('a retried task', () => {
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
-  test('leaves a task that failed for another reason as well', () => {
+  test('does not bring back a dependent that failed for another reason as well', () => {
     const world = submitTo(submitTo(submitTo(worldOfChain(), failCommand('a')), failCommand('x')), retryCommand('a'))
     expect(statesOf(world)).toMatch(/b queued, c queued, d failed, x failed$/)
     submitTo(world, retryCommand('x'))
     expect(statesOf(world)).toMatch(/d queued, x (queued|implementing)$/)
   })
 
-  test('leaves a task that failed by itself', () => {
+  test('does not bring back a dependent that failed on its own', () => {
     const world = submitTo(submitTo(submitTo(worldOfChain(), failCommand('c')), cancelCommand('a')), retryCommand('a'))
     expect(statesOf(world)).toMatch(/b queued, c failed, d queued/)
   })
 
-  test('counts its attempts from 0, and its worker knows why it failed', () => {
+  test('counts its attempts from 0, and its worker reads why it failed', () => {
     const world = runUntilTask(startedWorld({ stay: true, maxAttempts: 1 }), 'implementing')
     runUntil(world, () => taskOf(world).prepared)
     const holder = world.requireProcess(taskOf(world).implementer ?? 'worker-1')
@@ -93,7 +93,7 @@ describe('a retried task', () => {
     expect(again).toContain('The uncommitted changes of that attempt are at refs/salvage/')
   })
 
-  test('reports its end exactly once more', () => {
+  test('causes one notice for each of its failures', () => {
     const world = startedWorld({ stay: true })
     for (let round = 0; round < 2; round += 1) {
       submitTo(world, failCommand('one'))
@@ -199,7 +199,7 @@ describe('the crew refuses', () => {
     expect(world.crew).toBe(crew)
   })
 
-  test('to reopen a task for a coordinator', () => {
+  test('to reopen a task for a coordinator, who is notified when the user does it', () => {
     const world = runUntilTask(startedWorld({ coordinator: 'agent', stay: true, reviews: false }), 'done')
     expect(refusalCode(world, reopenCommand('one'), COORDINATOR)).toBe('PERMISSION')
     submitTo(world, reopenCommand('one'))
@@ -210,7 +210,7 @@ describe('the crew refuses', () => {
     })
   })
 
-  test('a retry while it ends', () => {
+  test('to retry a task while the crew ends', () => {
     const world = runUntilTask(startedWorld({ maxWorkers: 2 }), 'committing')
     submitTo(world, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
     submitTo(world, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })

@@ -28,7 +28,7 @@ describe('tasks are assigned', () => {
     expect(assignmentOrder(playToEnd(startedWorld({}, FOUR_TASKS)))).toBe('abcd')
   })
 
-  test('by priority first, however it was set', () => {
+  test('by priority first, whether it was set with the task or later', () => {
     const world = startedWorld({ maxWorkers: 2 }, [])
     world.submit({ type: 'add_tasks', tasks: FOUR_TASKS.map((task) => (task.id === 'c' ? { ...task, priority: 2 } : task)) }, USER)
     world.submit({ type: 'set_priority', task: 'd', priority: 1 }, USER)
@@ -46,7 +46,7 @@ describe('tasks are assigned', () => {
     expect(world.foldJournal()).toEqual(world.crew)
   })
 
-  test('but never taken from their worker', () => {
+  test('and not taken from their worker by a lower priority', () => {
     const world = startedWorld({ maxWorkers: 2 }, FOUR_TASKS)
     const { implementer } = taskOf(world, 'a')
     world.submit({ type: 'set_priority', task: 'a', priority: -5 }, USER)
