@@ -81,11 +81,14 @@ describe('a process is measured', () => {
     expect([measureCount, reports]).toEqual([12, []])
   })
 
-  test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])('every second under the limit %o', async (limits) => {
-    await watchProcess(addProcess(1, limits))
-    for (let second = 0; second < 10; second++) clock.wind(1_000)
-    expect(measureCount).toBe(10)
-  })
+  test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])(
+    'every second under the limit %o',
+    async (limits) => {
+      await watchProcess(addProcess(1, limits))
+      for (let second = 0; second < 10; second++) clock.wind(1_000)
+      expect(measureCount).toBe(10)
+    },
+  )
 
   test('every second under a limit of its payer', async () => {
     addProcess(2, { cpuTimeMs: 10_000 })

@@ -34,7 +34,11 @@ describe('the tools of a caller', () => {
   test.each([
     ['a process that did not ask for them has none', PLAIN, []],
     ['a process that asked for them has those for processes', { ...PLAIN, reeve: true }, PROCESS],
-    ['a process whose list names two of them has these two', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
+    [
+      'a process whose list names two of them has these two',
+      { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true },
+      ['ps', 'wait'],
+    ],
     [
       'a process that may not start processes has those for processes without `spawn`',
       { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] },

@@ -81,7 +81,10 @@ describe('no notice is caused by', () => {
   test.each<readonly [string, FactBody]>([
     ['the end of a process that the user stopped', processExited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
     ['the end of a process that its parent stopped', processExited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
-    ['a limit at which the process only waits for open calls', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
+    [
+      'a limit at which the process only waits for open calls',
+      { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' },
+    ],
     ['a limit of another process', { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' }],
     ['the hold of a budget, whose limit has a notice of its own', heldFor('budget')],
     ['a pause by the user', heldFor('user')],

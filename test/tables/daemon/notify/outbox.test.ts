@@ -48,13 +48,7 @@ describe('sending', () => {
   })
 
   test('a failed notice is retried with growing delays, and no other overtakes it', async () => {
-    const {
-      pushNotice,
-      sentTexts,
-      log,
-      advanceClock,
-      tryCount,
-    } = newOutbox((_, tried) => (tried <= 4 ? DOWN : OK))
+    const { pushNotice, sentTexts, log, advanceClock, tryCount } = newOutbox((_, tried) => (tried <= 4 ? DOWN : OK))
     pushNotice('a')
     pushNotice('b')
     await waitUntilSettled()
@@ -71,12 +65,9 @@ describe('sending', () => {
   })
 
   test('a refused notice is lost at once, and the next one follows', async () => {
-    const {
-      box,
-      pushNotice,
-      sentTexts,
-      advanceClock,
-    } = newOutbox((text) => (text === 'a' ? { ok: false, why: 'it answered 401', retry: false } : OK))
+    const { box, pushNotice, sentTexts, advanceClock } = newOutbox((text) =>
+      text === 'a' ? { ok: false, why: 'it answered 401', retry: false } : OK,
+    )
     pushNotice('a')
     pushNotice('b')
     await advanceClock(500)
@@ -85,11 +76,7 @@ describe('sending', () => {
   })
 
   test('the `retry-after` of a server sets the delay', async () => {
-    const {
-      pushNotice,
-      sentTexts,
-      advanceClock,
-    } = newOutbox((_, tried) => (tried === 1 ? { ...DOWN, afterMs: 20_000 } : OK))
+    const { pushNotice, sentTexts, advanceClock } = newOutbox((_, tried) => (tried === 1 ? { ...DOWN, afterMs: 20_000 } : OK))
     pushNotice('a')
     await advanceClock(19_500)
     expect(sentTexts).toEqual([])
@@ -98,11 +85,7 @@ describe('sending', () => {
   })
 
   test('an exception while sending is a failure that is retried', async () => {
-    const {
-      pushNotice,
-      sentTexts,
-      advanceClock,
-    } = newOutbox((_, tried) => {
+    const { pushNotice, sentTexts, advanceClock } = newOutbox((_, tried) => {
       if (tried === 1) throw new Error('broken')
       return OK
     })

@@ -14,7 +14,8 @@ import { specOf, uuidOf } from '../../../support/store/facts.ts'
 const UUID = uuidOf(1)
 const ROOT = uuidOf(2)
 const WALL = 1_700_000_000_000
-const timeAfter = (seconds: number): string => expect.stringContaining(new Date(WALL + seconds * 1_000).toISOString().slice(14, 19)) as string
+const timeAfter = (seconds: number): string =>
+  expect.stringContaining(new Date(WALL + seconds * 1_000).toISOString().slice(14, 19)) as string
 
 const SPAWNED: FactBody = { type: 'process.spawned', pid: 7, spec: specOf({ name: 'writer' }), parentUuid: null, depth: 1, by: 'user' }
 const STARTED: FactBody = { type: 'process.started', mono: 1_000, attached: true, containment: null }

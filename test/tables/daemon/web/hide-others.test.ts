@@ -48,7 +48,11 @@ test.each<[string, unknown, unknown]>([
       note: 'another process waits',
     },
   ],
-  ['the parent, but no text of an agent', { uuid: CHILD, parent: ABOVE, lastText: 'I fix it.' }, { uuid: CHILD, parent: null, lastText: 'I fix it.' }],
+  [
+    'the parent, but no text of an agent',
+    { uuid: CHILD, parent: ABOVE, lastText: 'I fix it.' },
+    { uuid: CHILD, parent: null, lastText: 'I fix it.' },
+  ],
 ])('hides %s', async (_, answer, shown) => {
   expect(await hide(answer)).toEqual(shown)
 })

@@ -155,12 +155,15 @@ describe('the fields of a body', () => {
     expect(await codeOf(restrict('spawnProcess', body, { right: 'all' }))).toBe('passes')
   })
 
-  test.each(['listAgents', 'listRoles'])('%s reads no directory where no process has worked, and no path that the page gives', async (id) => {
-    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app' } }))).toBe('passes')
-    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app/node_modules/evil' } }))).toBe('PERMISSION')
-    expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app', path: '/tmp' } }))).toBe('PERMISSION')
-    expect(await codeOf(restrict(id, {}, { query: { cwd: '/tmp' }, openings: ['commands'] }))).toBe('passes')
-  })
+  test.each(['listAgents', 'listRoles'])(
+    '%s reads no directory where no process has worked, and no path that the page gives',
+    async (id) => {
+      expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app' } }))).toBe('passes')
+      expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app/node_modules/evil' } }))).toBe('PERMISSION')
+      expect(await codeOf(restrict(id, {}, { query: { cwd: '/src/app', path: '/tmp' } }))).toBe('PERMISSION')
+      expect(await codeOf(restrict(id, {}, { query: { cwd: '/tmp' }, openings: ['commands'] }))).toBe('passes')
+    },
+  )
 })
 
 describe('a batch', () => {

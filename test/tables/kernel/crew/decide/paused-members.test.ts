@@ -221,17 +221,20 @@ test('the stall notice names the holders of tasks and the tools that help', () =
 })
 
 describe('under the engine', () => {
-  test.each(['loop', 'breaker'])('a worker paused for %s loses its task: the attempt has failed, and another worker gets the task', (reason) => {
-    const world = worldAtWork({ coordinator: 'engine', stay: true })
-    pauseMember(world, 'worker-1', reason, { note: '12 times the same: bash' })
-    expect(taskOf(world)).toMatchObject({
-      attempts: 1,
-      reason: `worker-1 was stopped because it was paused in a loop (${reason}): 12 times the same: bash`,
-    })
-    runUntil(world, () => taskOf(world).state === 'done')
-    expect(taskOf(world).implementer).not.toBe('worker-1')
-    expect(memberOf(world, 'worker-1').leave).toMatchObject({ how: 'stopped' })
-  })
+  test.each(['loop', 'breaker'])(
+    'a worker paused for %s loses its task: the attempt has failed, and another worker gets the task',
+    (reason) => {
+      const world = worldAtWork({ coordinator: 'engine', stay: true })
+      pauseMember(world, 'worker-1', reason, { note: '12 times the same: bash' })
+      expect(taskOf(world)).toMatchObject({
+        attempts: 1,
+        reason: `worker-1 was stopped because it was paused in a loop (${reason}): 12 times the same: bash`,
+      })
+      runUntil(world, () => taskOf(world).state === 'done')
+      expect(taskOf(world).implementer).not.toBe('worker-1')
+      expect(memberOf(world, 'worker-1').leave).toMatchObject({ how: 'stopped' })
+    },
+  )
 
   test('a committing worker that is paused in a loop is stopped only after its files are committed', () => {
     const world = worldAtWork({ coordinator: 'engine', stay: true })

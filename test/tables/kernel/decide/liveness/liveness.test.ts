@@ -19,7 +19,13 @@ describe('the judgement', () => {
     ['no output for just under five minutes', {}, 5 * MINUTE_MS - 1, 'alive', null],
     ['no output for five minutes', {}, 5 * MINUTE_MS, 'silent', 0],
     ['no output, and so no progress, for fifteen minutes', {}, 15 * MINUTE_MS, 'stalled', 0],
-    ['output, but no progress for fifteen minutes', { outputAt: 15 * MINUTE_MS, progressAt: MINUTE_MS }, 16 * MINUTE_MS, 'stalled', MINUTE_MS],
+    [
+      'output, but no progress for fifteen minutes',
+      { outputAt: 15 * MINUTE_MS, progressAt: MINUTE_MS },
+      16 * MINUTE_MS,
+      'stalled',
+      MINUTE_MS,
+    ],
     ['output, and recent progress', { outputAt: 15 * MINUTE_MS, progressAt: 2 * MINUTE_MS }, 16 * MINUTE_MS, 'alive', null],
     ['a slow model that streams', { outputAt: 59 * MINUTE_MS, progressAt: 59 * MINUTE_MS }, 60 * MINUTE_MS, 'alive', null],
     ['a retry that is due in ten minutes', { retryAt: 10 * MINUTE_MS }, 14 * MINUTE_MS, 'alive', null],
@@ -69,7 +75,9 @@ describe('the judgement', () => {
   test('a plain command may be silent forever, unless its settings forbid that', () => {
     const spec: ProcessSpec = kernelSpec({ driver: 'command', argv: ['serve'] })
     expect(judgeLiveness(SEEN, thresholdsOf(spec), 1e12).word).toBe('alive')
-    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, liveness: { silentMs: MINUTE_MS, stalledMs: MINUTE_MS } }), MINUTE_MS).word).toBe('silent')
+    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, liveness: { silentMs: MINUTE_MS, stalledMs: MINUTE_MS } }), MINUTE_MS).word).toBe(
+      'silent',
+    )
     expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, format: 'claude' }), 1e12).word).toBe('stalled')
   })
 })
