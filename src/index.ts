@@ -289,7 +289,7 @@ export class Reeve implements AsyncDisposable {
    * process does anything. `cwd` and `env` default to those of this program. Values in `env` that look like secrets are kept in memory, and
    * never written. `onNote` receives remarks for the user, such as that a file replaces a built-in agent. Errors: `INVALID`,
    * `AGENT_INVALID`, `CREDENTIALS_MISSING`, `CONFLICT` (the name is taken), `RESOURCE_EXHAUSTED`, `DISK_FULL`. A command that is not found
-   * or cannot run is no error: its process exits with 127 or 126.
+   * or cannot run is not an error: its process exits with 127 or 126.
    */
   async spawn(
     body: Omit<SpawnBody, 'cwd'> & { cwd?: string },
@@ -308,8 +308,8 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Returns what an action would cost, and changes nothing: the work that is lost, what is kept, and what happens to other processes.
-   * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: also on all its descendants. `files: false`: git does not examine its
-   * worktree, which takes up to 300 ms.
+   * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: the action includes all its descendants. `files: false`: git does not
+   * examine its worktree, which would take up to 300 ms.
    */
   stakes(
     ref: string,
@@ -336,8 +336,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the rows of processes as lists show them, in the order of their birth. `scope`: `live`, `recent` (default: also what ended in
-   * the last 24 hours, and the ancestors of all these), `all`, or `subtree:REF`.
+   * Returns the rows of processes as lists show them, in the order of their creation. `scope`: `live`, `recent` (default: the living processes,
+   * those that ended in the last 24 hours, and the ancestors of all these), `all`, or `subtree:REF`.
    */
   async rows({ signal, ...query }: CallOptions & { readonly scope?: RowScopeName } = {}): Promise<RowsView> {
     return this.#client.get<RowsView>('/v1/rows', { ...query, shape: 'objects' }, { signal })
@@ -351,7 +351,7 @@ export class Reeve implements AsyncDisposable {
     return this.#client.events('/v1/rows', { query: { ...query, shape: 'objects', follow: true }, signal: this.#whileOpen(signal), onLink })
   }
 
-  /** Returns the number of live processes, the number of suspended ones, and the greatest number of live ones. */
+  /** Returns the number of live processes, the number of suspended ones, and the maximum number of live ones. */
   async count(options: CallOptions = {}): Promise<DaemonView['processes']> {
     return (await this.daemon(options)).processes
   }
@@ -402,8 +402,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Changes the blocked signals: replaces all (`set`), adds some (`block`) or removes some (`unblock`). Pending signals that are not blocked
-   * any more are delivered. Errors: `INVALID` for SIGKILL.
+   * Changes the blocked signals: replaces all (`set`), adds some (`block`) or removes some (`unblock`). Pending signals that are no
+   * longer blocked are delivered. Errors: `INVALID` for SIGKILL.
    */
   sigmask(
     ref: string,
@@ -476,9 +476,9 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id` selects
-   * one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for no other one. While the
-   * process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash is
-   * not open any more; `NOT_FOUND` for an ended process.
+   * one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for that question only. While
+   * the process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash
+   * is no longer open; `NOT_FOUND` for an ended process.
    */
   answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
     const { signal, ...body } = options
@@ -501,7 +501,7 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Lists what waits for the user, the most urgent first: questions, holds, and ends that the user has not seen. `under`: only of a process
-   * and all below it. `all`: also what is put off. `limit`: default 200, at most 1,000.
+   * and all below it. `all`: also the snoozed needs. `limit`: default 200, at most 1,000.
    */
   needs({
     under,
@@ -513,7 +513,7 @@ export class Reeve implements AsyncDisposable {
     return this.#client.get('/v1/needs', query, options)
   }
 
-  /** Returns one of the needs with its whole evidence, such as the change of a task. Errors: `NOT_FOUND` if it does not exist any more. */
+  /** Returns one of the needs with its whole evidence, such as the change of a task. Errors: `NOT_FOUND` if it no longer exists. */
   async need(id: string, options: CallOptions = {}): Promise<NeedView> {
     return (await this.#client.get<{ need: NeedView }>(`/v1/needs/${encodeURIComponent(id)}`, {}, options)).need
   }
@@ -523,7 +523,7 @@ export class Reeve implements AsyncDisposable {
     return this.#client.post(`${processPath(ref)}/seen`, {}, options)
   }
 
-  /** Puts the present needs of a process off until a time (ISO 8601); null: shows them again. An answer does so, too. */
+  /** Hides the present needs of a process until a time (ISO 8601); null: shows them again. An answer to the process also shows them again. */
   snooze(ref: string, until: string | null, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/snooze`, { until } satisfies SnoozeBody, options)
   }
@@ -602,14 +602,14 @@ export class Reeve implements AsyncDisposable {
     return this.#client.get<BriefStepsView>(`${processPath(ref)}/steps`, { ...query, brief: true }, { signal })
   }
 
-  /** Returns one step with all that is known of it. Errors: `NOT_FOUND` without such a step. */
+  /** Returns one step with all that is known about it. Errors: `NOT_FOUND` without such a step. */
   async step(ref: string, step: number, options: CallOptions = {}): Promise<StepDetailView> {
     return (await this.#client.get<{ step: StepDetailView }>(`${processPath(ref)}/steps`, { at: step }, options)).step
   }
 
   /**
    * Returns at most 1 MB of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in base64. `offset`: the
-   * `next` of the answer before.
+   * `next` of the previous answer.
    */
   stepPart(
     ref: string,
@@ -698,24 +698,25 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Returns the usage of all processes, including removed ones. The groups are `agent` (default), `model`, `day`, `hour`, `tree`, `process`,
-   * `project` and `label`, or two of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this process and all below it.
+   * `project` and `label`, or two of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this
+   * process and all below it.
    */
   usageReport(options: CallOptions & UsageOptions = {}): Promise<UsageReportView> {
     const { signal, ...query } = options
     return this.#client.get('/v1/usage', query, { signal, extraMs: USAGE_MS })
   }
 
-  /** Does the same to many processes: `pause`, `resume`, `stop`, `kill`, `send` (with `text`), `remove`, `pin` or `unpin`. */
+  /** Performs one action on many processes: `pause`, `resume`, `stop`, `kill`, `send` (with `text`), `remove`, `pin` or `unpin`. */
   async batch(body: BatchBody, options: CallOptions = {}): Promise<BatchResultView[]> {
     return (await this.#client.post<BatchView>('/v1/batch', body, options)).results
   }
 
-  /** Lists the directories in which processes were started, the last used one first. */
+  /** Lists the directories in which processes were started, the most recently used one first. */
   async places(options: CallOptions = {}): Promise<PlaceView[]> {
     return (await this.#client.get<PlacesView>('/v1/places', {}, options)).places
   }
 
-  /** Returns what processes spend per minute now, together and by tree. */
+  /** Returns what processes spend per minute now, in total and by tree. */
   usageRate(options: CallOptions = {}): Promise<UsageRateView> {
     return this.#client.get('/v1/usage/rate', {}, options)
   }

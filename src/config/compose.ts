@@ -12,7 +12,7 @@ import { childIdRule } from './restart.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../kernel/model/words.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 
-/** the greatest number of nodes in one file */
+/** maximum number of nodes in one file */
 const MAX_NODES = 200
 const MAX_RETRIES = 100
 

@@ -51,7 +51,7 @@ export interface Provider {
 }
 
 export interface Config {
-  /** the greatest number of live processes; suspended ones are not counted */
+  /** maximum number of live processes; suspended ones are not counted */
   readonly maxProcesses: number
   readonly defaultAgent: string
   /** `provider/name`; null: each agent or `--model` must name a model */
@@ -211,7 +211,7 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
 /** The keys whose parts the user sets one by one. */
 const KEYS_WITH_PARTS = ['limits', 'budgets', 'gc', 'liveness', 'notifications', 'gateway', 'web'] as const
 
-/** Returns what to do about a key that the user's file does not have; undefined if nothing is similar. `keys`: default: of the file. */
+/** Returns what to do about an unknown key; undefined if nothing is similar. `keys`: the known keys there; default: those of the user's file. */
 export function hintOfUserKey(key: string, keys: readonly string[] = USER_FORMAT.knownKeys([])): string | undefined {
   const parts = KEYS_WITH_PARTS.flatMap((group) => USER_FORMAT.knownKeys([group]).map((part) => `${group}.${part}`))
   return suggestKey(key, keys, parts)

@@ -8,7 +8,7 @@ import { problemError, readText } from './untrusted-files.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
 
-/** the largest environment of a process, in bytes of names and values */
+/** maximum size of the environment of a process, in bytes of names and values */
 export const MAX_ENV_BYTES = 512 * 1024
 const MAX_CREDENTIALS = 200
 const NO_KEYS: ReadonlySet<string> = new Set()
@@ -20,7 +20,7 @@ export interface SplitEnv {
   readonly secrets: Readonly<Record<string, string>>
 }
 
-// Matches names of secrets by whole words: MONKEY, KEYBOARD and TOKENIZERS_PARALLELISM are no secrets.
+// Matches names of secrets by whole words: MONKEY, KEYBOARD and TOKENIZERS_PARALLELISM are not secrets.
 const SECRET_NAME =
   /(^|_)(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|KEY|TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIE|BEARER|PAT|PWD|JWT|DSN)(_(ID|[A-Z]*\d+|BASE64|JSON|VALUE|CONFIG))?$|(APIKEY|TOKEN|SECRET|PASSWORD|PASSWD)$/i
 // Matches names that only look like secrets: locations, and the working directories of shells.

@@ -1,7 +1,7 @@
 // Finds the known word that the user most likely meant, for verbs, flags, keys, tools and names. Pure. Must import nothing, because the
 // command line loads this file at each start. Test: test/tables/config/did-you-mean.test.ts.
 
-/** the greatest length of words that are compared */
+/** maximum length of the words that are compared */
 const MAX_LETTERS = 64
 
 /**
@@ -23,7 +23,7 @@ function normalize(word: string): string {
   return word.replace(/^-+/, '').toLowerCase()
 }
 
-/** Returns the greatest number of edits that counts as a typing error: about two fifths of the word, and half of the typed text. */
+/** Returns the maximum number of edits that count as a typing error: about two fifths of the word, and half of the typed text. */
 function maxDistance(typed: string, word: string): number {
   return Math.min(Math.max(1, Math.floor(word.length * 0.4)), Math.floor(typed.length / 2))
 }

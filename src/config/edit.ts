@@ -48,7 +48,7 @@ const PARTS: Readonly<Partial<Record<keyof UserFile, readonly string[]>>> = {
   budgets: BUDGET_KEYS,
   web: WEB_KEYS,
 }
-/** The lists that may be given as words with commas between. */
+/** The lists that may be given as words separated by commas. */
 const COMMA_LISTS: ReadonlySet<string> = new Set(['fallback', 'trusted', 'web.allow'])
 
 /** Returns every key with the value in force, in a fixed order. Errors: AGENT_INVALID with `file:line` for an invalid file. */
@@ -118,7 +118,7 @@ export function inlineYaml(value: unknown): string {
   return stringify(value, { collectionStyle: 'flow', flowCollectionPadding: true, lineWidth: 0 }).trimEnd()
 }
 
-/** Sets a key. `text` is YAML; some lists may be words with commas between. Errors: INVALID; AGENT_INVALID for an invalid file. */
+/** Sets a key. `text` is YAML; some lists may be words separated by commas. Errors: INVALID; AGENT_INVALID for an invalid file. */
 export async function setKey(where: Paths, key: string, text: string): Promise<Change> {
   const path = parseKeyPath(key, where)
   const value = parseValue(key, text)
@@ -252,7 +252,7 @@ function redactPart(part: string | undefined, value: object): unknown {
   return part === 'webhook' ? Reflect.get(redactedNotifications({ webhook: value as { url: string } }), part) : value
 }
 
-/** Formats the document, with spaces inside of brackets if the old text had them. */
+/** Formats the document, with spaces inside brackets if the old text had them. */
 function formatDocument(document: Document, oldText: string): string {
   const text = document.toString({ lineWidth: 0, flowCollectionPadding: /[[{] \S/.test(oldText) })
   return document.contents === null ? text.replace(/\s*null\n$/, (end) => (end.length < text.length ? '\n' : '')) : text

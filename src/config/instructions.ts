@@ -54,7 +54,7 @@ export async function repositoryDirectories(start: string): Promise<readonly str
   return [start]
 }
 
-/** In a worktree or submodule `.git` is a file. A directory `.git` without HEAD is no repository. */
+/** In a worktree or submodule `.git` is a file. A directory `.git` without HEAD is not a repository. */
 async function isTopOfRepository(dir: string): Promise<boolean> {
   // A directory that the user cannot search counts as one without a repository.
   const [git, head] = await Promise.all([join(dir, '.git'), join(dir, '.git', 'HEAD')].map((path) => stat(path).catch(() => null)))

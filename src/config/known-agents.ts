@@ -20,7 +20,7 @@ export const KNOWN_PROGRAMS = {
   codex: { package: '@openai/codex', tested: '0.169.0' },
 } as const satisfies Readonly<Record<string, KnownProgram>>
 
-/** the greatest number of folders above a program in which its package is searched */
+/** maximum number of folders above a program in which its package is searched */
 const MAX_FOLDERS = 6
 
 /** Returns the command that installs a program; null for an unknown program. */

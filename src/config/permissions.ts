@@ -76,8 +76,9 @@ export function callRulesIn(rules: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the permissions with the requested policy and rules; null if no call needs one. The policy replaces only the default; rules
- * are added, and a tool that is allowed by its name needs no answer. All other calls need one, unless the policy differs.
+ * Returns the permissions with the requested policy and rules; null if there are none before, and no policy or rule for calls is given. The
+ * policy replaces only the default; rules are added. A tool that is allowed by its name needs no answer of the user. Without a default, all
+ * other calls need one.
  */
 export function withCallRules(
   permissions: Permissions | null,

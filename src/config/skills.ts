@@ -15,14 +15,14 @@ import { repositoryDirectories } from './instructions.ts'
 import type { Paths } from './paths.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
 
-/** The folders of skills in each directory of a repository. In one directory, the first one counts before the second. */
+/** The folders of skills in each directory of a repository. In one directory, the first one takes precedence over the second. */
 const REPOSITORY_FOLDERS = [join('.agents', 'skills'), join('.claude', 'skills')] as const
-/** the greatest number of skills that are read from one folder */
+/** maximum number of skills that are read from one folder */
 const MAX_FOLDER_SKILLS = 500
 const MAX_DESCRIPTION_CHARS = 1_024
 /** The limit of all names and descriptions together, in bytes. */
 export const MAX_SKILL_LIST_BYTES = 16 * 1024
-/** the greatest number of names in one note */
+/** maximum number of names in one note */
 const MAX_NAMED = 10
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/

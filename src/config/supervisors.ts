@@ -10,7 +10,7 @@ import { childIdRule, fileOnComplete, fileRestartRule, fileSupervisor, toIntensi
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../kernel/model/words.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 
-/** the greatest number of children of one supervisor, and of supervisors in one file */
+/** maximum number of children of one supervisor, and of supervisors in one file */
 const MAX_ENTRIES = 100
 
 const text = z.string().min(1).max(10_000)

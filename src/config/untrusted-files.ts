@@ -9,9 +9,9 @@ import { dirname, join, resolve } from 'node:path'
 import { KernelError } from '../kernel/model/errors.ts'
 import { isMissing } from '../kernel/util/missing-file.ts'
 
-/** the longest configuration, credentials or agent file */
+/** maximum size of a configuration, credentials or agent file */
 export const MAX_FILE_BYTES = 256 * 1024
-/** the greatest number of directories that are searched upwards */
+/** maximum number of directories that are searched upwards */
 const MAX_LEVELS = 64
 
 /** A problem of a file. */
@@ -71,7 +71,7 @@ export async function readText(file: string, trusted?: ReadonlySet<number>): Pro
 
 /** Returns the user IDs that may own a file above `cwd`. */
 export async function trustedOwners(cwd: string): Promise<ReadonlySet<number>> {
-  // A directory that does not exist any more adds no owner.
+  // A directory that no longer exists adds no owner.
   const owner = await stat(cwd).catch(() => null)
   return new Set([0, userInfo().uid, ...(owner ? [owner.uid] : [])])
 }

@@ -158,7 +158,7 @@ export interface Store extends AsyncDisposable {
   /** Returns a page of dead processes. */
   dead(query: DeadQuery): Promise<readonly Process[]>
   /**
-   * Finds the UUIDs of at most 20 processes by a reference. A reference is an exact PID, also one from before a resume, or an exact name
+   * Finds the UUIDs of at most 20 processes by a reference. A reference is an exact PID, including one from before a resume, or an exact name
    * (newest first). It can also be the first or last digits of a UUID, at least 4.
    */
   find(ref: string): Promise<readonly Uuid[]>
@@ -226,6 +226,6 @@ export interface Store extends AsyncDisposable {
   releaseReserve(): Promise<boolean>
   /** Restores the full reserve file. Returns false while the disk has no room for it. */
   restoreReserve(): Promise<boolean>
-  /** Runs the integrity check of `reeve doctor`. Returns one line per damage, with its location; no line if there is none. */
+  /** Runs the integrity check of `reeve doctor`. Returns one line per finding, with its location; none if the store is undamaged. */
   verify(): Promise<readonly string[]>
 }

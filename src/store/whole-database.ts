@@ -1,6 +1,6 @@
 // Runs queries that read the whole database, such as SQLite's own check, without blocking the daemon. A thread reads the file as
-// it is after a WAL checkpoint. Until the thread has ended there is no other one, so that the file does not change while the
-// WAL grows. Must never lock the file, because the lock belongs to the store.
+// it is after a WAL checkpoint. Until the thread has ended, no other WAL checkpoint is made: the WAL grows, but the file does
+// not change. Must never lock the file, because the lock belongs to the store.
 // Tests: test/tables/store/verify.test.ts, test/tables/store/rows/damage.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -21,11 +21,11 @@ export type StoreQueryResult = () => readonly Row[]
  * no lock and ignores the WAL.
  */
 const THREAD_PROGRAM = `
-const { parentPort, workerData: { url, questions } } = require('node:worker_threads')
+const { parentPort, workerData: { url, queries } } = require('node:worker_threads')
 const { DatabaseSync } = require('node:sqlite')
 const db = new DatabaseSync(new URL(url), { readOnly: true })
 db.exec('PRAGMA temp_store = memory')
-parentPort.postMessage(questions.map(({ sql, params }) => {
+parentPort.postMessage(queries.map(({ sql, params }) => {
   try {
     return { rows: db.prepare(sql).all(...params).map((row) => ({ ...row })) }
   } catch ({ message, code, errcode, errstr }) {
@@ -102,7 +102,7 @@ async function runInThread(file: string, queries: readonly StoreQuery[]): Promis
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
   const { promise, resolve, reject } = Promise.withResolvers<readonly ThreadResult[]>()
-  const workerData = { url: url.href, questions: queries.map(([{ sourceSQL: sql }, ...params]) => ({ sql, params })) }
+  const workerData = { url: url.href, queries: queries.map(([{ sourceSQL: sql }, ...params]) => ({ sql, params })) }
   const worker = new Worker(THREAD_PROGRAM, { eval: true, name: 'store check', env: {}, execArgv: [], workerData })
   // The thread does not keep a stopping daemon alive.
   worker.unref()

@@ -142,7 +142,7 @@ function seenQuestion(view: ProcessView, hash: string): AskView {
   const found = view.asks.find((ask) => ask.hash === hash)
   if (found) return found
   const now = view.asks.length === 0 ? 'it asks nothing now' : 'it asks something else now'
-  throw new Failure(1, `${processTitle(view)} does not ask this any more: ${now}`, `\`reeve answer ${view.pid}\` lists its questions.`)
+  throw new Failure(1, `${processTitle(view)} no longer asks this: ${now}`, `\`reeve answer ${view.pid}\` lists its questions.`)
 }
 
 function answerOf(args: Args, answerText: string | undefined, ask: AskView): AnswerBody {

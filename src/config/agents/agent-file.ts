@@ -295,7 +295,7 @@ function parseReeveAgent({ front, body }: FrontMatterParts, file: string, source
   })
 }
 
-/** A file that names skills means their tool, too. */
+/** A file that names skills also allows the tool that loads them. */
 function withSkillTool(tools: readonly string[] | null, skills: FrontMatter['skills']): readonly string[] | null {
   return tools === null || !Array.isArray(skills) || tools.includes('skill') ? tools : [...tools, 'skill']
 }

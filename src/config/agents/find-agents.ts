@@ -11,7 +11,7 @@ import type { Paths } from '../paths.ts'
 import type { Parsed } from '../yaml.ts'
 import { isMissing } from '../../kernel/util/missing-file.ts'
 
-/** the greatest number of agent files that are read from one directory */
+/** maximum number of agent files that are read from one directory */
 export const MAX_AGENT_FILES = 500
 
 const DEFAULT_PROMPT = `You are a coding agent. You work in a directory on the user's machine with the tools that you are given, and nobody may be watching while you do.
@@ -86,7 +86,7 @@ interface Folder {
   readonly source: AgentSource
 }
 
-/** Finds all agents that can run in `cwd`. An invalid file is no exception: it is listed in `errors`. */
+/** Finds all agents that can run in `cwd`. Does not throw for an invalid file, but lists it in `errors`. */
 export async function findAgents(cwd: string, where: Paths): Promise<FoundAgents> {
   const trusted = await trustedOwners(cwd)
   const above = ancestorDirectories(cwd)

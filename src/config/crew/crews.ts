@@ -18,8 +18,9 @@ import {
 } from '../../kernel/model/crew/words.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
-/** the greatest number of workers of a crew at a time, and of crews in a file */
+/** maximum number of workers of a crew at a time */
 export const MAX_WORKERS = 50
+/** maximum number of crews in a file */
 const MAX_CREWS = 100
 
 const text = z.string().min(1).max(10_000)

@@ -6,7 +6,7 @@ import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
 
 export const DEFAULT_COMMAND_MS = 600_000
 export const MAX_COMMAND_MS = 86_400_000
-/** the greatest length of a command line, or of one of its words */
+/** maximum length of a command line, or of one of its words, in characters */
 const MAX_CHARS = 8_000
 const MAX_WORDS = 200
 

@@ -13,9 +13,9 @@ import { lookUp } from '../../kernel/util/lookup.ts'
 import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
-/** the greatest number of tasks in one file or request */
+/** maximum number of tasks in one file or request */
 export const MAX_NEW_TASKS = 500
-const MAX_TEXT = 100_000
+const MAX_TEXT_CHARS = 100_000
 
 export const taskIdRule = z.string().regex(TASK_ID_PATTERN, `expected an id: ${TASK_ID_HINT}`)
 /** The rule for an id in a file. `#12`, as in issue trackers, becomes `12`, because a shell would treat `#12` as a comment. */
@@ -23,7 +23,7 @@ const fileId = z.preprocess(
   (id) => (typeof id === 'string' ? id.replace(/^#(?=\d)/, '') : typeof id === 'number' ? String(id) : id),
   taskIdRule,
 )
-const longText = z.string().trim().min(1).max(MAX_TEXT)
+const longText = z.string().trim().min(1).max(MAX_TEXT_CHARS)
 /** The rule for the name of an agent or a model. */
 const name = z.string().trim().min(1).max(500)
 const needs = z.union([fileId.transform((id) => [id]), z.array(fileId).max(MAX_NEW_TASKS)], 'expected the id of a task, or a list of ids')

@@ -7,7 +7,7 @@ import { parseBytes } from '../bytes.ts'
 export interface GcConfig {
   /** the age after which an ended process is removed, in days */
   readonly retention_days: number
-  /** the greatest number of ended processes that are kept */
+  /** maximum number of ended processes that are kept */
   readonly max_entries: number
   /** the size of the store above which ended processes are removed, in bytes */
   readonly max_bytes: number

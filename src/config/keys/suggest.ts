@@ -3,7 +3,7 @@
 import { lookUp } from '../../kernel/util/lookup.ts'
 import { closestWord } from '../did-you-mean.ts'
 
-/** The keys by words that are no keys. Each key must exist. */
+/** The keys by words that are not keys. Each key must exist. */
 export const KEYS_BY_WORD: Readonly<Record<string, readonly string[]>> = {
   agent: ['defaultAgent'],
   budget: ['limits.budgetUsd', 'budgets.dailyUsd'],

@@ -9,9 +9,9 @@ import { issueText } from '../zod-messages.ts'
 import { parseYaml } from '../yaml.ts'
 import { TOOL_EFFECTS } from '../../kernel/model/words.ts'
 
-/** the greatest number of servers in one file */
+/** maximum number of servers in one file */
 const MAX_SERVERS = 100
-const MAX_TEXT = 32 * 1024
+const MAX_TEXT_CHARS = 32 * 1024
 
 /** The servers of an agent file. */
 export interface AgentMcp {
@@ -36,7 +36,7 @@ const RESERVED_MESSAGE = "the name is reserved for reeve's own server (`reeve: t
 
 const text = z
   .string()
-  .max(MAX_TEXT)
+  .max(MAX_TEXT_CHARS)
   .regex(/^[^\0]*$/, 'must not contain NUL')
 const name = z
   .string()

@@ -24,7 +24,7 @@ const MIN_SECRET_CHARS = 8
 type Values = Readonly<Record<string, string>>
 type Spec = Pick<ProcessSpec, 'mcp' | 'env' | 'cwd'>
 
-/** Resolves each server. The problem of a server is its result, and no exception. Errors: those of the user's configuration. */
+/** Resolves each server. A server that cannot be used gives a result with the reason. Errors: those of the user's configuration. */
 export async function resolveMcpServers(spec: Spec, credentials: Values, paths: Paths): Promise<readonly McpStart[]> {
   if (!spec.mcp || spec.mcp.length === 0) return []
   const { trusted } = await loadConfig({ paths, cwd: null })

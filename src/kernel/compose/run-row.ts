@@ -10,9 +10,9 @@ export function isComposeRun({ spec }: Pick<Process, 'spec'>): boolean {
   return spec.driver === 'compose'
 }
 
-/** The specification of a run. Errors: INTERNAL if the process is no run. */
+/** The specification of a run. Errors: INTERNAL if the process is not a run. */
 export function composeSpecOf({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>): ComposeSpec {
-  if (!spec.compose) throw new KernelError('INTERNAL', `${uuid} is no run of a compose file`)
+  if (!spec.compose) throw new KernelError('INTERNAL', `${uuid} is not a run of a compose file`)
   return spec.compose
 }
 

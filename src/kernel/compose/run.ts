@@ -101,7 +101,6 @@ export function isFinalState(state: NodeState): boolean {
   return state === 'completed' || state === 'blocked' || isUnsuccessful(state)
 }
 
-/** True for a node that ran without success. */
 function isUnsuccessful(state: NodeState): boolean {
   return state === 'failed' || state === 'cancelled'
 }
@@ -115,7 +114,7 @@ export function createRun({ nodes }: ComposeSpec): ComposeRun {
 export function foldCompose(run: ComposeRun, fact: ComposeFact): ComposeRun {
   if (fact.type === 'compose.finished') return run
   if (!run.nodes.some(({ name }) => name === fact.node))
-    throw new KernelError('INTERNAL', `${fact.type} of "${fact.node}", which is no node`)
+    throw new KernelError('INTERNAL', `${fact.type} of "${fact.node}", which is not a node`)
   return { ...run, nodes: run.nodes.map((node) => (node.name === fact.node ? moveNode(node, fact) : node)) }
 }
 

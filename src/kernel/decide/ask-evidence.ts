@@ -14,7 +14,7 @@ export const DIFF_CHARS = 40_000
 export const MAX_FILES = 32
 /** maximum length of a path or of a tool's name, in characters */
 const PATH_CHARS = 400
-/** equal lines that are kept around a change if the others are left out */
+/** number of equal lines that are kept on each side of a change when the others are left out */
 const CONTEXT_LINES = 3
 /** The mark at the place of a text that was left out. */
 const MARK = '…'
@@ -37,7 +37,7 @@ function boundTool({ name, kind, input, isCut, locations }: AskTool): AskTool {
   }
 }
 
-/** Returns the same value if it is short; otherwise it with shorter texts, or the beginning of its JSON as a text. */
+/** Returns a short value unchanged. Of a long one it shortens the texts, or returns the beginning of its JSON as a text. */
 function boundInput(input: unknown): unknown {
   const json = JSON.stringify(input ?? null)
   if (json.length <= INPUT_CHARS) return input

@@ -69,7 +69,7 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
   if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
   const { id, kind, options } = findOpenAsk(process, input)
   const chosen = checkOption(process, input, options)
-  const option = kind === 'plan' && chosen !== null ? withApprovedPlan(draft, process, { option: chosen, by }) : chosen
+  const option = kind === 'plan' && chosen !== null ? applyPlanAnswer(draft, process, { option: chosen, by }) : chosen
   draft.emit(uuid, { type: 'process.answered', id, option, text, by })
   const isHeld = isSuspended(process)
   if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
@@ -82,10 +82,10 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
 }
 
 /**
- * Records the permissions after the user's answer to a plan. Returns the option that counts: a child gets no more than its parent has.
+ * Records the permissions that the user's answer to a plan grants. Returns the option that counts: a child gets no more than its parent has.
  * Errors: PERMISSION while the parent plans, or denies; INVALID for a policy that would let a rule be bypassed.
  */
-function withApprovedPlan(
+function applyPlanAnswer(
   draft: DecisionDraft,
   { uuid, pid, spec, parentUuid }: Process,
   { option, by }: { readonly option: string; readonly by: Sender },
@@ -100,7 +100,7 @@ function withApprovedPlan(
   if (policy === 'plan' || policy === 'deny')
     throw new KernelError(
       'PERMISSION',
-      `process ${pid} gets no more permissions than its parent ${living?.pid}, which ${policy === 'plan' ? 'plans itself' : 'denies by default'}`,
+      `process ${pid} gets no more permissions than its parent ${living?.pid}, which ${policy === 'plan' ? 'is still planning' : 'denies by default'}`,
       undefined,
       policy === 'plan' ? `Answer the plan of ${living?.pid} first, or deny this one.` : 'Deny the plan, with a message.',
     )
@@ -119,7 +119,7 @@ function openQuestionsText(process: Process): string {
   return `process ${process.pid} has ${openAsks(process).length} open questions`
 }
 
-/** The open ask with this id; null: the only one. Errors: INVALID; CONFLICT if the user saw an ask that is not open any more. */
+/** The open ask with this id; null: the only one. Errors: INVALID; CONFLICT if the user saw an ask that is no longer open. */
 function findOpenAsk(process: Process, { id, wasShown }: InputOf<'answer'>): Ask {
   const open = openAsks(process)
   if (wasShown && !open.some((ask) => ask.id === id)) throw changedAskError(process)
@@ -133,14 +133,14 @@ function findOpenAsk(process: Process, { id, wasShown }: InputOf<'answer'>): Ask
   return found
 }
 
-/** The error of an answer to an ask that the process does not have any more. */
+/** The error for an answer to an ask that is no longer open. */
 export function changedAskError(process: Pick<Process, 'pid' | 'asks'>): KernelError {
   const open = openAsks(process)
   const asks = open.map(({ id, text, options }) => ({ id, text, options }))
   const now = open.length === 0 ? 'it asks nothing now' : `it asks ${open.map(({ id }) => id).join(', ')} now`
   return new KernelError(
     'CONFLICT',
-    `process ${process.pid} does not ask this any more: ${now}`,
+    `process ${process.pid} no longer asks this: ${now}`,
     { asks },
     `Nothing was changed. \`reeve answer ${process.pid}\` shows its questions.`,
   )

@@ -78,7 +78,7 @@ export function checkSignaller(draft: DecisionDraft, by: Sender, target: Process
     throw refusal('signals', `${by} may signal itself and its children only, one by one`)
 }
 
-/** Checks that an agent resumes only itself and its descendants, also ended ones. Errors: PERMISSION. */
+/** Checks that an agent resumes only itself and its descendants, including ended ones. Errors: PERMISSION. */
 export function checkResumer(draft: DecisionDraft, by: Sender, target: Process, subtree: boolean): void {
   const sender = agentUuidIn(by)
   if (sender === null) return
@@ -98,7 +98,7 @@ export function checkMessageSender(draft: DecisionDraft, by: Sender, target: Pro
 /** Checks that an agent changes only its own mask, handlers and messages. `what`: the thing to change, as text. Errors: PERMISSION. */
 export function checkActsOnSelf(by: Sender, { uuid, pid }: Pick<Process, 'uuid' | 'pid'>, what: string): void {
   const sender = agentUuidIn(by)
-  if (sender !== null && sender !== uuid) throw refusal('signals', `${by} may change ${what} of itself only, not of process ${pid}`)
+  if (sender !== null && sender !== uuid) throw refusal('signals', `${by} may change ${what} only of itself, not of process ${pid}`)
 }
 
 /** Records a refused request in the journal of the agent that made it, if that agent lives. */

@@ -1,7 +1,7 @@
-// Boot: recovers each row that the last daemon left behind; its programs have been ended before. Owns the recovery of
-// states. A recorded stop is completed, and a running process ends as interrupted. A suspended process stays suspended,
-// without a driver and with a new PID, unless it needs an input that was lost. Only a restart policy or a supervisor restarts an ended process. Test:
-// test/tables/kernel/decide/boot.test.ts, test/tables/kernel/decide/supervision.test.ts.
+// Boot: recovers each row that the last daemon left behind, after the new daemon has ended its programs. Owns the recovery
+// of states. A recorded stop is completed, and a running process ends as interrupted. A suspended process stays suspended,
+// without a driver and with a new PID, unless it needs an input that was lost. Only a restart policy or a supervisor
+// restarts an ended process. Tests: test/tables/kernel/decide/boot.test.ts, test/tables/kernel/decide/supervision.test.ts.
 import { CAPABILITIES, resumeSource, isExternal, needsInput } from '../model/capabilities.ts'
 import { INTERRUPTED_EXIT, signalExit } from '../model/exit.ts'
 import { restartAfterProviderLimit } from './limits/rate-limits.ts'
@@ -97,7 +97,7 @@ function bootExit(process: Process): ExitStatus {
   return clock.startedAt === null && needsInput(process) ? INPUT_LOST_EXIT : INTERRUPTED_EXIT
 }
 
-/** Ends a process that has no driver any more. Its active time is known only up to its last activity. */
+/** Ends a process whose driver died with the daemon. Its active time is known only up to its last activity. */
 function endProcess(draft: DecisionDraft, process: Process, exit: ExitStatus, { survivors, crashLoop }: BootInput): void {
   const { uuid, clock } = process
   if (process.life.state === 'created')

@@ -11,7 +11,7 @@ import type { CallUsage } from '../model/usage.ts'
 
 /** The result that the model reads for a call with an unknown outcome. */
 export const INTERRUPTED_CALL = 'interrupted; it may or may not have happened'
-/** The result of a call that waited for the user's answer until its process ended. */
+/** The result of a call that had not begun when its process ended. */
 const UNBEGUN_CALL = 'not run: the process ended before this call began'
 
 /** Closes the open calls of an earlier incarnation: the model call, and tool calls that may not run twice. `before`: its row. */
@@ -44,7 +44,7 @@ const MAX_DAEMON_DEATHS = 2
 
 /**
  * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `before`: the row before
- * the next start, which drops the questions. `newDeaths`: number of deaths of the daemon that no fact records yet.
+ * the next start, which drops the asks. `newDeaths`: number of deaths of the daemon that no fact records yet.
  */
 export function closeToolCalls(draft: DecisionDraft, before: Process, newDeaths: 0 | 1): void {
   const unbegun = unbegunCalls(before)
@@ -62,7 +62,7 @@ export function mayRepeatCall(
   return unbegunCalls(process).has(callId) || (effect !== 'once' && cuts + newDeaths < MAX_DAEMON_DEATHS)
 }
 
-/** Closes the open model call, because nothing waits for its answer any more. */
+/** Closes the open model call, because nothing waits for its answer. */
 export function closeModelCall(draft: DecisionDraft, uuid: Uuid): void {
   const process = draft.mustGet(uuid)
   const { modelOpen, step, attempt } = process.progress

@@ -45,7 +45,7 @@ export function handleCompactionStarted(draft: DecisionDraft, process: Process, 
   return beginGrantedCall(draft, process, grant)
 }
 
-/** Records a failed attempt, and suspends the process if it is not repeated. */
+/** Records a failed attempt, and suspends the process if no other attempt follows. */
 export function handleCompactionFailed(
   draft: DecisionDraft,
   process: Process,

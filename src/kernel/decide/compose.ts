@@ -27,7 +27,7 @@ function asSender({ uuid }: Pick<Process, 'uuid'>): Sender {
   return `agent:${uuid}`
 }
 
-/** Records all facts that are due, and requests the nodes that can start. True when no node can run any more: the run then ends. */
+/** Records all facts that are due, and requests the nodes that can start. True when every node has a final state: the run then ends. */
 export function advanceRun(draft: DecisionDraft, uuid: Uuid): boolean {
   for (let run = draft.mustGet(uuid); canSupervise(run); run = draft.mustGet(uuid)) {
     const fact = nextRunFact(composeSpecOf(run), composeRunOf(run))

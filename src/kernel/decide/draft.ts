@@ -7,7 +7,7 @@ import { momentOf } from '../model/moment.ts'
 import { agentUuidIn } from '../model/ids.ts'
 import { isLiving } from '../model/status.ts'
 import { nanoOf } from '../state/accounts.ts'
-import { spendOf } from '../state/home.ts'
+import { addSpending } from '../state/home.ts'
 import type { Home } from '../model/home.ts'
 import { Overlay } from '../state/live-table.ts'
 import type { SystemCommand } from '../model/crew/commands.ts'
@@ -140,7 +140,7 @@ export class DecisionDraft extends Overlay {
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
     const after = fold(before, fact)
     this.put(after)
-    this.home = spendOf(this.home, nanoOf(after.usage.costUsd) - nanoOf(before?.usage.costUsd ?? 0))
+    this.home = addSpending(this.home, nanoOf(after.usage.costUsd) - nanoOf(before?.usage.costUsd ?? 0))
     const { member } = after.spec
     this.facts.push({ ...fact, moment: momentOf(after, member && this.get(member.crew)) })
     if (member) this.#notifyCrew(before, after, member.crew, body)

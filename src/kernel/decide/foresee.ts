@@ -10,12 +10,12 @@ import type { Now, Uuid } from '../model/ids.ts'
 import type { Process } from '../model/process.ts'
 import type { LiveTable } from '../state/live-table.ts'
 
-/** The number of inputs after which the rest is left open. A process needs two, and a thousand inputs take about 60 ms. */
+/** The maximum number of inputs; what follows them stays unknown. A process needs two, and a thousand inputs take about 60 ms. */
 const MAX_INPUTS = 1_000
 
 /** What an input would lead to. */
 export interface Foreseen {
-  /** returns the row of a process after all decisions, also of one that would be dead; undefined: it is in no table */
+  /** returns the row of a process after all decisions, even if it would be dead; undefined: the process is in no table */
   readonly after: (uuid: Uuid) => Process | undefined
   /** the processes whose incarnation would end, in the order of their ends */
   readonly ended: ReadonlySet<Uuid>

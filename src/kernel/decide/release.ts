@@ -61,7 +61,7 @@ export function reap(draft: DecisionDraft, process: Process): void {
   draft.followUps.push({ type: 'ended', uuid: process.uuid })
 }
 
-/** The note of a zombie with surviving programs, by their PIDs. */
+/** The note of a zombie with surviving programs: their OS pids. */
 export function survivorsText(survivors: readonly number[]): string {
   return `${SURVIVORS_PREFIX}${[...new Set(survivors)].join(', ')}`
 }

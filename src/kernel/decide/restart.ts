@@ -99,7 +99,8 @@ export function startIfDue(draft: DecisionDraft, { uuid, pid, restart }: Process
 }
 
 /**
- * Sets a new start time for an incarnation that waited under the last daemon, whose monotonic times are no longer valid. The wall clock may have jumped, so the wait is at most the maximum backoff.
+ * Sets a new start time for an incarnation that waited under the last daemon, whose monotonic times are no longer valid. The
+ * wall clock may have jumped, so the wait is at most the maximum backoff.
  */
 export function keepWaiting(draft: DecisionDraft, { uuid, spec, restart }: Process): void {
   if (!restart || restart.at === null) {

@@ -38,7 +38,7 @@ export function continueObstacle(process: Process): string | null {
   return needsInput(process) ? `${problem}; ${INPUT_LOST}` : `${problem}; --rerun runs it again`
 }
 
-/** Why a finished crew can neither continue nor run again; null: the process is no finished crew. */
+/** Why a finished crew can neither continue nor run again; null: the process is not a finished crew. */
 function finishedCrewObstacle({ crew }: Process): string | null {
   return crew?.ending?.ended
     ? 'the crew is done, and its members have left; `reeve crew up` with the same name and tasks takes over the finished tasks'

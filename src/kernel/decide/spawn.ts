@@ -18,7 +18,7 @@ import type { ProcessSpec } from '../model/process-spec.ts'
 /** maximum number of levels of the process tree */
 const MAX_DEPTH = 64
 /** maximum number of characters of a name */
-const MAX_NAME = 64
+const MAX_NAME_CHARS = 64
 
 /** Creates the row of a new process, and requests its start. Errors: those of the checks. */
 export function spawnProcess(draft: DecisionDraft, input: InputOf<'spawn'>): void {
@@ -57,7 +57,7 @@ function withDefaultName(draft: DecisionDraft, spec: ProcessSpec, parent: Proces
   const parentName = parent?.spec.name ?? null
   if (spec.name !== null || spec.childId === undefined || parentName === null) return spec
   const name = `${parentName}.${spec.childId}`
-  return name.length > MAX_NAME || draft.findByName(name) !== undefined ? spec : { ...spec, name }
+  return name.length > MAX_NAME_CHARS || draft.findByName(name) !== undefined ? spec : { ...spec, name }
 }
 
 const TREE_LIMIT_HINT =

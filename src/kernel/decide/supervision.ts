@@ -114,7 +114,7 @@ function isInTableAndLiving(process: Process | undefined): boolean {
   return process !== undefined && isLiving(process)
 }
 
-/** Does the next action of a supervisor after the end of a child, whether it is stopping or not. */
+/** Performs the next action of a supervisor after the end of a child, whether the supervisor is stopping or not. */
 function continueAfterEnd(draft: DecisionDraft, uuid: Uuid): void {
   stopNext(draft, uuid)
   advance(draft, uuid)
@@ -286,7 +286,7 @@ function isBeingStopped({ life, signals }: Process): boolean {
   )
 }
 
-/** Does the next action of a supervisor: stops the next member of a group, or starts the children that wait for it. */
+/** Performs the next action of a supervisor: stops the next member of a group, or starts the children that wait for the supervisor. */
 function advance(draft: DecisionDraft, uuid: Uuid): void {
   const supervisor = draft.mustGet(uuid)
   if (!supervisesChildren(supervisor) || !canSupervise(supervisor)) return
@@ -421,7 +421,7 @@ function adopt(draft: DecisionDraft, supervisor: Process, row: Process): void {
   if (isLiving(row) && row.parent !== supervisor.uuid) draft.emit(row.uuid, { type: 'process.reparented', parent: supervisor.uuid })
 }
 
-/** Restarts an ended child with its supervisor, if a rule demands it. */
+/** Restarts an ended child with its supervisor, if a rule demands it. A child whose row no longer exists is removed. */
 function restoreChild(draft: DecisionDraft, { supervisor, child }: ChildSlot, dead: Process | undefined): void {
   const { uuid } = supervisor
   if (!dead) {

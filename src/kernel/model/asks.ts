@@ -23,7 +23,7 @@ export const ASK_SOURCES = ['recorded', 'said'] as const
 export interface AskTool {
   readonly name: string
   readonly kind: AskToolKind
-  /** JSON; of a long input only the beginning, or a text with its beginning */
+  /** JSON; a long input has shortened texts, or is a text with the beginning of its JSON */
   readonly input: unknown
   /** a part of `input` is left out */
   readonly isCut?: true
@@ -39,9 +39,9 @@ export interface AskDiff {
   readonly new: string
   /** the file exists, but its old text could not be read */
   readonly isOldUnknown?: true
-  /** equal lines that are left out before and after the texts; absent: none */
+  /** numbers of equal lines that are left out before and after the texts; absent: none */
   readonly equal?: { readonly before: number; readonly after: number }
-  /** characters that are left out at the ends of `old` and `new`; absent: none */
+  /** number of characters that are left out at the ends of `old` and `new`; absent: none */
   readonly cut?: number
 }
 

@@ -58,5 +58,5 @@ export type ComposeFact =
   | { readonly type: 'compose.again'; readonly node: string; readonly by: Sender }
   /** the node's process is resumed, or a fork replaces it */
   | { readonly type: 'compose.resumed'; readonly node: string; readonly child: Uuid; readonly by: Sender }
-  /** no node can run any more */
+  /** every node has a final state */
   | { readonly type: 'compose.finished'; readonly outcome: RunOutcome }

@@ -79,6 +79,7 @@ export type Effect =
   /** a step of the release order that the daemon performs; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }
 
+/** The steps that release an incarnation at its end, in order. */
 export const RELEASE_ORDER = ['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'] as const
 
 /** The steps that the daemon performs; `orphans` and `reap` are facts. */

@@ -106,7 +106,7 @@ export type FactBody =
       readonly parentUuid: Uuid | null
       readonly depth: number
       readonly by: Sender
-      /** the session of the page through which the user acted, `web:ID`; so in all facts with `via` that are no signals */
+      /** the session of the page through which the user acted, `web:ID`; the same in all facts with `via`, except those of signals */
       readonly via?: string
     }
   /** the first fact of a fork; `state` is all that the fork continues with, so readers need no fact of the origin */
@@ -153,7 +153,7 @@ export type FactBody =
   | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null; readonly metered?: true; readonly direct?: string }
   /** the operating system process of the driver, and the session of the agent */
   | { readonly type: 'process.handle'; readonly handle: OsHandle | null; readonly sessionId?: string }
-  /** the agent can take a message; `outcome`: the turn has ended, absent: it is still open, or there was none */
+  /** the agent can take a message; `outcome`: how the turn ended, absent: the turn is still open, or there was none */
   | {
       readonly type: 'process.ready'
       readonly turn: number
@@ -252,7 +252,10 @@ export type FactBody =
   | { readonly type: 'process.incoming'; readonly id: string; readonly from: Sender; readonly turn: number; readonly queuedAt: number }
   /** the process read a queued message in the middle of a turn */
   | { readonly type: 'message.taken'; readonly id: string; readonly turn: number }
+  // output
   | { readonly type: 'process.output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  /** an original output line of an external agent; `left`: number of characters cut from its end */
+  | { readonly type: 'process.raw'; readonly raw: string; readonly left?: number }
   | { readonly type: 'process.error'; readonly message: string }
   | { readonly type: 'process.note'; readonly text: string }
   // steps
@@ -339,8 +342,8 @@ export type FactBody =
       readonly scope?: Uuid
     }
   /**
-   * `scope`: the process that has the limit, or the held process for a budget of the home; `ask`: the call that has no
-   * room; action `wait`: only open calls use up the room, so the process waits for their end
+   * `scope`: the process that has the limit, or the held process for a budget of the home; `ask`: the estimate of the call
+   * that has no room; action `wait`: only open calls use up the room, so the process waits for their end
    */
   | {
       readonly type: 'limit.reached'
@@ -397,8 +400,6 @@ export type FactBody =
       readonly left: readonly OmittedPath[]
       readonly more?: number
     }
-  /** an original output line of an external agent; `left`: number of characters cut from its end */
-  | { readonly type: 'process.raw'; readonly raw: string; readonly left?: number }
   | { readonly type: 'files.failed'; readonly step: number; readonly error: string }
   // supervisors
   /** a new child, or a known child whose restart count is reset */
@@ -439,9 +440,9 @@ export type FactBody =
   // liveness
   /** `since`: wall time in ms at which the new state began; `evidence`: the activity at that time */
   | { readonly type: 'liveness.changed'; readonly word: LivenessWord; readonly since: number; readonly evidence: string }
-  /** the same calls had the same results `times` in a row; `told`: the model was only warned, and its process is held after so many */
+  /** the same calls had the same results `times` in a row; `told`: only the model was warned; the process is held at this number */
   | { readonly type: 'liveness.looping'; readonly times: number; readonly calls: readonly CallEvidence[]; readonly told?: number }
-  /** `errors` of the last `of` tool calls failed; `told`: the model was only warned, and its process is held after so many further failures */
+  /** `errors` of the last `of` tool calls failed; `told`: only the model was warned; the process is held after this many further failures */
   | {
       readonly type: 'liveness.breaker'
       readonly errors: number
@@ -477,11 +478,11 @@ export interface FactMark {
 export interface PageFilter {
   /** the only types that are read, besides `marks`; absent: all but `without` */
   readonly only?: readonly FactType[]
-  /** texts that the store keeps apart from their facts, because they are long, are empty */
+  /** long texts, which the store keeps apart from their facts, are read as empty texts */
   readonly withoutLongTexts?: true
   /** types whose facts are skipped */
   readonly without: readonly FactType[]
-  /** types of whose facts only position and type are read */
+  /** types whose facts are read without their bodies: only position and type */
   readonly marks: readonly FactType[]
 }
 

@@ -11,7 +11,7 @@ export interface Period {
   readonly number: number
   /** in billionths of a dollar */
   readonly nanoUsd: number
-  /** the budget, in billionths of a dollar, of which a warning was recorded; 0: none */
+  /** the budget, in billionths of a dollar, about which a warning was recorded; 0: none */
   readonly warnedNanoUsd: number
 }
 

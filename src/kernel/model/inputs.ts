@@ -15,7 +15,7 @@ export type ReplyTo = number
 interface Request {
   readonly reply: ReplyTo
   readonly by: Sender
-  /** of the user: the session of the page that sent it, `web:ID`; of a signal: any client */
+  /** the client through which the user sent it: the session of the page, `web:ID`; for a signal, any client */
   readonly via?: string
 }
 
@@ -46,8 +46,8 @@ export type InputBody =
       readonly direct?: string
     }
   /**
-   * `graceMs`: the grace; null: none given. `leastGraceMs`: then the minimum grace. `freeze`: a pause does not wait for a
-   * boundary. `via`: the client that sent the signal
+   * `graceMs`: the grace; null: none given. `leastGraceMs`: the minimum grace if none is given. `freeze`: a pause does not
+   * wait for a boundary. `via`: the client that sent the signal
    */
   | (Request & {
       readonly type: 'signal'
@@ -91,7 +91,7 @@ export type InputBody =
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly pinned: boolean })
   /** the user has seen the needs of a process; `endedRow`: its row, if it has ended */
   | (Request & { readonly type: 'seen'; readonly uuid: Uuid; readonly endedRow: Process | null })
-  /** puts the needs of a process off until a wall time in ms; `until` null: not any more; `endedRow`: its row, if it has ended */
+  /** hides the needs of a process until a wall time in ms; `until` null: shows them again; `endedRow`: its row, if it has ended */
   | (Request & { readonly type: 'snooze'; readonly uuid: Uuid; readonly endedRow: Process | null; readonly until: number | null })
   /** gives a process a new name, or changes its labels; `endedRow`: its row, if it has ended */
   | (Request & {
@@ -134,7 +134,7 @@ export type InputBody =
       readonly command: Command
       readonly call?: { readonly pid: Pid; readonly turn: number | null; readonly id: string | null }
     })
-  /** retires an ended process, which no other process continues */
+  /** retires an ended process whose work no other process continues */
   | { readonly type: 'retire'; readonly uuid: Uuid; readonly endedRow: Process; readonly by: Sender; readonly reason: string }
   /**
    * the daemon has read the messages that were queued for the processes `from`. The messages go to the process `to`;
@@ -151,7 +151,7 @@ export type InputBody =
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string; readonly urgent?: true })
   /** the process has read these queued messages during its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })
-  /** the user answers an ask; `id` null: the only open one; `wasShown`: the user saw the ask `id`, so that the answer counts for no other one */
+  /** the user answers an ask; `id` null: the only open one; `wasShown`: the user saw the ask `id`, so the answer counts for that ask only */
   | (Request & {
       readonly type: 'answer'
       readonly uuid: Uuid

@@ -12,7 +12,7 @@ export interface LivenessSpec {
   /** maximum time for which an ask to the user stays open */
   readonly waitingMs?: number | null
   readonly policy?: LivenessPolicy
-  /** number of identical rounds in a row that count as a loop */
+  /** number of equal rounds in a row that count as a loop; a round has one to four steps */
   readonly loop?: number | null
   /** number of failed calls among the last `errorsOf` that open the breaker */
   readonly errors?: number | null

@@ -60,7 +60,7 @@ interface BaseSpec {
 interface RunnableBase extends BaseSpec {
   /** the git worktree of this process only; `cwd` lies within it */
   readonly worktree?: WorktreeSpec
-  /** absent: the process is no member of a crew */
+  /** absent: the process is not a member of a crew */
   readonly member?: MemberSpec
   /** overrides of the liveness defaults (liveness.ts) */
   readonly liveness?: LivenessSpec
@@ -81,9 +81,9 @@ export interface NativeSpec extends RunnableBase {
   readonly mcp?: readonly McpServer[]
   /** absent: no call needs the user's answer */
   readonly permissions?: Permissions
-  /** absent: its repository has none, or it does not read them */
+  /** absent: the repository has none, or the agent does not read them */
   readonly instructions?: Instructions
-  /** the skills that it may load; absent: none */
+  /** the skills that the agent may load; absent: none */
   readonly skills?: readonly Skill[]
   /** the role prompt; constant for a process */
   readonly system: string | null
@@ -112,7 +112,7 @@ export interface AcpSpec extends ExternalBase {
   readonly mcp?: readonly McpServer[]
   /** absent: `ask` for everything */
   readonly permissions?: Permissions
-  /** the session mode of the protocol ACP */
+  /** the ACP session mode */
   readonly mode?: string
   /** the agent asks before it acts, in any mode; its agent file states this */
   readonly asks?: true

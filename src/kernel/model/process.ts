@@ -170,7 +170,7 @@ export interface ContainmentIntent {
   readonly path: string | null
   /** value of REEVE_PROC in the environment of each program of this incarnation */
   readonly marker: string
-  /** the operating system enforces the memory limit; absent: memory is measured */
+  /** the operating system enforces the memory limit; absent: memory is only measured */
   readonly holdsMemory?: true
 }
 
@@ -215,7 +215,7 @@ export interface Process {
   readonly pinned: boolean
   /** wall ms at which the user last saw the needs of the process; absent: never */
   readonly seenAt?: number
-  /** the needs that existed at `at` are put off until `until` (wall ms); absent: none, or the user has answered since */
+  /** the needs that existed at `at` are hidden until `until` (wall ms); absent: none, or the user has answered since */
   readonly snooze?: { readonly at: number; readonly until: number }
   /** absent: no worktree, or none created yet */
   readonly files?: WorktreeFiles

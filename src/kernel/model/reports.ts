@@ -16,7 +16,7 @@ export interface RequestedCall {
 }
 
 /**
- * A message of a driver. In a report of a failure, two fields suspend the process instead of failing its work. `account`:
+ * What a driver states about its agent. In a report of a failure, two fields suspend the process instead of failing its work. `account`:
  * the provider refused the key or the account, and no fallback model is left. `resumeAt`: the wall ms at which a rate
  * limit ends.
  */

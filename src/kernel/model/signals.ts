@@ -5,8 +5,8 @@ import type { Sender, Uuid } from './ids.ts'
 import { SIGNALS, type Handler, type Signal } from './words.ts'
 
 /**
- * The time in ms between SIGTERM and SIGKILL for a stop: by the user, a supervisor, a crew or a compose run. It is more for an agent whose
- * clean-up is known to take longer.
+ * The time in ms between SIGTERM and SIGKILL for a stop by the user, a supervisor, a crew or a compose run. An agent whose clean-up is known
+ * to take longer gets more.
  */
 export const STOP_GRACE_MS = 10_000
 
@@ -83,7 +83,7 @@ export function isSignalMessage(id: string): boolean {
   return id.startsWith('signal-')
 }
 
-/** The id of a kernel notice within the open turn. `seq`: the process's last fact. */
+/** The id of a message by which the kernel warns an agent in its open turn. `seq`: the process's last fact. */
 export function noticeId(seq: number): string {
   return `notice-${seq}`
 }
@@ -93,10 +93,10 @@ export function isNotice(id: string): boolean {
 }
 
 /** maximum number of signals that a row remembers */
-const MAX_RECENT = 5
+const MAX_RECENT_SIGNALS = 5
 
 export function rememberSignal(state: SignalState, sent: SentSignal): SignalState {
-  return { ...state, recent: [...(state.recent ?? []).slice(1 - MAX_RECENT), sent] }
+  return { ...state, recent: [...(state.recent ?? []).slice(1 - MAX_RECENT_SIGNALS), sent] }
 }
 
 /** Records, for the newest signal of this kind, that SIGKILL followed. */

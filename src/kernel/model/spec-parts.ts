@@ -69,7 +69,7 @@ export interface Instructions {
   readonly files: readonly InstructionFile[]
 }
 
-/** A skill that a native agent may load. Only its text is not recorded: the call that loads it records that. */
+/** A skill that a native agent may load. The specification does not contain its text; the call that loads the skill records it. */
 export interface Skill {
   readonly name: string
   readonly description: string

@@ -95,7 +95,7 @@ export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
 export const ACTIVITIES = ['starting', 'ready', 'working', 'waiting'] as const
 export type Activity = (typeof ACTIVITIES)[number]
 
-/** The actions whose consequences can be asked for before them. */
+/** The actions whose consequences a client can ask for beforehand. */
 export const STAKES_ACTIONS = ['stop', 'kill', 'pause', 'remove', 'resume'] as const
 export type StakesAction = (typeof STAKES_ACTIONS)[number]
 
@@ -119,7 +119,10 @@ export const NATIVE_TOOL_ACCESS: Readonly<Record<NativeTool, 'read' | 'write' | 
   skill: 'read',
 }
 
-/** The liveness of a process. */
+/**
+ * The liveness of a process. `silent`: no output; `stalled`: no progress; `waiting`: an ask has been open too long; `stopped`: a SIGSTOP from
+ * outside.
+ */
 export const LIVENESS_WORDS = ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const
 export type LivenessWord = (typeof LIVENESS_WORDS)[number]
 
@@ -189,7 +192,7 @@ export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 export const WEB_RIGHTS = ['read', 'answer', 'steer', 'start', 'all'] as const
 export type WebRight = (typeof WEB_RIGHTS)[number]
 
-/** How a browser reaches the page: on this machine, through a proxy of the user that ends TLS, or by TLS of the daemon. */
+/** How a browser reaches the page: on this machine, through the user's proxy, which terminates TLS, or through the daemon's own TLS. */
 export const WEB_WAYS = ['loopback', 'proxy', 'tls'] as const
 export type WebWay = (typeof WEB_WAYS)[number]
 

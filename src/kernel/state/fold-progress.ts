@@ -1,4 +1,4 @@
-// The fold of facts about calls into the progress of a process. Test: test/properties/fold.test.ts.
+// The fold of facts about calls, and of deaths of the daemon, into the progress of a process. Test: test/properties/fold.test.ts.
 import type { Ask } from '../model/asks.ts'
 import type { CallEstimate, OpenCall, Progress } from '../model/process.ts'
 
@@ -20,19 +20,19 @@ export function closeCall(progress: Progress, callId: string): Progress {
   return { ...progress, openCalls, wholeStep: openCalls.length === 0 && !progress.modelOpen ? progress.step : progress.wholeStep }
 }
 
-/** Counts one more death of the daemon for each open call. */
+/** Counts one more death of the daemon for each open call that may have begun. */
 export function countDaemonDeath(progress: Progress): Progress {
   return { ...progress, openCalls: progress.openCalls.map((call) => (call.asked ? call : { ...call, cuts: (call.cuts ?? 0) + 1 })) }
 }
 
-/** Marks the open calls that wait for the answers to these asks. */
+/** Marks the open calls that wait for the answers to these asks, and removes the mark from all other calls. */
 export function markAskedCalls(progress: Progress, asks: readonly Ask[]): Progress {
   const asked = new Set(asks.map(({ callId }) => callId))
   const openCalls = progress.openCalls.map(({ asked: _, ...call }): OpenCall => (asked.has(call.callId) ? { ...call, asked: true } : call))
   return { ...progress, openCalls }
 }
 
-/** Marks these open calls, which had not begun when their process ended. */
+/** Marks these open calls, which had not begun when their incarnation ended. */
 export function markUnbegunCalls(progress: Progress, callIds: ReadonlySet<string>): Progress {
   return { ...progress, openCalls: progress.openCalls.map((call) => (callIds.has(call.callId) ? { ...call, asked: true } : call)) }
 }

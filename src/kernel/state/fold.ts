@@ -46,7 +46,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...meteringFields(b),
     ...endCompaction(p),
     ...withoutAsks(p),
-    // Without a driver, calls that have not begun stay so.
+    // Without a driver, the marks of calls that have not begun stay.
     progress: b.attached ? markAskedCalls(p.progress, []) : p.progress,
     containment: b.containment,
     clock: {
@@ -64,7 +64,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...changeRunning(p, { attached: true, drained: false, midway: false }),
     ...meteringFields(b),
     ...endCompaction(p),
-    // The new incarnation runs the open calls of the last one. The questions of the last one are over: it asks anew where it must.
+    // The driver runs the open calls of the last incarnation. The asks of that incarnation are closed: the driver asks again where it must.
     progress: markAskedCalls(p.progress, []),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },

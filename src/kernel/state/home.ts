@@ -28,10 +28,10 @@ export const EMPTY_HOME: Home = {
 
 /** A warning is recorded when this share of a budget is spent. */
 const WARN_AT = 0.8
-/** The length of each period in ms, at most. */
-const LENGTH_MS: { readonly [B in HomeBudgetName]: number } = { dailyUsd: 86_400_000, monthlyUsd: 31 * 86_400_000 }
+/** The maximum length of each period in ms. */
+const MAX_PERIOD_MS: { readonly [B in HomeBudgetName]: number } = { dailyUsd: 86_400_000, monthlyUsd: 31 * 86_400_000 }
 /** A period that is further ahead of the clock than this number of periods was opened by a wrong clock. */
-const MAX_AHEAD: { readonly [B in HomeBudgetName]: number } = { dailyUsd: 2, monthlyUsd: 1 }
+const MAX_PERIODS_AHEAD: { readonly [B in HomeBudgetName]: number } = { dailyUsd: 2, monthlyUsd: 1 }
 
 /** The names of the budgets that are set. */
 export function configuredBudgets({ budgets }: Home): readonly HomeBudgetName[] {
@@ -39,17 +39,17 @@ export function configuredBudgets({ budgets }: Home): readonly HomeBudgetName[] 
 }
 
 /** Adds spent money to the day and to the month. */
-export function spendOf(home: Home, nanoUsd: number): Home {
+export function addSpending(home: Home, nanoUsd: number): Home {
   if (nanoUsd === 0) return home
   return withBook(home, (name) => ({ ...home.book[name], nanoUsd: Math.max(0, home.book[name].nanoUsd + nanoUsd) }))
 }
 
-/** The account after a look at the calendar and the configuration. */
-export function homeAt(home: Home, calendar: Calendar, budgets: HomeBudgets): Home {
+/** The account with the current calendar and budgets. */
+export function applyCalendar(home: Home, calendar: Calendar, budgets: HomeBudgets): Home {
   const after = withBook(home, (name) => periodAt(name, home.book[name], calendar[name].number))
   const endOf = (name: HomeBudgetName): number => {
     const { number, end } = calendar[name]
-    return end + Math.max(0, after.book[name].number - number) * LENGTH_MS[name]
+    return end + Math.max(0, after.book[name].number - number) * MAX_PERIOD_MS[name]
   }
   return { ...after, budgets, ends: { dailyUsd: endOf('dailyUsd'), monthlyUsd: endOf('monthlyUsd') } }
 }
@@ -60,7 +60,7 @@ export function homeAt(home: Home, calendar: Calendar, budgets: HomeBudgets): Ho
  */
 function periodAt(name: HomeBudgetName, period: Period, number: number): Period {
   if (number > period.number) return { ...NEW_PERIOD, number }
-  return period.number - number > MAX_AHEAD[name] ? { ...period, number } : period
+  return period.number - number > MAX_PERIODS_AHEAD[name] ? { ...period, number } : period
 }
 
 /** The budgets that need a warning now: nearly spent, and not warned of yet. */
@@ -72,7 +72,7 @@ export function budgetsToWarnOf(home: Home): readonly { readonly limit: HomeBudg
   })
 }
 
-/** The account after a warning of a budget. */
+/** The account after a warning about a budget. */
 export function withWarning(home: Home, limit: HomeBudgetName): Home {
   return withBook(home, (name) => (name === limit ? { ...home.book[name], warnedNanoUsd: budgetNano(home, name) } : home.book[name]))
 }
@@ -94,7 +94,7 @@ export function leftNano(home: Home, name: HomeBudgetName): number {
   return budgetNano(home, name) - home.book[name].nanoUsd
 }
 
-/** True if both accounts would be stored alike. */
+/** True if the stored parts of both accounts are equal. */
 export function hasSameBook(a: Home, b: Home): boolean {
   return a.book === b.book
 }

@@ -41,8 +41,8 @@ export function fitToParent(spec: ProcessSpec, parent: ProcessSpec | null): Fitt
 export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): string | null {
   const above = limitingPermissions(parent)
   const isLimited = parent.tools !== null || parent.deny.length > 0 || parent.capabilities?.paths !== undefined || above !== null
-  // What the parent may do only after a question, a child must not do without one. An external agent can inherit a default of `ask`, but
-  // not rules for single calls.
+  // A child must not do without a question what its parent may do only after one. An external agent can inherit a default of `ask`, but not
+  // rules for single calls.
   const hasRules = [...(above?.ask ?? []), ...(above?.deny ?? [])].length > 0
   const parentFreedom = above === null ? freedomOf(parent) : hasRules || above.default === 'plan' ? 0 : 1
   const childFreedom = above !== null && child.driver === 'native' ? 0 : above !== null && child.driver === 'acp' ? 1 : freedomOf(child)

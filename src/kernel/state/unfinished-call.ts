@@ -30,7 +30,7 @@ export function unfinishedCallUsage({
   }
 }
 
-/** The usage of a call whose input was sent, without an answer: its length is unknown. */
+/** The usage of a call whose input was sent. The answer is not counted, because its length is unknown. */
 export function expectedUsage({ inputTokens, usd }: CallEstimate): CallUsage {
   return {
     inputTokens,

@@ -1,5 +1,6 @@
 // Checks the nesting depth of a YAML or JSON text before it is parsed, because a parser needs thousands of bytes for each
-// level. Brackets in strings are counted, too, so the limit is far above any depth that is written by hand. Test: test/properties/parsers.test.ts.
+// level. Brackets in strings are counted, too, so the limit is far above any depth that is written by hand. YAML levels by
+// indentation are not counted. Test: test/properties/parsers.test.ts.
 
 export const MAX_NESTING = 500
 

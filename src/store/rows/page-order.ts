@@ -1,5 +1,5 @@
-// The order of a page of rows. A damaged index or page can return rows in a wrong order. Whoever then reads page after page from
-// the last row would read the same rows for ever. Test: test/tables/store/rows/page-order.test.ts.
+// Checks the order of a page of rows. A damaged index or page can return rows in a wrong order. A reader that continues after the
+// last row of each page could then read the same rows forever. Test: test/tables/store/rows/page-order.test.ts.
 import { damageError } from '../errors.ts'
 import type { DamageLocation } from '../errors.ts'
 

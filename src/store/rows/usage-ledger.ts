@@ -1,6 +1,6 @@
 // The usage ledger: usage by process, hour and model. It outlives its processes. The ledger lags behind the journal: it is
 // updated in batches, before it is read and before a process is removed. A commit never waits for it. Guarantees that each fact
-// is counted once, also after crashes and imports, by the numbers of the facts.
+// is counted once, even across crashes and imports: it stores the number of the last counted fact of each process.
 // Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage-ledger.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoredFact } from '../../kernel/model/facts.ts'
@@ -17,7 +17,7 @@ import { checkAscending } from './page-order.ts'
 import { inTransaction } from '../write/transaction.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** The number of cursors per batch. A batch takes some 30 ms, most of them to read the answers of models. */
+/** The number of cursors per batch. A batch takes some 30 ms, most of which is the time to read the answers of models. */
 const BATCH_CURSORS = 512
 const HOUR_MS = 3_600_000
 const CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))

@@ -230,7 +230,7 @@ export class Writer {
       const { changes } = hasSameIndexedColumns(oldRow, newRow)
         ? this.#sql.setProcess.run(seq, open, sum, body, key, oldRow.seq)
         : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, pinned, key, oldRow.seq)
-      if (changes !== 1) throw planError(`The row is not at fact ${oldRow.seq} any more: another writer changed it.`, process)
+      if (changes !== 1) throw planError(`The row is no longer at fact ${oldRow.seq}: another writer changed it.`, process)
     }
     return headAfterWrite(head, newRow, null)
   }

@@ -135,7 +135,7 @@ describe('an answer with the hash', () => {
     const second = await nextAsk(uuid)
     const refusal = {
       code: 'CONFLICT',
-      message: `process ${pid} does not ask this any more: it asks ${second.id} now`,
+      message: `process ${pid} no longer asks this: it asks ${second.id} now`,
       hint: `Nothing was changed. \`reeve answer ${pid}\` shows its questions.`,
     }
     await expect(answer(uuid, { option: 'allow', seen: first.hash })).rejects.toMatchObject(refusal)
@@ -150,7 +150,7 @@ describe('an answer with the hash', () => {
     const cli = (...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, args, { cwd: daemon.work })
     expect(await cli('answer', '--seen', 'f00', String(pid), '1')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('does not ask this any more: it asks something else now'),
+      stderr: expect.stringContaining('no longer asks this: it asks something else now'),
     })
     expect(await cli('answer', '--seen', hash, String(pid), '1')).toMatchObject({ code: 0 })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })

@@ -66,7 +66,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
         await route.continue()
       })
       await enabledOption(page, 'allow_once').click()
-      await page.locator('[role="alert"]', { hasText: 'does not ask this any more' }).waitFor()
+      await page.locator('[role="alert"]', { hasText: 'no longer asks this' }).waitFor()
       expect((await world.daemon.view(uuid)).asks).toMatchObject([{ text: expect.stringContaining('touch second') }])
       expect(world.problems.splice(0)).toEqual([expect.stringContaining('409')])
       await world.daemon.signal(uuid, 'SIGKILL')

@@ -14,7 +14,7 @@ import type { Job, JobResult, JobOf, JobResultOf } from '../../model/crew/facts.
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 
 /**
- * The number of turns without a commit after which reeve commits itself.
+ * The number of turns without a commit after which reeve commits the files itself.
  * `refused`: git or a hook refused the commit. `undone`: the worker did not try to commit.
  */
 const COMMIT_TRIES = { refused: 2, undone: 1 }

@@ -85,7 +85,10 @@ function assignReviews(crew: Crew, spec: CrewSpec): NextCommand {
   return null
 }
 
-/** number of reviews without a verdict after which only the user is asked, and no new worker is started */
+/**
+ * number of reviews without a verdict after which workers that were not asked yet are no longer preferred. If the crew's `maxAttempts` is
+ * reached, too, only the user is asked
+ */
 const MAX_UNREVIEWED = 10
 
 /**

@@ -38,7 +38,7 @@ export function unpauseCrew(draft: CrewDraft): string {
   return 'goes on'
 }
 
-/** Starts a crew, or continues it after a daemon restart. Open questions need nothing: the process keeps them over the restart. */
+/** Starts a crew, or continues it after a daemon restart. Open questions need nothing: the process keeps them across the restart. */
 export function beginCrew(draft: CrewDraft): string {
   if (!draft.context.paused) endHalt(draft)
   requestOpenJobs(draft)

@@ -1,5 +1,5 @@
-// The merge queue: decides which approved task is committed and merged next. One task is in work at a time, by priority and order of
-// approval. Its work ends when its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back.
+// The merge queue: decides which approved task is committed and merged next. One task is in progress at a time, by priority and order of
+// approval, until its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back.
 // commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { isGatedByUser, canRoleReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'

@@ -25,7 +25,7 @@ export function handleMemberHeld(draft: CrewDraft, { member: id, held, reason, w
   return 'noted'
 }
 
-/** Reports the end of a pause, except of a pause that ends by itself or of the whole crew. */
+/** Reports the end of a pause, unless the pause ended automatically or was a pause of the whole crew. */
 function notifyResumed(draft: CrewDraft, before: Member, member: Member): void {
   if (!isWorker(member)) notifyAllPaused(draft)
   else if (before.wakes !== true && isNotified(draft, before))

@@ -1,5 +1,5 @@
 // Begins and ends the turns of members. A worker must end its turn with one of four tools. Otherwise it is reminded, at most twice, and
-// then the turn is accepted as it is. Guarantees that no worker stays in a phase for ever. A worker that owes a report gets a reminder or
+// then the turn is accepted as it is. Guarantees that no worker stays in a phase forever. A worker that owes a report gets a reminder or
 // loses its task, unless a message waits for it. The end of a turn that is not the current one changes nothing. Test:
 // test/tables/kernel/crew/decide/worker-turns.test.ts.
 import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
@@ -85,7 +85,7 @@ function classifyEnd(draft: CrewDraft, member: Member, { outcome, queued = 0 }: 
   if (outcome === 'error') return 'failed'
   if (!isWorker(member) || member.phase === 'committing') return 'complete'
   const owesReport = isReportDue(draft, member)
-  // The engine answers no questions, so the worker must continue. A call of signal_ready is no report about a task.
+  // The engine answers no questions, so the worker must continue. A call of signal_ready is not a report about a task.
   if (member.turn.answered && !(owesReport && (draft.spec.coordinator === 'engine' || member.turn.saidReady))) return 'complete'
   if (member.state !== 'on' || !isActive(member) || queued > 0 || member.told || hasJobsThatNeedMember(draft.crew, member.id))
     return 'waits'
@@ -174,7 +174,7 @@ export function remindStalledCoordinator(draft: CrewDraft): void {
     if (task.state === 'awaiting_review' && hasNoReviewer(crew, task) && canAskUser(draft.crew)) askUser(draft, task, 'review')
 }
 
-/** Whether the job ends by itself. A patient merge may wait until the user checks out another branch. */
+/** Whether the job ends without the user. A patient merge may wait until the user checks out another branch. */
 function isAwaited(job: Job): boolean {
   return !(job.type === 'merge' && job.patient)
 }

@@ -43,7 +43,7 @@ function isIdle(crew: Crew, member: Member): boolean {
   return isFree(crew, member) && member.turn.open === null
 }
 
-/** An idle worker that was spawned for a certain agent or model, which no open task requires any more. */
+/** An idle worker that was spawned for a certain agent or model, which no open task requires. */
 export function findUnneededWorker(crew: Crew): Member | undefined {
   const open = openTasks(crew)
   return workersOf(crew).find(

@@ -70,7 +70,7 @@ export function applyCrewCommand(draft: DecisionDraft, input: InputOf<'crew'>): 
   draft.replyDone(reply, uuid, { note })
 }
 
-/** The issuer of a command. Errors: PERMISSION for a process that is no member of the crew, LATE for an incarnation that has ended. */
+/** The issuer of a command. Errors: PERMISSION for a process that is not a member of the crew, LATE for an incarnation that has ended. */
 function issuerOf(draft: DecisionDraft, { uuid: crewUuid, pid: crewPid }: Process, { by, call }: InputOf<'crew'>): By {
   if (by === 'user') return { type: 'user' }
   if (by === 'system') return { type: 'system' }

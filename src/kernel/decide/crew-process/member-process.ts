@@ -20,7 +20,7 @@ import { STOP_GRACE_MS } from '../../model/signals.ts'
 /** the signals that a member blocks while it commits */
 const MASKED_WHILE_COMMITTING: readonly Signal[] = ['SIGTERM', 'SIGPAUSE']
 
-/** The specification of a crew. Errors: INVALID for a process that is no crew. */
+/** The specification of a crew. Errors: INVALID for a process that is not a crew. */
 export function crewSpecOf({ pid, spec }: Pick<Process, 'pid' | 'spec'>): CrewSpec {
   if (!spec.crew) throw new KernelError('INVALID', `process ${pid} is not a crew`)
   return spec.crew
@@ -37,7 +37,7 @@ export function memberOf(draft: DecisionDraft, crew: Uuid, id: MemberId): Proces
   return uuid === null ? undefined : draft.latestRow(uuid)
 }
 
-/** Asks a member to leave its crew, by SIGTERM. `how`: `retire` if its work is done. */
+/** Asks a member to leave its crew, with SIGTERM. `how`: `retire` if its work is done. */
 export function stopMember(
   draft: DecisionDraft,
   crew: Uuid,
@@ -105,7 +105,7 @@ export function leaveReason(crew: Process, id: string): string {
 }
 
 /**
- * Makes the crew supervise every living member, also one that the user resumed, and makes the living coordinator the
+ * Makes the crew supervise every living member, including one that the user resumed, and makes the living coordinator the
  * parent of all workers.
  */
 export function superviseMembers(draft: DecisionDraft, uuid: Uuid): void {

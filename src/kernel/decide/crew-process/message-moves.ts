@@ -56,7 +56,7 @@ function moveOnce(draft: DecisionDraft, crew: Uuid, request: Pick<Extract<Effect
   if (!isRequested) draft.effect({ type: 'crew.move', uuid: crew, pid: draft.mustGet(crew).pid, ...request })
 }
 
-/** Requests the messages for a running member: again those that were being moved to it, or those in the crew's queue. */
+/** Requests the messages for a running member: those that were already being moved to it, or else those in the crew's queue. */
 export function deliverKeptMessages(draft: DecisionDraft, crew: Uuid, id: MemberId): void {
   const row = draft.get(crew)
   const member = memberIn(draft, crew, id)
@@ -76,7 +76,7 @@ export function moveUnreadMessages(
   if (queue.length > 0 && to !== undefined) moveOnce(draft, crew, { from: [uuid], to, all: false })
 }
 
-/** Requests again all moves that were pending when a daemon crashed. Messages that had been moved are in no queue any more. */
+/** Requests again all moves that were pending when a daemon crashed. Messages that had been moved are no longer in any queue. */
 export function requestPendingMoves(draft: DecisionDraft, crew: Uuid): void {
   const members = draft.mustGet(crew).crew?.members ?? []
   for (const { id } of members) deliverKeptMessages(draft, crew, id)

@@ -14,8 +14,8 @@ import type { DecisionDraft } from '../draft.ts'
 import type { Uuid } from '../../model/ids.ts'
 
 /**
- * Suspends or ends the process whose action has no room. `estimate`: that of the call, if the action is a call. Returns `held` if the process
- * waits for room, and `stop` if it has ended.
+ * Suspends or ends the process whose action has no room. `estimate`: the estimate of the call, if the action is a call. Returns `held` if the
+ * process waits for room, and `stop` if it has ended.
  */
 export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
   const { life } = caller
@@ -53,7 +53,7 @@ function suspendForBudget(draft: DecisionDraft, { uuid }: Process, report: Limit
   const { life } = process
   if (life.state !== 'running' || life.stopping || life.holds.some(({ reason }) => reason === 'budget')) return 'held'
   const { reached } = report
-  // The hold ends with the period, or when the budget is raised: home.ts releases it, not the clock.
+  // The hold ends with the period, or when the budget is raised: home-budgets.ts releases it, not its time `until`.
   const end = reached.scope === 'home' && !reached.shouldWait ? { until: reached.until } : {}
   addHold(draft, uuid, { reason: 'budget', by: 'system', at: draft.now.wall, ...end }, meteringOf(process) !== 'call')
   recordLimitReached(draft, uuid, report)

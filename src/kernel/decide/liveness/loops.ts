@@ -1,5 +1,5 @@
 // The loop detector and the circuit breaker. A loop is a repetition of steps whose tool calls have equal inputs and
-// results; up to four different steps may form a cycle. Waiting is no loop, and neither is polling something that
+// results; up to four different steps may form one round. Waiting is not a loop, and neither is polling something that
 // changes. The breaker counts failed calls of any tools. Pure and bounded: a detector keeps a few numbers per process.
 // They are not stored, so counting restarts with the daemon, and when the user resumes a process. Test:
 // test/tables/kernel/decide/liveness/loops.test.ts.
@@ -15,7 +15,7 @@ import type { Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { CallEvidence, ToolErrors } from '../../model/liveness.ts'
 
-/** Steps whose ends are at least this many ms apart are no loop, because the agent waits and polls. */
+/** Steps whose ends are at least this many ms apart do not count as a loop, because the agent waits and polls. */
 const MIN_POLLING_GAP_MS = 10_000
 /** number of equal rounds after which the model is warned */
 const WARN_AT_ROUNDS = 5
@@ -57,7 +57,7 @@ export class LoopDetector {
   #repeats: number[] = []
   /** the last tool calls, oldest first */
   #recentCalls: { readonly name: string; readonly failed: boolean }[] = []
-  /** the warnings that the model has got; its process is held if it continues after one */
+  /** the warnings that the model has received; its process is held if the repetition or the failures continue */
   #warned = { loop: false, errors: false }
 
   constructor(thresholds: Pick<Thresholds, 'loop' | 'errors' | 'errorsOf'>) {

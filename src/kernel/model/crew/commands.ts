@@ -109,7 +109,7 @@ export type SystemCommand =
       readonly turn: number | null
       readonly queued?: number
     }
-  /** a member was paused or resumed; `reason`: the reason of the hold; `wakes`: the hold ends by itself; `note`: an explanation */
+  /** a member was paused or resumed; `reason`: the reason of the hold; `wakes`: the hold ends automatically; `note`: an explanation */
   | {
       readonly type: 'member_held'
       readonly member: MemberId
@@ -134,7 +134,7 @@ export type SystemCommand =
   | { readonly type: 'member_gone'; readonly member: MemberId; readonly cause: Cause; readonly reason: string }
   /** a model call finished in a turn for a task with limits; `spent`: usage since the turn began */
   | { readonly type: 'member_usage'; readonly member: MemberId; readonly spent: UsageTotals }
-  /** a member's context is nearly full; `share`: the used share of it */
+  /** a member's context is nearly full; `share`: the used part of the context, from 0 to 1 */
   | { readonly type: 'member_context_full'; readonly member: MemberId; readonly share: number }
   | { readonly type: 'job_done'; readonly job: number; readonly result: JobResult }
   /** the user answered a question; `id`: the question's id */

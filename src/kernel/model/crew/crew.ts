@@ -174,7 +174,7 @@ export interface Member {
   readonly held: boolean
   /** the reason of the hold */
   readonly heldFor?: string
-  /** the hold ends by itself */
+  /** the hold ends automatically */
   readonly wakes?: true
   /** the successor that took over its work; the member leaves when the successor is running */
   readonly heir: MemberId | null

@@ -22,8 +22,9 @@ import type {
 } from './words.ts'
 
 /**
- * How a member's turn ended. `complete`: with a closing tool; `exempt`: the turn needs none; `waits`: other work continues
- * the task; `reminded`: the member is reminded of the tool; `through`: no reminder is left, and the turn is accepted.
+ * How a member's turn ended. `complete`: with a closing tool, or none was required; `exempt`: the first turn of the member,
+ * or an interrupted turn of an idle member; `waits`: a message or a job will continue the member; `reminded`: the member is
+ * reminded of the tool; `through`: no reminder is left, and the turn is accepted; `failed`: with an error.
  */
 export type TurnEnd = 'complete' | 'exempt' | 'waits' | 'reminded' | 'through' | 'failed'
 
@@ -46,9 +47,9 @@ export type CrewFact =
   | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string }
   /** the successor could not start: the member stays if its process is alive */
   | { readonly type: 'crew.kept'; readonly member: MemberId }
-  /** the member was paused or resumed; `wakes`: the hold ends by itself */
+  /** the member was paused or resumed; `wakes`: the hold ends automatically */
   | { readonly type: 'crew.held'; readonly member: MemberId; readonly held: boolean; readonly reason?: string; readonly wakes?: true }
-  /** the member's context is nearly full; `share`: the used share of it */
+  /** the member's context is nearly full; `share`: the used part of the context, from 0 to 1 */
   | { readonly type: 'crew.full'; readonly member: MemberId; readonly share: number }
   /** a turn began; `resets`: the message is from the user or a coordinator, so reminders count from 0 again */
   | { readonly type: 'crew.turn.begun'; readonly member: MemberId; readonly turn: number; readonly resets: boolean }
@@ -75,7 +76,7 @@ export type CrewFact =
   /** the crew starts nothing more until the user repairs the cause and resumes it; null: the halt has ended */
   | { readonly type: 'crew.halted'; readonly reason: string | null }
   | { readonly type: 'crew.ending'; readonly outcome: CrewOutcome; readonly summary: string }
-  /** no turn and no job is open any more: the members are retired, and the crew ends */
+  /** no turn and no job is open: the members are retired, and the crew ends */
   | { readonly type: 'crew.ended' }
   | {
       readonly type: 'task.added'
@@ -344,7 +345,10 @@ export type JobResult =
   | { readonly type: 'occupied'; readonly reason: string }
   /** of a merge: `files` are in conflict; `branch`: a branch that keeps the commit even if the worker's branch is deleted */
   | { readonly type: 'conflict'; readonly files: readonly string[]; readonly branch?: string; readonly commit?: string }
-  /** of a commit: it differs from the approved files; `from`: these, merged with the part of the crew's branch that the commit contains */
+  /**
+   * of a commit: it differs from the approved files; `from`: a commit of the approved files, merged with the part of the
+   * crew's branch that the commit contains
+   */
   | { readonly type: 'differs'; readonly commit: string; readonly from: string; readonly files: readonly string[] }
   /** of a check: the files in conflict with the crew's branch, and the tasks that changed them there */
   | { readonly type: 'checked'; readonly files: readonly string[]; readonly tasks: readonly TaskId[] }

@@ -80,7 +80,7 @@ describe('a node', () => {
     ).nodes
     expect(node?.reason).toHaveLength(300)
     expect(() => foldCompose({ nodes: [] }, { type: 'compose.again', node: 'a', by: 'user' })).toThrow(
-      'compose.again of "a", which is no node',
+      'compose.again of "a", which is not a node',
     )
   })
 })

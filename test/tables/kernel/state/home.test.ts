@@ -1,6 +1,6 @@
 // The account of the home: when a day or a month begins, what is carried over, and when a warning is due.
 import { describe, expect, test } from 'vitest'
-import { budgetsToWarnOf, EMPTY_HOME, findSpentBudget, homeAt, spendOf, withWarning } from '../../../../src/kernel/state/home.ts'
+import { budgetsToWarnOf, EMPTY_HOME, findSpentBudget, applyCalendar, addSpending, withWarning } from '../../../../src/kernel/state/home.ts'
 import type { Calendar, Home } from '../../../../src/kernel/model/home.ts'
 
 const DAY_MS = 86_400_000
@@ -9,7 +9,7 @@ const calendar = (day: number, month = 100): Calendar => ({
   monthlyUsd: { number: month, end: 1e13 },
 })
 const home = (day: number, usd: number, dailyUsd = 10): Home =>
-  spendOf(homeAt(EMPTY_HOME, calendar(day), { dailyUsd, monthlyUsd: 100 }), usd * 1e9)
+  addSpending(applyCalendar(EMPTY_HOME, calendar(day), { dailyUsd, monthlyUsd: 100 }), usd * 1e9)
 const spentToday = ({ book }: Home): number => book.dailyUsd.nanoUsd / 1e9
 
 describe('after a look at the clock', () => {
@@ -19,19 +19,19 @@ describe('after a look at the clock', () => {
     ['a clock that went back keeps the day', 999, { day: 1_000, spent: 4 }],
     ['a day that a wrong clock opened in the far future ends, but its money stays spent', 600, { day: 600, spent: 4 }],
   ])('%s', (_, day, expected) => {
-    const after = homeAt(home(1_000, 4), calendar(day), { dailyUsd: 10 })
+    const after = applyCalendar(home(1_000, 4), calendar(day), { dailyUsd: 10 })
     expect({ day: after.book.dailyUsd.number, spent: spentToday(after) }).toEqual(expected)
   })
 
   test('a day that the clock visits twice begins once', () => {
-    const jumped = spendOf(homeAt(home(1_000, 4), calendar(1_001), {}), 3e9)
-    const corrected = homeAt(jumped, calendar(1_000), {})
-    expect(spentToday(homeAt(corrected, calendar(1_001), {}))).toBe(3)
+    const jumped = addSpending(applyCalendar(home(1_000, 4), calendar(1_001), {}), 3e9)
+    const corrected = applyCalendar(jumped, calendar(1_000), {})
+    expect(spentToday(applyCalendar(corrected, calendar(1_001), {}))).toBe(3)
   })
 
   test('a month continues over its days', () => {
-    expect(homeAt(home(1_000, 4), calendar(1_001), {}).book.monthlyUsd.nanoUsd).toBe(4e9)
-    expect(homeAt(home(1_000, 4), calendar(1_001, 101), {}).book.monthlyUsd.nanoUsd).toBe(0)
+    expect(applyCalendar(home(1_000, 4), calendar(1_001), {}).book.monthlyUsd.nanoUsd).toBe(4e9)
+    expect(applyCalendar(home(1_000, 4), calendar(1_001, 101), {}).book.monthlyUsd.nanoUsd).toBe(0)
   })
 })
 
@@ -39,7 +39,7 @@ test('a budget is spent when nothing is left; of two, the one that ends later is
   expect(findSpentBudget(home(1_000, 9.99))).toBeNull()
   expect(findSpentBudget(home(1_000, 10))).toMatchObject({ limit: 'dailyUsd', used: 10, of: 10, until: 1_001 * DAY_MS })
   expect(findSpentBudget(home(1_000, 100))).toMatchObject({ limit: 'monthlyUsd' })
-  expect(findSpentBudget(homeAt(home(1_000, 100), calendar(1_000), {}))).toBeNull()
+  expect(findSpentBudget(applyCalendar(home(1_000, 100), calendar(1_000), {}))).toBeNull()
 })
 
 test('a warning is due once at 80 %, again after a changed budget, and again the next day', () => {
@@ -48,6 +48,6 @@ test('a warning is due once at 80 %, again after a changed budget, and again the
   expect(names(home(1_000, 8))).toEqual(['dailyUsd'])
   const warned = withWarning(home(1_000, 8), 'dailyUsd')
   expect(names(warned)).toEqual([])
-  expect(names(homeAt(warned, calendar(1_000), { dailyUsd: 9 }))).toEqual(['dailyUsd'])
-  expect(names(spendOf(homeAt(warned, calendar(1_001), { dailyUsd: 10 }), 9e9))).toEqual(['dailyUsd'])
+  expect(names(applyCalendar(warned, calendar(1_000), { dailyUsd: 9 }))).toEqual(['dailyUsd'])
+  expect(names(addSpending(applyCalendar(warned, calendar(1_001), { dailyUsd: 10 }), 9e9))).toEqual(['dailyUsd'])
 })

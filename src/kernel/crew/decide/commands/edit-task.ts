@@ -67,7 +67,7 @@ export function editTask(draft: CrewDraft, { task: id, ...fields }: Edit): strin
 
 function checkEditable(draft: CrewDraft, task: Task, { needs, role, reviews, limits, who }: Change): void {
   const status = `${taskName(task)} is ${stateText(task.state)}`
-  if (draft.crew.ending) throw refusalError('CONFLICT', 'the crew is ending', 'Its tasks cannot change any more.')
+  if (draft.crew.ending) throw refusalError('CONFLICT', 'the crew is ending', 'Its tasks can no longer change.')
   if (task.state === 'done') throw refusalError('CONFLICT', status, 'The user can reopen it with comments: `reeve crew reopen`.')
   if (task.state === 'waiting')
     throw refusalError(

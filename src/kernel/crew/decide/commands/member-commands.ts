@@ -164,5 +164,5 @@ export function notifyUser(draft: CrewDraft, { text }: CommandOf<'notify_user'>)
   return 'the user is notified'
 }
 
-/** maximum number of coordinators that a crew starts by itself */
+/** maximum number of coordinators that a crew starts automatically */
 export const MAX_COORDINATORS = 5
