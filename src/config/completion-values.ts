@@ -50,8 +50,8 @@ export async function keyChoices(context: CompletionContext): Promise<Choice[]> 
     if (key === 'gc' || key === 'gateway' || key === 'liveness' || key === 'web')
       return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
     if (key === 'limits')
-      return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'of what you start'])]
-    if (key === 'budgets') return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'of all processes'])]
+      return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'for processes that you start'])]
+    if (key === 'budgets') return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'for all processes together'])]
     return [[key, inlineYaml(value)]]
   })
 }

@@ -124,7 +124,7 @@ const MAX_TOOLS = 200
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 const nameRule = z.string().regex(NAME, 'expected a name of up to 64 letters, digits, dots, dashes and underscores')
 const nameList = z
-  .union([z.array(z.string().trim().min(1)).max(MAX_TOOLS), z.string()], 'expected a list, or names with commas between')
+  .union([z.array(z.string().trim().min(1)).max(MAX_TOOLS), z.string()], 'expected a list, or names separated by commas')
   .transform((value) => {
     return typeof value === 'string' ? splitList(value).slice(0, MAX_TOOLS) : value
   })

@@ -43,11 +43,11 @@ const workers = z.union(
       z.enum(WORKER_ROLES),
       z.union(
         [workerCount.transform((count) => ({ count })), worker],
-        'expected how many, or { count: …, agent: …, model: …, permissions: …, limits: … }',
+        'expected a number, or { count: …, agent: …, model: …, permissions: …, limits: … }',
       ),
     ),
   ],
-  `expected how many, or how many of each role: ${WORKER_ROLES.join(', ')}`,
+  `expected a number, or a number for each role: ${WORKER_ROLES.join(', ')}`,
 )
 
 /** The rule for `tasks`. It parses by hand, because a zod union would only report that no alternative matches. */

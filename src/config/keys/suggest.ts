@@ -46,7 +46,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   labels: 'labels are set for an agent: `labels:` in its file, or `reeve run --label`',
   permission: 'permissions are set for an agent: `permissions:` in its file, or `reeve run --permissions`',
   permissions: 'permissions are set for an agent: `permissions:` in its file, or `reeve run --permissions`',
-  port: '`reeve web` chooses its port by itself',
+  port: '`reeve web` chooses its port automatically',
   tools: 'tools are set for an agent: `tools:` in its file (`reeve help agent-files`)',
 }
 

@@ -23,7 +23,7 @@ export interface RequestedCall {
 export type Report =
   /**
    * the driver runs. `handle`: its operating system process; `window`: size of the model's context in tokens;
-   * `answer`: the tokens of it that are kept free for an answer
+   * `answer`: the number of these tokens that are kept free for an answer
    */
   | {
       readonly type: 'up'

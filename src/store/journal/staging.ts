@@ -89,7 +89,7 @@ export class Stage implements Staging {
       throw planError('The staged journal belongs to another process.', process)
     if (process.life.state !== 'dead') throw planError('Only an ended process can be staged.', process)
     if (findRow(this.#sql, process.uuid))
-      throw new KernelError('CONFLICT', `the process ${process.uuid} is here already`, { uuid: process.uuid })
+      throw new KernelError('CONFLICT', `the process ${process.uuid} already exists`, { uuid: process.uuid })
     const pid = Math.max(counters.pid, ...this.#parts.map((part) => part.pid))
     this.#writer.writeBatch({ facts: [], blobs: new Map(), counters: { ...counters, pid } }, true, () => {
       for (const part of this.#parts.slice(0, -1)) this.#keepOrigin(part)
