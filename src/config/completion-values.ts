@@ -51,7 +51,8 @@ export async function keyChoices(context: CompletionContext): Promise<Choice[]> 
       return [[key, inlineYaml(value)], ...partsOf(key, value as object)]
     if (key === 'limits')
       return [[key, inlineYaml(value)], ...FILE_LIMIT_KEYS.map((name): Choice => [`limits.${name}`, 'for processes that you start'])]
-    if (key === 'budgets') return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'for all processes together'])]
+    if (key === 'budgets')
+      return [[key, inlineYaml(value)], ...BUDGET_KEYS.map((name): Choice => [`budgets.${name}`, 'for all processes together'])]
     return [[key, inlineYaml(value)]]
   })
 }
