@@ -343,7 +343,7 @@ export type FactBody =
     }
   /**
    * `scope`: the process that has the limit, or the held process for a budget of the home; `ask`: the estimate of the call
-   * that has no room; action `wait`: only open calls use up the room, so the process waits for their end
+   * that has no room. Action `wait`: only open calls use up the room, so the process waits for their end
    */
   | {
       readonly type: 'limit.reached'

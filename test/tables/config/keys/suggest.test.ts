@@ -22,7 +22,7 @@ test.each<[string, string | undefined]>([
   ['retention', 'did you mean `gc.retention_days`?'],
   ['webhok', 'did you mean `notifications.webhook`?'],
   ['permissions', 'permissions are set for an agent: `permissions:` in its file, or `reeve run --permissions`'],
-  ['port', '`reeve web` chooses its port by itself'],
+  ['port', '`reeve web` chooses its port automatically'],
   ['api_key', 'keys are in the environment or in credentials.yaml: see `reeve help keys`'],
   ['constructor', undefined],
   ['zzz', undefined],
