@@ -74,7 +74,7 @@ async function bench(): Promise<readonly Row[]> {
   await using browser = await openChromium()
   const web = await WebAccess.open(daemon)
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage()
-  await page.goto(`${web.origin}/#k=${(await web.link()).code}`)
+  await page.goto(`${web.origin}/#k=${(await web.createLink()).code}`)
   await page.waitForSelector('[data-link="open"]')
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })

@@ -2,7 +2,7 @@
 // program on a terminal. A busy machine also makes CPU time longer: the budgets of times are widened as the start of Node is. Run: `npm run bench top` (it needs the build).
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../test/support/faces/top-measurements.ts'
+import { drawFrames, MeasuredTop, measureSlowdown, TOP_BUDGETS } from '../test/support/faces/top-measurements.ts'
 import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
@@ -12,7 +12,7 @@ const IDLE_FRAMES = 5
 const SETTLE_MS = 2_000
 
 async function frameRows(count: 1_000 | 10_000): Promise<Row[]> {
-  const slower = await slowdown()
+  const slower = await measureSlowdown()
   const rounds = Array.from({ length: ROUNDS }, () => drawFrames(count, FRAMES))
   const name = `${count.toLocaleString('en')} rows`
   return [
@@ -31,14 +31,14 @@ async function frameRows(count: 1_000 | 10_000): Promise<Row[]> {
 }
 
 async function programRows(count: number): Promise<Row[]> {
-  const slower = await slowdown()
+  const slower = await measureSlowdown()
   const [first, idle, memory]: [number[], number[], number[]] = [[], [], []]
   for (let round = 0; round < ROUNDS; round += 1) {
     await using top = await MeasuredTop.open(count, REEVE)
     first.push(top.cpuMs)
     await delay(SETTLE_MS)
     memory.push(top.residentMb)
-    idle.push(await top.idlePercent(IDLE_FRAMES))
+    idle.push(await top.measureIdlePercent(IDLE_FRAMES))
   }
   const name = `${count.toLocaleString('en')} rows`
   return [

@@ -36,7 +36,7 @@ async function measureRound(web: WebAccess, browser: Awaited<ReturnType<typeof o
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   const page = await context.newPage()
   await sendManyRows(page, COUNT)
-  const { code } = await web.link()
+  const { code } = await web.createLink()
   const loadMs = await timed(async () => {
     await page.goto(`${web.origin}/#k=${code}`)
     await page.locator('.row').first().waitFor()

@@ -27,7 +27,7 @@ test('every short life of a daemon keeps the guarantees', async () => {
         await using dir = await memoryDir()
         const simulation = new Simulation(dir.path, pickFrom(values))
         for (let step = 0; step < steps; step += 1) await simulation.step()
-        await simulation.end()
+        await simulation.finish()
       },
     ),
     { numRuns: 40 },

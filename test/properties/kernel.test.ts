@@ -23,7 +23,7 @@ test('every sequence of inputs keeps the rules and agrees with the model', () =>
     fc.property(fc.array(inputNumbers, { maxLength: 120, size: 'max' }), (sequence) => {
       const run = new RandomRun()
       for (const numbers of sequence) run.play(pickFrom(numbers))
-      run.end()
+      run.checkEnd()
     }),
     { numRuns: 1_000 },
   )

@@ -37,7 +37,7 @@ function playLife(seed: number): number {
     for (let count = 0; count < ACTS_PER_LIFE; count += 1) crew.play(false)
     if (crew.playWithoutFaults(MAX_FINAL_ROUNDS) === MAX_FINAL_ROUNDS)
       throw new Error(`open: ${crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')}`)
-    crew.end()
+    crew.checkEnd()
   } catch (error) {
     throw new Error(`REEVE_SEED=${seed} fails after ${crew.inputs} inputs: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,

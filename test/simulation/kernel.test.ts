@@ -17,7 +17,7 @@ test(`${INPUTS} random inputs keep the rules and agree with the model (seed ${SE
     const run = new RandomRun()
     try {
       while (run.inputs < INPUTS_PER_LIFE) run.play(pick)
-      run.end()
+      run.checkEnd()
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails after ${run.inputs} inputs`, { cause: error })
     }

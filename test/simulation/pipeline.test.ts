@@ -22,7 +22,7 @@ test(`${STEPS} random steps keep the guarantees (seed ${SEED})`, async () => {
     let step = 0
     try {
       for (; step < STEPS_PER_LIFE; step += 1) await simulation.step()
-      await simulation.end()
+      await simulation.finish()
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails at step ${step}`, { cause: error })
     }
@@ -51,7 +51,7 @@ test.each(['DISK_FULL', 'READ_ONLY', 'UNAVAILABLE'] as const)(
         const simulation = new Simulation(dir.path, makeSeededPick(seed), { commit, code })
         try {
           for (let step = 0; step < SHORT_STEPS; step += 1) await simulation.step()
-          await simulation.end()
+          await simulation.finish()
         } catch (error) {
           throw new Error(`commit ${commit} of seed ${seed} fails`, { cause: error })
         }

@@ -23,7 +23,7 @@ export function testEnv(home: string, extra: Readonly<Record<string, string>> = 
     LANG: 'C.UTF-8',
     TERM: 'dumb',
     NO_COLOR: '1',
-    // On a slow machine any command may wait for two seconds. Tests of this line set the usual time.
+    // On a slow machine any command may wait for two seconds and print what it waits for. Tests of this note set the usual time.
     REEVE_WAIT_NOTE_S: '600',
     // Without this cache hundreds of daemons and commands would compile the same files again.
     NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/reeve-tests'),

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 
-/** The number of processes of a torture tree that sleep or are stopped; the whole tree has one more. */
+/** The number of sleeping or stopped processes of a torture tree (programs/torture.sh). Its argument `all` adds one. */
 export const TORTURE_SLEEPERS = 9
 
 export interface LivingProcess {

@@ -1,7 +1,7 @@
 // Counts turns of the event loop: a test checks by their number that work is sliced, instead of measuring time.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Counts the turns of the event loop until `work` is done; `turn` returns the number so far. */
+/** Counts the turns of the event loop until `task` is done. `turnCount` returns the number so far. */
 export async function countTurnsDuring<T>(
   task: (turnCount: () => number) => Promise<T>,
 ): Promise<{ readonly result: T; readonly turns: number }> {

@@ -1,5 +1,5 @@
 // Finds the containment that works on this machine, once per PATH in the test's process. The probe takes longer than the rest of
-// a daemon's start. Daemons in separate programs, and the first ones here, probe each time.
+// a daemon's start. A daemon in a separate program still probes on its own.
 import { dirname } from 'node:path'
 import { probeAll, type ProbeResults, type ProbeDeps } from '../../src/drivers/contain/probe.ts'
 

@@ -17,7 +17,7 @@ const COMMENT = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)\s*(?:\*\/)?\s*$/
 
 const EXPRESSION = /\$\{[^{}]*\}/g
 
-/** Comments and texts of the code by sentence; a text has a space in it. */
+/** The sentences of the comments and strings of a source. Strings of one word are left out. */
 export function proseOf({ path, raw }: { readonly path: string; readonly raw: string }): Prose[] {
   const folder = path.split('/').slice(0, 2).join('/')
   const findings: Prose[] = []
@@ -44,7 +44,7 @@ export function proseOf({ path, raw }: { readonly path: string; readonly raw: st
   return findings
 }
 
-/** The sentences of the strings of a line. An expression in a template counts as one word, and its own strings count apart. SQL is no prose. */
+/** The sentences of the strings of a line. An expression in a template counts as one word, and its own strings count separately. SQL is left out. */
 function textsOf(line: string): string[] {
   const strings = [...line.matchAll(/'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`/g)].map((match) => match[1] ?? match[2] ?? '')
   return strings

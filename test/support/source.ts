@@ -177,13 +177,13 @@ function exportsOf(text: string): Export[] {
     ),
   ]
   const listed = [...text.matchAll(/^export\s+(type\s+)?\{([^}]*)\}/gm)].flatMap((match) =>
-    (match[2] ?? '').split(',').map((entry) => ({ one: entry.trim(), typeOnly: match[1] !== undefined })),
+    (match[2] ?? '').split(',').map((entry) => ({ entry: entry.trim(), typeOnly: match[1] !== undefined })),
   )
   return [
     ...declared.map((match) => ({ name: match[2] ?? '', typeOnly: match[1] === 'interface' || match[1] === 'type' })),
     ...listed
-      .filter(({ one: entry }) => entry !== '')
-      .map(({ one: entry, typeOnly }) => ({
+      .filter(({ entry }) => entry !== '')
+      .map(({ entry, typeOnly }) => ({
         name:
           entry
             .replace(/^type\s+/, '')
@@ -237,10 +237,10 @@ export function importCycles(files: readonly Source[]): string[][] {
 
 const LAYERS = ['util', 'model', 'supervise', 'compose', 'state', 'text', 'decide']
 
-/** The layer of a kernel file: `kernel/crew/state` is in that of `kernel/state`. Every layer may use `kernel/*.ts`. */
+/** The layer of a kernel file: `kernel/crew/state` is in the layer of `kernel/state`. Every layer may import `kernel/*.ts`. */
 function kernelLayer(path: string): number {
-  const [, , ...rooms] = path.split('/').slice(0, -1)
-  return Math.max(...rooms.map((room) => LAYERS.indexOf(room)), 0)
+  const [, , ...folders] = path.split('/').slice(0, -1)
+  return Math.max(...folders.map((folder) => LAYERS.indexOf(folder)), 0)
 }
 
 /** Imports inside the kernel that lead to a higher layer, as `FILE → FILE`. */

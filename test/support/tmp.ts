@@ -1,6 +1,6 @@
 // A temporary folder for a test, removed when the test is over.
 // REEVE_TEST_ROOM names its parent, which `npm test` sets to a folder in memory; the default is the system's temporary directory.
-// Names are short, so that the path of a socket fits.
+// Names are short, because the path of a socket has a limit.
 import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ export interface TempDir extends AsyncDisposable {
   readonly path: string
 }
 
-/** In memory, where possible: for very many commits, in tests that kill programs and not machines. */
+/** Returns a folder in memory, where possible: for tests with very many commits, which do not simulate a crash of the machine. */
 export function memoryDir(): Promise<TempDir> {
-  const isThere = ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
-  return tempDir(isThere ? '/dev/shm' : tmpdir())
+  const isWritable = ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
+  return tempDir(isWritable ? '/dev/shm' : tmpdir())
 }
 
 /** `await using dir = await tempDir()`, or disposed of by hand in `afterEach`. Mode 0700. */

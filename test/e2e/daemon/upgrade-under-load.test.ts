@@ -98,7 +98,7 @@ const listAll = (reeve: Reeve): Promise<readonly ProcessView[]> => reeve.list({ 
 test.runIf(FORM === 'bundle')(
   `ten agents continue over ${ROUNDS} upgrades, and lose or repeat no step`,
   async () => {
-    const installs = BUILDS.map((build) => Installation.copy(join(dir.path, build)).rename(build))
+    const installs = BUILDS.map((build) => Installation.copy(join(dir.path, build)).setBuildId(build))
     const [first] = installs as [Installation]
     const reeve = connect({ home, start: false })
     expect(await first.run(home, ['daemon', 'start'])).toMatchObject({ code: 0 })

@@ -99,7 +99,7 @@ test.runIf(FORM === 'bundle' && deep(0, 1) === 1)(
 
 describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   test('answers as before; each command reports the different build once, with the command that helps', async () => {
-    installed.rename(OTHER_BUILD)
+    installed.setBuildId(OTHER_BUILD)
     await startCopy()
     const line = 'the daemon runs another build than this command, as after an upgrade: `reeve daemon upgrade`\n'
     expect(await run('ps')).toMatchObject({ code: 0, stderr: line })
@@ -121,7 +121,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   const newName = `reeve 0.1.0 \\(build ${BUNDLE_ID}\\)`
 
   test('`upgrade` replaces it, and agents continue; a second `upgrade`, and one without a daemon, do nothing', async () => {
-    installed.rename(OTHER_BUILD)
+    installed.setBuildId(OTHER_BUILD)
     await startCopy()
     writeFileSync(join(home, 'wait.yaml'), '- text: said\n')
     await installed.run(home, ['run', '-d', '--interactive', '--name', 'chat', '--model', `script:${join(home, 'wait.yaml')}`])
@@ -151,7 +151,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   }, 300_000)
 
   test('commands are ended only with consent', async () => {
-    installed.rename(OTHER_BUILD)
+    installed.setBuildId(OTHER_BUILD)
     await startCopy()
     await installed.run(home, ['run', '-d', '--', 'sleep', '1000'])
     expect(await run('daemon', 'upgrade')).toMatchObject({
@@ -169,7 +169,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
   }, 300_000)
 
   test('`upgrade` leaves it running when its store has a newer schema, or when the new version cannot start', async () => {
-    installed.rename(OTHER_BUILD)
+    installed.setBuildId(OTHER_BUILD)
     const { schema } = JSON.parse((await installed.run(home, ['daemon', 'start', '--json'])).stdout) as DaemonView
     await installed.run(home, ['daemon', 'stop'])
     installed.replace('dist/daemon.js', '`DROP INDEX journal_reborn;', '`SELECT 1;`,`DROP INDEX journal_reborn;')
@@ -181,7 +181,7 @@ describe.runIf(FORM === 'bundle')('a daemon of another build', () => {
         `the store has schema ${schema + 1}, but this version (reeve 0.1.0) knows ${schema}: the old daemon goes on\n`,
       ),
     })
-    const broken = Installation.copy(join(dir.path, 'broken')).rename('0123456789abcdef')
+    const broken = Installation.copy(join(dir.path, 'broken')).setBuildId('0123456789abcdef')
     writeFileSync(join(broken.dir, 'dist/daemon.js'), 'throw new Error("half of it")\n')
     expect(await broken.run(home, ['daemon', 'upgrade'])).toMatchObject({
       code: 1,

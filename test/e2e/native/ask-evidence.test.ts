@@ -25,7 +25,7 @@ function startCalls(calls: readonly Call[], body: Partial<SpawnBody> = {}): Prom
   return daemon.spawnScripted([...steps, { text: 'done' }], { permissions: 'ask', ...body })
 }
 const answer = (ref: string, body: object): Promise<unknown> => daemon.client.post(`/v1/processes/${ref}/answer`, body)
-async function nextAsk(ref: string): Promise<AskView> {
+async function waitForAsk(ref: string): Promise<AskView> {
   const { process } = await daemon.client.get<{ process: ProcessView }>(`/v1/processes/${ref}/wait`, { for: 'waiting' })
   const [ask] = process.asks
   if (!ask) throw new Error('it asks nothing')
@@ -35,7 +35,7 @@ async function nextAsk(ref: string): Promise<AskView> {
 describe('a question shows', () => {
   test('the command and what the agent said before', async () => {
     const { uuid } = await startCalls([['bash', { command: 'true' }]])
-    expect(await nextAsk(uuid)).toMatchObject({
+    expect(await waitForAsk(uuid)).toMatchObject({
       callId: expect.any(String),
       step: 1,
       message: 'Call 1.',
@@ -56,7 +56,7 @@ describe('a question shows', () => {
     ])
     const diffs = []
     for (let call = 0; call < 4; call += 1) {
-      const { tool, diff } = await nextAsk(uuid)
+      const { tool, diff } = await waitForAsk(uuid)
       expect(tool).toMatchObject({ name: 'edit', kind: 'edit' })
       diffs.push(diff)
       await answer(uuid, { option: 'deny' })
@@ -79,7 +79,7 @@ describe('a question shows', () => {
     ])
     const diffs = []
     for (let call = 0; call < 3; call += 1) {
-      diffs.push((await nextAsk(uuid)).diff)
+      diffs.push((await waitForAsk(uuid)).diff)
       await answer(uuid, { option: 'deny' })
     }
     expect(diffs).toMatchObject([
@@ -96,30 +96,30 @@ describe('a question shows', () => {
     await mkdir(join(daemon.work, 'sub'))
     await writeFile(join(daemon.work, 'secret'), 'the key')
     const { uuid } = await startCalls([['write', { path: 'secret', content: 'x' }]], body)
-    const ask = await nextAsk(uuid)
+    const ask = await waitForAsk(uuid)
     expect(ask.diff).toMatchObject([{ path: 'secret', old: '', oldKnown: false }])
     expect(JSON.stringify(ask)).not.toContain('the key')
   })
 
   test('a large change in part, with the size of what it leaves out', async () => {
     const { uuid } = await startCalls([['write', { path: 'a', content: 'x'.repeat(100_000) }]])
-    const ask = await nextAsk(uuid)
+    const ask = await waitForAsk(uuid)
     expect(ask).toMatchObject({ diff: [{ old: null, cut: 60_000 }], tool: { cut: true } })
     expect(JSON.stringify(ask).length).toBeLessThan(64 * 1024)
   })
 
   test('the same after a restart of the daemon, which asks again', async () => {
     const { uuid } = await startCalls([['write', { path: 'a', content: 'x' }]])
-    const { hash } = await nextAsk(uuid)
+    const { hash } = await waitForAsk(uuid)
     await daemon.restart()
-    expect((await nextAsk(uuid)).hash).toBe(hash)
+    expect((await waitForAsk(uuid)).hash).toBe(hash)
   })
 })
 
 describe('an answer with the hash', () => {
   test('of the open question counts, also without its id', async () => {
     const { uuid } = await startCalls([['bash', { command: 'true' }]])
-    const { hash } = await nextAsk(uuid)
+    const { hash } = await waitForAsk(uuid)
     await answer(uuid, { option: 'allow', seen: hash })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
@@ -129,10 +129,10 @@ describe('an answer with the hash', () => {
       ['bash', { command: 'true' }],
       ['bash', { command: 'touch other' }],
     ])
-    const first = await nextAsk(uuid)
+    const first = await waitForAsk(uuid)
     await answer(uuid, { option: 'deny' })
     await daemon.waitForEvent(uuid, ({ fact, question }) => fact === 'process.waiting' && String(question).includes('touch other'))
-    const second = await nextAsk(uuid)
+    const second = await waitForAsk(uuid)
     const refusal = {
       code: 'CONFLICT',
       message: `process ${pid} no longer asks this: it asks ${second.id} now`,
@@ -141,12 +141,12 @@ describe('an answer with the hash', () => {
     await expect(answer(uuid, { option: 'allow', seen: first.hash })).rejects.toMatchObject(refusal)
     await expect(answer(uuid, { id: first.id, option: 'allow', seen: first.hash })).rejects.toMatchObject(refusal)
     await expect(answer(uuid, { id: second.id, option: 'allow', seen: first.hash })).rejects.toMatchObject(refusal)
-    expect(await nextAsk(uuid)).toEqual(second)
+    expect(await waitForAsk(uuid)).toEqual(second)
   })
 
   test('on the command line', async () => {
     const { uuid, pid } = await startCalls([['bash', { command: 'true' }]])
-    const { hash } = await nextAsk(uuid)
+    const { hash } = await waitForAsk(uuid)
     const cli = (...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, args, { cwd: daemon.work })
     expect(await cli('answer', '--seen', 'f00', String(pid), '1')).toMatchObject({
       code: 1,

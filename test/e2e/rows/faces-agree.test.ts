@@ -35,12 +35,12 @@ test('at random moments, processes, rows, their stream and needs agree', { timeo
     }
     for (let act = pick(4); act >= 0; act -= 1) await busy.act()
     const [scope, reader] = pick(2) === 0 ? (['recent', recent] as const) : (['all', all] as const)
-    await reader.untilReset(starts)
+    await reader.waitForResets(starts)
     const found = await readMoment(home.client, scope)
     if (found === null) continue
     try {
       expectAgreement(found)
-      const streamed = await reader.at(found.rows.cursor)
+      const streamed = await reader.stateAt(found.rows.cursor)
       expect(streamed).toEqual({ rows: found.rows.rows, needs: found.rows.needs })
       expectTopAgrees(streamed.rows, found)
     } catch (error) {

@@ -3,11 +3,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { HAS_TERMINAL } from '../../support/daemon/terminal.ts'
 import { FORM } from '../../support/env.ts'
-import { drawFrames, MeasuredTop, slowdown, TOP_BUDGETS } from '../../support/faces/top-measurements.ts'
+import { drawFrames, MeasuredTop, measureSlowdown, TOP_BUDGETS } from '../../support/faces/top-measurements.ts'
 
 let slower: number
 beforeAll(async () => {
-  slower = await slowdown()
+  slower = await measureSlowdown()
 })
 
 test.each([1_000, 10_000] as const)('a frame of %i rows', async (count) => {
@@ -22,7 +22,7 @@ describe.runIf(HAS_TERMINAL)('the program with 1,000 rows', () => {
     const firstFrameMs = top.cpuMs
     // The sources are stripped of their types at each start: only a build is as quick as what users run.
     if (FORM === 'bundle') expect(firstFrameMs / slower).toBeLessThan(TOP_BUDGETS.firstFrameMs)
-    const idle = await top.idlePercent(4)
+    const idle = await top.measureIdlePercent(4)
     expect(idle / slower).toBeLessThan(TOP_BUDGETS.idlePercent)
     if (FORM === 'bundle') expect(top.residentMb).toBeLessThan(TOP_BUDGETS.residentMb)
   })

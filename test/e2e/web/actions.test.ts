@@ -76,7 +76,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
       const page = await world.openTab()
       await page.addInitScript({ content: WATCH_FIRST_BUTTON })
       const uuid = await spawnAsking('true')
-      await page.goto(`${world.web.origin}/p/${uuid}#k=${(await world.web.link()).code}`)
+      await page.goto(`${world.web.origin}/p/${uuid}#k=${(await world.web.createLink()).code}`)
       await enabledOption(page, 'allow_once').waitFor()
       const seen = await page.evaluate<{ disabledAtFirst: boolean; readyAfterMs: number }>('seen')
       expect(seen.disabledAtFirst).toBe(true)

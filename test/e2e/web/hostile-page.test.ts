@@ -36,7 +36,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
     browser = await openChromium([`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`])
     context = await browser.newContext()
     user = await context.newPage()
-    const { url, code } = await web.link()
+    const { url, code } = await web.createLink()
     await user.goto(`${url}#k=${code}`)
     await user.waitForSelector('[data-link="open"]')
     const { uuid } = await daemon.spawnScripted([{ text: 'I wait.' }], { interactive: true, name: 'victim' })
@@ -157,7 +157,7 @@ describe.runIf(CHROMIUM !== null)('a hostile page', () => {
   test('a link in a file opens the page, as `reeve web` needs it', async () => {
     const dir = join(daemon.work, 'file')
     await mkdir(dir)
-    const { url, code } = await web.link()
+    const { url, code } = await web.createLink()
     await writeFile(join(dir, 'open.html'), `<!doctype html><meta http-equiv="refresh" content="0;url=${url}#k=${code}">`)
     const page = await (await browser.newContext()).newPage()
     await page.goto(`file://${dir}/open.html`)

@@ -40,7 +40,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
   }
 
   async function visit(page: Page): Promise<void> {
-    const { url, code } = await web.link()
+    const { url, code } = await web.createLink()
     await page.goto(`${url}#k=${code}`)
     await page.waitForSelector('[data-link="open"]')
   }
@@ -66,7 +66,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     const page = await openPage()
     await page.goto(web.origin)
     await page.waitForSelector('[data-no-session="none"]')
-    const { url, code } = await web.link()
+    const { url, code } = await web.createLink()
     await web.redeem(code)
     await page.goto(`${url}settings#k=${code}`)
     await page.waitForSelector('[data-no-session="used"]')
@@ -122,7 +122,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await visit(full)
     await full.locator(`[data-uuid="${outer.uuid}"]`).waitFor()
     const narrow = await openPage()
-    const { url, code } = await web.link({ only: inner.uuid })
+    const { url, code } = await web.createLink({ only: inner.uuid })
     await narrow.goto(`${url}#k=${code}`)
     await narrow.locator(`[data-uuid="${inner.uuid}"]`).waitFor()
     expect(await narrow.locator(`[data-uuid="${outer.uuid}"]`).count()).toBe(0)

@@ -28,7 +28,7 @@ describePage('the frame', {}, (world) => {
     let isAway = true
     await page.route('**/assets/process-*.js', (route) => (isAway ? route.abort() : route.continue()))
     const { uuid } = await world.daemon.spawnShell('sleep 600')
-    const { code } = await world.web.link()
+    const { code } = await world.web.createLink()
     await page.goto(`${world.web.origin}/p/${uuid}#k=${code}`)
     await page.getByText('The daemon did not send the page').waitFor()
     isAway = false

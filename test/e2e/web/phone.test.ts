@@ -24,7 +24,7 @@ describePage('a phone', {}, (world) => {
     const context = await world.browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
     const page = await context.newPage()
     page.setDefaultTimeout(PAGE_WAIT_MS)
-    const { code } = await world.web.link()
+    const { code } = await world.web.createLink()
     await page.goto(`${world.web.origin}/#k=${code}`)
     await page.waitForSelector('[data-link="open"]')
     return page

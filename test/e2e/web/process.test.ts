@@ -102,7 +102,7 @@ describe.runIf(CHROMIUM !== null)('a daemon', () => {
     web = await WebAccess.open(home)
     uuid = (await home.spawn({ argv: ['sh', '-c', 'sleep 600'], name: 'sleeper' })).uuid
     page = await (await browser.newContext()).newPage()
-    await page.goto(`${web.origin}/#k=${(await web.link()).code}`)
+    await page.goto(`${web.origin}/#k=${(await web.createLink()).code}`)
     await page.locator(`main:not(.stale) [data-uuid="${uuid}"][data-status="working"]`).waitFor()
   })
   afterEach(async () => {

@@ -22,9 +22,9 @@ let process: ProcessView
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   web = await WebAccess.open(daemon)
-  token = (await web.start()).token
-  reader = (await web.start({ right: 'read' })).token
-  const ended = await web.start()
+  token = (await web.startSession()).token
+  reader = (await web.startSession({ right: 'read' })).token
+  const ended = await web.startSession()
   expired = ended.token
   await daemon.client.delete(`/v1/web/sessions/${ended.session.id}`)
   const { uuid } = await daemon.spawnScripted([{ text: 'I wait.' }], { interactive: true, name: 'victim' })
@@ -123,7 +123,7 @@ test.each(Object.entries(ATTACKS))('every route refuses %s, and nothing happens'
 test('a session that may read changes nothing: every other route names the missing right', async () => {
   const before = await readCursor()
   for (const { method, path, right } of ROUTES.filter((route) => route.right !== 'read' && route.right !== 'anyone')) {
-    const { status, body } = await web.ask(reader, method, pathOf(path))
+    const { status, body } = await web.request(reader, method, pathOf(path))
     expect([status, body], `${method} ${path}`).toMatchObject([403, { error: { code: 'PERMISSION' } }])
     expect(JSON.stringify(body)).toContain(right === 'socket' ? 'Unix socket' : `\`${right}\``)
   }
@@ -200,7 +200,7 @@ describe('a stolen token', () => {
       ['POST', '/v1/web/open', { right: 'all' }],
     ]
     for (const [method, path, body] of attempts)
-      expect([path, await web.ask(token, method, path, body)]).toMatchObject([
+      expect([path, await web.request(token, method, path, body)]).toMatchObject([
         path,
         { status: 403, body: { error: { code: 'PERMISSION' } } },
       ])
@@ -217,11 +217,11 @@ describe('a stolen token', () => {
       )
     }
     const before = await readCursor()
-    expect(await web.ask(token, 'POST', '/v1/processes', { cwd: evil, agent: 'evil', intent: 'x' })).toMatchObject({
+    expect(await web.request(token, 'POST', '/v1/processes', { cwd: evil, agent: 'evil', intent: 'x' })).toMatchObject({
       status: 403,
       body: { error: { code: 'PERMISSION' } },
     })
-    expect(await web.ask(token, 'POST', '/v1/processes', { cwd: daemon.work, agent: 'evil', intent: 'x' })).toMatchObject({
+    expect(await web.request(token, 'POST', '/v1/processes', { cwd: daemon.work, agent: 'evil', intent: 'x' })).toMatchObject({
       body: { error: { code: 'AGENT_INVALID', message: expect.stringContaining('is not trusted') } },
     })
     expect(await readCursor()).toBe(before)
@@ -229,19 +229,19 @@ describe('a stolen token', () => {
   })
 
   test('for a subtree finds no other process', async () => {
-    const { token: narrow } = await web.start({ right: 'read', only: 'victim' })
+    const { token: narrow } = await web.startSession({ right: 'read', only: 'victim' })
     const other = await daemon.spawnShell('true', { name: 'other' })
-    expect(await web.ask(narrow, 'GET', '/v1/processes/victim')).toMatchObject({ status: 200 })
-    expect(await web.ask(narrow, 'GET', '/v1/processes?all=1')).toMatchObject({ body: { processes: [{ uuid: process.uuid }] } })
-    const rows = JSON.stringify((await web.ask(narrow, 'GET', '/v1/rows?scope=all&shape=objects')).body)
+    expect(await web.request(narrow, 'GET', '/v1/processes/victim')).toMatchObject({ status: 200 })
+    expect(await web.request(narrow, 'GET', '/v1/processes?all=1')).toMatchObject({ body: { processes: [{ uuid: process.uuid }] } })
+    const rows = JSON.stringify((await web.request(narrow, 'GET', '/v1/rows?scope=all&shape=objects')).body)
     expect([rows.includes(process.uuid), rows.includes(other.uuid), rows.includes('"sums"')]).toEqual([true, false, false])
     for (const ref of ['other', other.uuid, String(other.pid), 'none'])
-      expect(await web.ask(narrow, 'GET', `/v1/processes/${ref}`)).toMatchObject({
+      expect(await web.request(narrow, 'GET', `/v1/processes/${ref}`)).toMatchObject({
         status: 404,
         body: { error: { message: `no process "${ref}"` } },
       })
     for (const path of ['/v1/events', '/v1/search?text=x', '/v1/usage', '/v1/daemon', '/v1/processes/victim/lineage'])
-      expect(await web.ask(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
+      expect(await web.request(narrow, 'GET', path)).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION' } } })
   })
 
   test('for a subtree reads no name, UUID or limit of those above', async () => {
@@ -251,7 +251,7 @@ describe('a stolen token', () => {
     await daemon.waitUntilReady(inner.uuid)
     await daemon.client.post(`/v1/processes/${above.uuid}/pause`, { subtree: true })
     await daemon.waitForStatus(inner.uuid, 'suspended')
-    const { token: narrow } = await web.start({ right: 'read', only: inner.uuid })
+    const { token: narrow } = await web.startSession({ right: 'read', only: inner.uuid })
     const secrets = [above.uuid, above.uuid.slice(-8), 'above-secret', '12.5']
     const mentioned = (text: string): string[] => secrets.filter((secret) => text.includes(secret))
     const own = `/v1/processes/${inner.uuid}`
@@ -268,7 +268,7 @@ describe('a stolen token', () => {
   })
 
   test('for a subtree does not notice what happens elsewhere', async () => {
-    const { token: narrow } = await web.start({ right: 'read', only: 'victim' })
+    const { token: narrow } = await web.startSession({ right: 'read', only: 'victim' })
     const abort = new AbortController()
     const reply = await fetch(`${web.origin}/v1/rows?follow=1&shape=objects`, {
       headers: { authorization: `Bearer ${narrow}` },
@@ -307,24 +307,24 @@ describe('a stolen token', () => {
     const beside = await asking('beside')
     const { needs } = await daemon.client.get<NeedsView>('/v1/needs')
     const idOf = (uuid: string): string => needs.find((need) => need.uuid === uuid)?.id ?? ''
-    const { token: narrow } = await web.start({ right: 'read', only: inner })
-    const listed = await web.ask(narrow, 'GET', '/v1/needs?all=1')
+    const { token: narrow } = await web.startSession({ right: 'read', only: inner })
+    const listed = await web.request(narrow, 'GET', '/v1/needs?all=1')
     expect(listed).toMatchObject({ status: 200, body: { total: 1, snoozed: 0, needs: [{ uuid: inner, root: inner, rootName: 'inner' }] } })
-    expect(await web.ask(narrow, 'GET', `/v1/needs/${idOf(inner)}`)).toMatchObject({ status: 200, body: { need: { uuid: inner } } })
+    expect(await web.request(narrow, 'GET', `/v1/needs/${idOf(inner)}`)).toMatchObject({ status: 200, body: { need: { uuid: inner } } })
     for (const hidden of [above, beside, 'above', 'beside']) expect(JSON.stringify(listed)).not.toContain(hidden)
     for (const id of [idOf(above), idOf(beside), 'missing'])
-      expect(await web.ask(narrow, 'GET', `/v1/needs/${id}`)).toMatchObject({
+      expect(await web.request(narrow, 'GET', `/v1/needs/${id}`)).toMatchObject({
         status: 404,
         body: { error: { message: `nothing with the id ${id} waits for the user` } },
       })
     for (const ref of [above, 'beside', 'missing'])
-      expect(await web.ask(narrow, 'GET', `/v1/needs?under=${ref}`)).toMatchObject({
+      expect(await web.request(narrow, 'GET', `/v1/needs?under=${ref}`)).toMatchObject({
         status: 404,
         body: { error: { message: `no process "${ref}"` } },
       })
-    const { token: redacted } = await web.start({ right: 'read', redact: true })
+    const { token: redacted } = await web.startSession({ right: 'read', redact: true })
     for (const path of ['/v1/needs', `/v1/needs/${idOf(inner)}`]) {
-      const answer = await web.ask(redacted, 'GET', path)
+      const answer = await web.request(redacted, 'GET', path)
       expect(answer).toMatchObject({ status: 200 })
       expect(JSON.stringify(answer)).not.toContain('secret-of')
     }
@@ -332,7 +332,7 @@ describe('a stolen token', () => {
   })
 
   test('cannot pass for a process or for another client, and its session is in the journal', async () => {
-    const { token: steering, session } = await web.start({ right: 'steer' })
+    const { token: steering, session } = await web.startSession({ right: 'steer' })
     const headers = {
       authorization: `Bearer ${steering}`,
       origin: web.origin,
@@ -347,9 +347,9 @@ describe('a stolen token', () => {
   })
 
   test('has its session in the journal with each message and resume, and a client of the socket has none', async () => {
-    const { token: steering, session } = await web.start({ right: 'steer' })
-    expect(await web.ask(steering, 'POST', '/v1/processes/victim/resume', {})).toMatchObject({ status: 200 })
-    expect(await web.ask(steering, 'POST', '/v1/processes/victim/send', { text: 'from the page' })).toMatchObject({ status: 200 })
+    const { token: steering, session } = await web.startSession({ right: 'steer' })
+    expect(await web.request(steering, 'POST', '/v1/processes/victim/resume', {})).toMatchObject({ status: 200 })
+    expect(await web.request(steering, 'POST', '/v1/processes/victim/send', { text: 'from the page' })).toMatchObject({ status: 200 })
     await daemon.client.post('/v1/processes/victim/send', { text: 'from elsewhere' })
     const sent: unknown[] = []
     for await (const event of daemon.client.events('/v1/processes/victim/events', { query: { after: 0 } }))
@@ -365,22 +365,22 @@ describe('a stolen token', () => {
   })
 
   test('does to many processes what its right allows for one', async () => {
-    const { token: steering, session } = await web.start({ right: 'steer' })
-    const batch = (verb: string): ReturnType<WebAccess['ask']> => web.ask(steering, 'POST', '/v1/batch', { verb, refs: ['victim'] })
+    const { token: steering, session } = await web.startSession({ right: 'steer' })
+    const batch = (verb: string): ReturnType<WebAccess['request']> => web.request(steering, 'POST', '/v1/batch', { verb, refs: ['victim'] })
     expect(await batch('pause')).toMatchObject({ status: 200, body: { results: [{ ok: true }] } })
     const { recent } = await daemon.client.get<{ recent: { via?: string }[] }>('/v1/processes/victim/signals')
     expect(recent.at(-1)).toMatchObject({ signal: 'SIGPAUSE', via: `web:${session.id}` })
     expect(await batch('resume')).toMatchObject({ status: 200 })
     const message = '`remove` needs the right `all`; this session has `steer`'
     expect(await batch('remove')).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION', message } } })
-    expect(await web.ask(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
+    expect(await web.request(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
   })
 
   test('has its session in the journal with a fork, a name, a limit, a pin, and what was seen or put off', async () => {
-    const { token: all, session } = await web.start({ right: 'all' })
+    const { token: all, session } = await web.startSession({ right: 'all' })
     const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { name: 'marked' })
     await daemon.waitForEnd(uuid)
-    const post = (path: string, body: object): ReturnType<WebAccess['ask']> => web.ask(all, 'POST', `/v1/processes/${uuid}/${path}`, body)
+    const post = (path: string, body: object): ReturnType<WebAccess['request']> => web.request(all, 'POST', `/v1/processes/${uuid}/${path}`, body)
     const via = `web:${session.id}`
     expect(await post('snooze', { until: '2100-01-01T00:00:00Z' })).toMatchObject({ status: 200 })
     for (const [path, body] of [
@@ -392,7 +392,7 @@ describe('a stolen token', () => {
       expect([path, (await post(path, body)).status]).toEqual([path, 200])
     const { uuid: held } = await daemon.spawnShell('sleep 600')
     await daemon.pause(held)
-    expect(await web.ask(all, 'POST', `/v1/processes/${held}/resume`, { limits: { timeoutMs: 600_000 } })).toMatchObject({ status: 200 })
+    expect(await web.request(all, 'POST', `/v1/processes/${held}/resume`, { limits: { timeoutMs: 600_000 } })).toMatchObject({ status: 200 })
     const forked = (await post('resume', { fork: true, fromStep: 1 })).body as { process: ProcessView }
     const viaByFact = new Map<unknown, unknown>()
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
@@ -419,10 +419,10 @@ describe('a stolen token', () => {
 test('`web.allow: [commands]` allows commands, and nothing else', async () => {
   await using open = await LocalDaemon.start({ config: 'web: { allow: [commands] }\n' })
   const access = await WebAccess.open(open)
-  const all = (await access.start()).token
+  const all = (await access.startSession()).token
   const body = { cwd: open.work, argv: ['true'] }
-  expect(await access.ask(all, 'POST', '/v1/processes', body)).toMatchObject({ status: 201 })
-  expect(await access.ask((await access.start({ right: 'steer' })).token, 'POST', '/v1/processes', body)).toMatchObject({ status: 403 })
-  expect(await access.ask(all, 'POST', '/v1/processes', { ...body, env: {} })).toMatchObject({ status: 403 })
-  expect(await access.ask(all, 'POST', '/v1/daemon/stop')).toMatchObject({ status: 403 })
+  expect(await access.request(all, 'POST', '/v1/processes', body)).toMatchObject({ status: 201 })
+  expect(await access.request((await access.startSession({ right: 'steer' })).token, 'POST', '/v1/processes', body)).toMatchObject({ status: 403 })
+  expect(await access.request(all, 'POST', '/v1/processes', { ...body, env: {} })).toMatchObject({ status: 403 })
+  expect(await access.request(all, 'POST', '/v1/daemon/stop')).toMatchObject({ status: 403 })
 })

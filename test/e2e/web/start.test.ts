@@ -36,7 +36,7 @@ describePage('the page that starts agents', { config: 'web: { allow: [commands] 
     await world.daemon.spawnShell('true')
     const page = await world.openTab()
     await page.route('**/v1/places', (route) => route.abort(), { times: 1 })
-    await page.goto(`${world.web.origin}/start#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/start#k=${(await world.web.createLink()).code}`)
     await page.getByRole('button', { name: 'Read again' }).click()
     expect(await page.getByLabel('Directory').inputValue()).toBe(world.daemon.work)
     expect(world.problems.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])

@@ -306,7 +306,7 @@ describe('an end', () => {
     const run = await harness.start()
     await run.waitUntilUp()
     await run.send('ask execute rm x')
-    await run.nextAsk()
+    await run.waitForAsk()
     for (const program of findProcessesWith(harness.token)) if (program.argv[0] === process.execPath) signalFound(program, 'SIGKILL')
     expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended during its turn: ended by SIGKILL' })
     await waitUntil(() => run.kernel.reportsOf('unasked').length === 1, 'the question is withdrawn')

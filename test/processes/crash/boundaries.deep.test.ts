@@ -20,7 +20,7 @@ import {
 import type { Moment } from '../../support/kernel/write-boundaries.ts'
 import { testEnv } from '../../support/env.ts'
 import { journalOf } from '../../support/kernel/daemon-core.ts'
-import { RULES, Rules, userHolds } from '../../support/kernel/rules.ts'
+import { RULES, Rules, countUserHolds } from '../../support/kernel/rules.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/daemon-killed-at-write.ts', import.meta.url))
@@ -64,10 +64,10 @@ async function continueAfterKill(dir: string): Promise<void> {
   const broken: string[] = []
   const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
   await using core = await openCoreWithCountedWrites(join(dir, 'state'), async () => {})
-  const paused = userHolds(core.table.rows())
+  const paused = countUserHolds(core.table.rows())
   const { pid } = (await core.store.load()).counters
   await bootAll({ table: core.table, containments: CONTAINMENTS, pipeline: core.pipeline, writeFailures: core.writeFailures })
-  expect(userHolds(core.table.rows())).toEqual(paused)
+  expect(countUserHolds(core.table.rows())).toEqual(paused)
   for (const row of core.table.rows()) expect(row.pid).toBeGreaterThan(pid)
   const { sweeper } = operationsOf(core)
   sweeper.sweep()

@@ -1,4 +1,4 @@
-// Runs agents that speak ACP for tests, with a folder, a real containment, the scripted agent and a kernel in memory.
+// Runs agents that speak ACP for tests, with a folder, a real containment, the scripted agent and a fake kernel.
 // Disposing of the harness ends the agents and checks that no program is left.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,8 +46,8 @@ export interface AcpRun {
   send(text: string): Promise<void>
   /** begins a turn and waits until it has ended */
   runTurn(text: string): Promise<Extract<Report, { type: 'turn.ended' }>>
-  /** resolves with the agent's next question */
-  nextAsk(count?: number): Promise<Ask>
+  /** resolves with the latest question once the agent has asked `count` (default: 1) */
+  waitForAsk(count?: number): Promise<Ask>
   /** resolves when the agent has reported its exit */
   waitForExit(): Promise<Extract<Report, { type: 'exited' }>>
   waitUntilUp(): Promise<void>
@@ -108,7 +108,7 @@ export async function openAcpHarness(): Promise<AcpHarness> {
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()))
       const remaining = findProcessesWith(contained.token)
       await contained[Symbol.asyncDispose]()
-      if (remaining.length > 0) throw new Error(`left: ${JSON.stringify(remaining)}`)
+      if (remaining.length > 0) throw new Error(`programs are left: ${JSON.stringify(remaining)}`)
     },
   }
 }
@@ -137,7 +137,7 @@ function runOf(kernel: FakeKernel, agent: Agent, log: string): AcpRun {
       await kernel.waitFor(() => kernel.reportsOf('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
       return lastReport('turn.ended')
     },
-    async nextAsk(count = 1) {
+    async waitForAsk(count = 1) {
       await waitUntil(() => kernel.reportsOf('waiting').length >= count, 'it asks')
       return lastReport('waiting').ask
     },

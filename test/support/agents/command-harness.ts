@@ -13,7 +13,7 @@ import type { SpecChanges } from '../spec-changes.ts'
 export class ReportRecorder implements KernelPort {
   readonly reports: Report[] = []
   readonly signal = new AbortController().signal
-  /** each report waits for this */
+  /** reports are acknowledged when this promise resolves */
   acknowledged: Promise<unknown> = Promise.resolve()
   isUnavailable = false
   refusedReport: Report['type'] | null = null

@@ -1,4 +1,5 @@
-// A containment manager in its own folder, for tests with real programs. The disposal checks that no program is left.
+// A containment manager in its own folder, for tests with real programs. Disposing of the harness kills the remaining programs, and
+// checks that the manager has removed its pipes.
 import { readdir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'

@@ -45,7 +45,7 @@ export async function spawnWithReeveTools(daemon: LocalDaemon, body: Partial<Spa
   return { view, url: reeve.url, token: reeve.headers.Authorization.replace('Bearer ', '') }
 }
 
-/** Reads the arguments with which the shell script was started. */
+/** Reads the arguments with which the newest shell script was started. */
 export async function readProgramArgs(daemon: LocalDaemon): Promise<string> {
   return readFile(join(daemon.work, `session-${sessionCount}.json.args`), 'utf8')
 }

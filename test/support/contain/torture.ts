@@ -30,7 +30,7 @@ export interface TortureOptions {
 const PROGRAM = fileURLToPath(new URL('../programs/torture-trees.ts', import.meta.url))
 const NOBODY = 65_534
 const AS_NOBODY = ['setpriv', '--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups']
-const PROCESSES_PER_TREE = TORTURE_SLEEPERS + 1
+const SLEEPERS_PER_TREE = TORTURE_SLEEPERS + 1
 
 /** Whether this combination works here: an ordinary user may be unable to read the sources or this Node. */
 export function canRunTortureTrees({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>): boolean {
@@ -79,7 +79,7 @@ export async function endTortureTrees({ kind, user: who, ending, trees }: Tortur
     ])
   try {
     await waitForLine('planted')
-    await waitUntil(() => findSleepersWith(token).length === trees * PROCESSES_PER_TREE, `${trees} trees stand`)
+    await waitUntil(() => findSleepersWith(token).length === trees * SLEEPERS_PER_TREE, `all processes of ${trees} trees run`)
     const beganMs = performance.now()
     if (ending === 'daemon') child.kill('SIGKILL')
     else child.stdin.write('go\n')

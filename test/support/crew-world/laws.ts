@@ -28,8 +28,8 @@ const PHASE_TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
 }
 const CLOSED: readonly TaskState[] = ['done', 'failed', 'cancelled']
 
-export function requireLaw(law: boolean, message: string): void {
-  if (!law) throw new Error(`broken: ${message}`)
+export function requireLaw(holds: boolean, message: string): void {
+  if (!holds) throw new Error(`broken: ${message}`)
 }
 
 export function checkLaws(world: World, before: Crew, facts: readonly CrewFact[]): void {
@@ -68,7 +68,7 @@ function checkEngine({ crew, spec, isPaused }: World): void {
 /** Only one task lands at a time. A task that waits for its conflict task does not count. */
 function checkQueue({ tasks }: Crew): void {
   const landing = tasks.filter(({ state, conflict }) => conflict === null && (state === 'committing' || state === 'merging'))
-  requireLaw(landing.length <= 1, `one lands at a time, not ${landing.map(({ id, state }) => `${id} (${state})`).join(', ')}`)
+  requireLaw(landing.length <= 1, `only one task may land at a time, not ${landing.map(({ id, state }) => `${id} (${state})`).join(', ')}`)
 }
 
 function checkMember({ crew, procs }: World, member: Member): void {
@@ -76,7 +76,7 @@ function checkMember({ crew, procs }: World, member: Member): void {
   requireLaw((phase === 'idle') === (taskId === null), `${id} is ${phase} with ${taskId}`)
   if (state === 'gone') requireLaw(phase === 'idle' && member.turn.open === null, `${id} is gone, and ${phase}`)
   if (member.heir !== null) requireLaw(phase === 'idle', `${id} has an heir, and is ${phase}`)
-  if (state === 'on' || state === 'leaving') requireLaw(uuid !== null && procs.has(id), `${id} is there, and has no process`)
+  if (state === 'on' || state === 'leaving') requireLaw(uuid !== null && procs.has(id), `${id} is ${state}, and has no process`)
   const task = crew.tasks.find((candidate) => candidate.id === taskId)
   if (taskId !== null)
     requireLaw(
@@ -125,12 +125,12 @@ function checkTask(crew: Crew, task: Task): void {
   if (holder && task.kind !== 'conflict')
     requireLaw(
       holder.who?.agent === task.who?.agent && holder.who?.model === task.who?.model,
-      `${id} is done by ${implementer}, which is another`,
+      `${id} is done by ${implementer}, which has another agent or model`,
     )
   if (reviewer !== null) requireLaw(reviewer !== implementer, `${implementer} reviews its own ${id}`)
   if (state === 'waiting') requireLaw(task.ask !== null, `${id} waits for the user, and the user is not asked`)
   else requireLaw(task.ask === null, `${id} is ${state}, and the user is asked`)
-  if (CLOSED.includes(state)) requireLaw(task.times.ended !== null, `${id} has no end`)
+  if (CLOSED.includes(state)) requireLaw(task.times.ended !== null, `${id} is ${state}, and has no time of its end`)
 }
 
 /** A closed task opens again only by an explicit retry or reopen command. */
@@ -179,7 +179,7 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
   ) {
     requireLaw(
       journal.some((earlierFact) => earlierFact.type === 'task.verify' && earlierFact.ok && earlierFact.tree === files),
-      `${fact.task} is on the branch with ${files}, which was never green`,
+      `${fact.task} is on the branch with ${files}, which never passed verify`,
     )
   }
   if (spec.verify && fact.type === 'task.review') {
@@ -188,14 +188,14 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
     )
     requireLaw(
       (lastVerify?.type === 'task.verify' && lastVerify.ok) || crew.tasks.find(({ id }) => id === fact.task)?.role === 'researcher',
-      `${fact.task} is reviewed, and was not verified`,
+      `${fact.task} is reviewed, and its files did not pass verify`,
     )
   }
   if (fact.type === 'task.review') {
     const assignments = journal.filter(
       (earlierFact) => earlierFact.type === 'task.assigned' && earlierFact.task === fact.task && earlierFact.member === fact.member,
     )
-    requireLaw(assignments.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and reviews it unsaid`)
+    requireLaw(assignments.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and the fact of its review does not say so`)
   }
   if (fact.type === 'task.requeued' && fact.counts) {
     const before = journal.slice(0, journal.indexOf(fact))
@@ -211,7 +211,7 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
     )
     requireLaw(
       sinceAssignment.some((earlierFact) => earlierFact.type === 'crew.turn.begun' && holders.includes(earlierFact.member)),
-      `${fact.task} was tried, and no member had a turn`,
+      `an attempt at ${fact.task} counts, and no member had a turn`,
     )
   }
   if (fact.type === 'task.done' || fact.type === 'task.failed' || fact.type === 'task.cancelled') {

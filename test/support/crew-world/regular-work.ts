@@ -14,7 +14,7 @@ export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>,
 
 const USER: By = { type: 'user' }
 
-/** True while no job uses the member's files. */
+/** Whether a message waits, and no job needs the member's files. */
 export function canBeginTurn({ crew }: World, { id, queue }: MemberProcess): boolean {
   return queue.length > 0 && !crew.jobs.some((job) => job.member === id && needsUnusedFiles(job))
 }
@@ -103,7 +103,7 @@ export function endTurn(world: World, proc: MemberProcess, outcome: 'ok' | 'erro
   })
 }
 
-/** Lets a dismissed member leave. */
+/** Ends a member's process. */
 export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 'person' | 'agent' | 'limit' | 'daemon'): void {
   proc.isAlive = false
   proc.isLeaving = false
@@ -153,9 +153,9 @@ function readFacts(world: World, seqs: readonly number[]): CrewFact[] {
 function checkFilesUnused(world: World, job: Exclude<Job, { type: 'spawn' }>): void {
   const { id, turn, reading, isAlive } = world.requireProcess(job.member)
   const isOpen = reading !== null && isAlive && (job.type !== 'setup' || turn > 0)
-  if (isOpen && needsUnusedFiles(job)) throw new Error(`the files of ${id} are needed for ${job.type}, and are under its hands`)
+  if (isOpen && needsUnusedFiles(job)) throw new Error(`the files of ${id} are needed for ${job.type}, but the member is in a turn`)
   if (job.type === 'prepare' && job.from !== null && world.requireProcess(job.from).isAlive)
-    throw new Error(`${job.from} lives, and its files are taken away`)
+    throw new Error(`the files of ${job.from} are taken away, but its process runs`)
 }
 
 function simulateResult(world: World, job: Job): JobResult {
@@ -247,11 +247,11 @@ export function runWithoutFaults(world: World, bound: number): number {
   if (world.isPaused) setCrewPaused(world, false)
   let woken = 0
   while (!isOver(world)) {
-    if (world.commandCount - commandsBefore > bound) throw new Error(`the crew does not come to its end within ${bound} commands`)
+    if (world.commandCount - commandsBefore > bound) throw new Error(`the crew has not ended within ${bound} commands`)
     if (!playAct(world)) {
       woken += 1
       if (woken > 20 || !promptCoordinator(world))
-        throw new Error(`nothing goes on: ${[...world.crew.tasks, ...world.crew.members].map((item) => JSON.stringify(item)).join('\n')}`)
+        throw new Error(`no act is possible: ${[...world.crew.tasks, ...world.crew.members].map((item) => JSON.stringify(item)).join('\n')}`)
     }
   }
   return world.commandCount - commandsBefore
@@ -277,7 +277,7 @@ export function setCrewPaused(world: World, paused: boolean): void {
   if (!paused) world.submit({ type: 'unpaused' })
 }
 
-/** Performs one possible act. */
+/** Performs one possible act. Returns false if there is none. */
 export function playAct(world: World): boolean {
   const [job] = nextJobOfEachMember(world)
   if (job) {
@@ -318,7 +318,7 @@ function promptCoordinator(world: World): boolean {
   return world.submit({ type: 'send_message', to: coordinator.id, text: 'go on' }, USER) !== null
 }
 
-/** The user resumes a dead member. */
+/** Resumes a dead member as the user. Returns false if its process lives, or if it was retired or replaced. */
 export function resumeDeadMember(world: World, proc: MemberProcess): boolean {
   const member = world.crew.members.find(({ id }) => id === proc.id)
   if (proc.isAlive || member?.leave?.how === 'retired' || member?.leave?.how === 'replaced' || member?.heir !== null) return false

@@ -62,8 +62,8 @@ export function specOf(overrides: Partial<CrewSpec> = {}): CrewSpec {
   }
 }
 
-/** A model of the crew's repository. Without one, a world has simulated files only. */
-export interface RepositoryModel {
+/** The crew's simulated repository. A world without one has only versions of files. */
+export interface WorldRepository {
   spawn: (member: MemberId) => void
   edit: (proc: MemberProcess) => void
   commit: (proc: MemberProcess) => void
@@ -74,7 +74,7 @@ export interface RepositoryModel {
 }
 
 export interface WorldOptions {
-  readonly repository?: RepositoryModel
+  readonly repository?: WorldRepository
   /** the crew's decisions under test */
   readonly decide?: typeof decideCrew
 }
@@ -82,7 +82,7 @@ export interface WorldOptions {
 export class World {
   crew: Crew = NEW_CREW
   readonly spec: CrewSpec
-  readonly repository: RepositoryModel | null
+  readonly repository: WorldRepository | null
   readonly #decide: typeof decideCrew
   readonly journal: CrewFact[] = []
   /** the time of each command */
@@ -96,8 +96,9 @@ export class World {
   readonly keptMessages: (WorldMessage & { readonly to: MemberId })[] = []
   /** ids of undelivered messages */
   readonly lostMessages: string[] = []
+  /** the task of each open question */
   openQuestions = new Map<string, string>()
-  /** the merge of each task into the crew's branch */
+  /** the number of merges of each task since it was last opened */
   readonly mergeCounts = new Map<string, number>()
   /** the files of each commit and candidate */
   readonly filesByCommit = new Map<string, string>()
@@ -112,7 +113,7 @@ export class World {
   /** number of file changes */
   editCount = 0
   refusalCount = 0
-  /** the text of the last refusal */
+  /** the error of the last command; null if it was accepted */
   lastRefusal: KernelError | null = null
   #counter = 0
   #message = 0
@@ -130,7 +131,7 @@ export class World {
     return this.#counter
   }
 
-  /** Applies a command and performs its acts. Returns null if the command was refused. */
+  /** Applies a command and performs its acts. Returns the note for the sender; null if the command was refused. */
   submit(command: Command, by: By = { type: 'system' }): string | null {
     const before = this.crew
     this.commandCount += 1
@@ -151,7 +152,7 @@ export class World {
       return note
     } catch (error) {
       if (!(error instanceof KernelError) || error.code === 'INTERNAL') throw error
-      if (by.type === 'system') throw new Error(`the kernel cannot be refused: ${error.message}`, { cause: error })
+      if (by.type === 'system') throw new Error(`a command of the system was refused: ${error.message}`, { cause: error })
       if (error.hint === '') throw new Error('a refusal without a hint', { cause: error })
       this.refusalCount += 1
       this.lastRefusal = error
@@ -163,7 +164,7 @@ export class World {
 
   #record(fact: CrewFact): void {
     this.journal.push(fact)
-    // The earlier merge stays on the branch; a reopened task may be merged once more.
+    // The earlier merge stays on the branch, but a reopened task may be merged again.
     if (fact.type === 'task.retried' || fact.type === 'task.reopened') this.mergeCounts.delete(fact.task)
     this.#times.push(1_000 + this.commandCount)
     this.crew = deepFreeze(foldCrew(this.crew, { seq: this.journal.length, at: 1_000 + this.commandCount, body: fact }))
@@ -241,22 +242,22 @@ export class World {
     else this.keptMessages.push({ to, id, from, text })
   }
 
-  /** Removes messages that go back to their senders. */
+  /** Moves the queued messages of members to another one, or drops them if they go back to their senders. */
   #move({ from, to }: Extract<Act, { type: 'move' }>): void {
     for (const id of from) {
       const waitingMessages = this.requireProcess(id).queue.splice(0)
-      if (to === null) this.lostMessages.push(...waitingMessages.map((letter) => letter.id))
+      if (to === null) this.lostMessages.push(...waitingMessages.map((message) => message.id))
       else this.requireProcess(to).queue.push(...waitingMessages)
     }
   }
 
   /** Delivers messages that were kept for a running member or its predecessors. */
   #deliverKeptMessages(): void {
-    for (const letter of this.keptMessages.splice(0)) {
-      const reader = lastSuccessorOf(this.crew, letter.to)
+    for (const message of this.keptMessages.splice(0)) {
+      const reader = lastSuccessorOf(this.crew, message.to)
       const proc = reader?.state === 'on' ? this.procs.get(reader.id) : undefined
-      if (proc?.isAlive) proc.queue.push(letter)
-      else this.keptMessages.push(letter)
+      if (proc?.isAlive) proc.queue.push(message)
+      else this.keptMessages.push(message)
     }
   }
 

@@ -97,16 +97,16 @@ export class CrewHome implements AsyncDisposable {
       found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
     }, `${type}: ${isMatch.toString()}`)
-    if (!found) throw new Error('it was there')
+    if (!found) throw new Error(`the fact ${type} was found, but is missing`)
     return found
   }
 
-  /** The member that has a task now, from the crew's facts. */
+  /** The process of the member to which a task was first assigned. */
   async memberOf(task: string): Promise<ProcessView> {
     const { member } = await this.waitForFact('task.assigned', (event) => event['task'] === task)
     const views = await this.home.listProcesses()
     const found = views.find((view) => view.parentUuid === this.uuid && view.name?.endsWith(String(member)))
-    if (!found) throw new Error(`${String(member)} is none of ${views.map(({ name }) => name).join(', ')}`)
+    if (!found) throw new Error(`${String(member)} is not among ${views.map(({ name }) => name).join(', ')}`)
     return found
   }
 
@@ -122,10 +122,10 @@ export class CrewHome implements AsyncDisposable {
     return view ?? this.home.view(this.uuid)
   }
 
-  async waitUntil(condition: () => boolean | Promise<boolean>, words: string): Promise<void> {
+  async waitUntil(condition: () => boolean | Promise<boolean>, description: string): Promise<void> {
     const deadline = performance.now() + WAIT_MS
     while (!(await condition())) {
-      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${words}\n${await this.#describeState()}`)
+      if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${description}\n${await this.#describeState()}`)
       await new Promise((resolve) => setTimeout(resolve, CHECK_MS))
     }
   }

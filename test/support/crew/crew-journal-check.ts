@@ -127,6 +127,6 @@ function violationsOfTurns({ process, facts }: Journal, isOver: boolean): string
   if (inOrder.join() !== receivedIds.join()) violations.push(`messages ${inOrder.join(', ')} came in as ${receivedIds.join(', ')}`)
   const lostIds = receivedIds.filter((id) => !queued.includes(id))
   if (lostIds.length > 0) violations.push(`${lostIds.join(', ')} came in and were never queued`)
-  if (isOver && process.life.state !== 'dead') violations.push(`it is ${process.life.state}`)
+  if (isOver && process.life.state !== 'dead') violations.push(`the crew has ended, but the process is ${process.life.state}`)
   return violations.map((violation) => `${name ?? process.uuid}: ${violation}`)
 }

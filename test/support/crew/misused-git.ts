@@ -4,22 +4,38 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const GIT_MISUSES = [
+  /** drops all changes, and resets the branch to `main` */
   'reset',
   'stash',
+  /** commits, but without a new file */
   'half',
+  /** commits a change that nobody reviewed */
   'other',
+  /** stages a file, and changes it again */
   'staged',
+  /** deletes a file */
   'deleted',
+  /** checks out the commit of the user's branch */
   'foreign',
+  /** checks out the user's branch */
   'theirs',
+  /** merges the branch of another worker */
   'neighbour',
+  /** checks out a new branch */
   'branch',
+  /** moves the worker's branch to `main` */
   'moved',
+  /** commits the markers of a conflict */
   'markers',
+  /** merges a branch, but none of its changes */
   'ours',
+  /** deletes the worktree's folder */
   'gone',
+  /** removes the worktree with `git worktree remove` */
   'removed',
+  /** deletes the worktree's `.git` */
   'broken',
+  /** amends the last commit */
   'amend',
 ] as const
 export type GitMisuse = (typeof GIT_MISUSES)[number]

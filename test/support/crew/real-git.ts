@@ -1,4 +1,4 @@
-// Repeats the operations on a model of a crew's repository with real git and the daemon's own jobs, step by step. Each job must
+// Repeats the operations on the simulated repository of a crew with real git and the daemon's own jobs, step by step. Each job must
 // have the same result, and after each step the same files and refs must exist. Only the names of commits differ.
 // Used by test/processes/crew/simulated-git.test.ts.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -86,7 +86,7 @@ export class RealGit implements AsyncDisposable {
     await this.#contained[Symbol.asyncDispose]()
   }
 
-  /** Throws with the differences, if there are any. */
+  /** Repeats one step. Throws if its result or the files and refs differ from the simulated git. */
   async repeat({ operation, crew, after }: Step): Promise<void> {
     this.#row = this.#process(crew.row, crew.spec)
     await this.#perform(operation)
@@ -167,7 +167,7 @@ export class RealGit implements AsyncDisposable {
   async #spawnMember(id: MemberId): Promise<void> {
     const repository = this.#repository
     const branchPlan = await this.#git.planMemberBranch(this.#crew(), id)
-    if (!branchPlan) throw new Error('it has a repository')
+    if (!branchPlan) throw new Error('the crew has no repository')
     const worktree = { repository: join(repository.dir, '.git'), dir: this.#dir(id), ...branchPlan }
     await using gitOfMember = new Git(() => this.#contained.open('group'))
     await addWorktree(gitOfMember, { ...worktree, env: repository.env })
@@ -196,7 +196,7 @@ export class RealGit implements AsyncDisposable {
     const [want, got] = [this.#comparable(this.#withRealNames(result)), this.#comparable(answer)]
     if (JSON.stringify(want) !== JSON.stringify(got))
       throw new Error(
-        `${describeOperation({ type: 'job', job } as Operation)} has another answer in the simulated git:\n${JSON.stringify(want)}\nand git:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
+        `${describeOperation({ type: 'job', job } as Operation)} has different results. The simulated git:\n${JSON.stringify(want)}\ngit:\n${JSON.stringify(got)}\n${JSON.stringify(answer)}`,
       )
   }
 

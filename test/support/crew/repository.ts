@@ -33,7 +33,7 @@ export class Repository {
   }
 
   gitIn(cwd: string, ...args: readonly string[]): string {
-    // A commit would start the maintenance of the repository each time.
+    // Without this option, each commit would start the maintenance of the repository.
     return execFileSync('git', ['-c', 'maintenance.auto=false', ...args], {
       cwd,
       env: this.env,
@@ -79,7 +79,7 @@ export function filesOf(dir: string, isSkipped: (path: string) => boolean = (pat
   return found
 }
 
-/** Reads all files of a git directory, except the registration of worktrees. */
+/** Reads all files of a git directory, except the registration of worktrees and reeve's branches. */
 export function gitBytes(repository: Repository): Record<string, string> {
   return filesOf(
     join(repository.dir, '.git'),

@@ -1,5 +1,5 @@
 // A shell script that outlives the test: when the test's process dies, the script kills the test's daemon and removes its folder.
-// Vitest kills a worker whose test has timed out, and then no disposer runs. The daemon may have exited by itself: the script
+// Vitest kills a worker whose test has timed out, and then no disposer runs. The daemon may have exited before: the script
 // kills the PID only if it still belongs to a process whose home is in that folder.
 import { spawn } from 'node:child_process'
 

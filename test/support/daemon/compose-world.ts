@@ -23,7 +23,7 @@ export interface NodePlan {
   readonly driver: 'native' | 'command'
 }
 
-/** How a node's process ends by itself; `refused`: its provider refuses the key. */
+/** How a node's process ends when nobody stops it; `refused`: its provider refuses the key. */
 export type Outcome = 'success' | 'failure' | 'refused'
 
 interface NodeRequest {
@@ -167,7 +167,7 @@ export class ComposeRunWorld {
       this.#put({ type: 'signal', reply: this.#reply(), by: 'user', uuid: row.uuid, signal, subtree: false, graceMs: null, freeze: false })
   }
 
-  /** Processes that change without a run do not concern it: no event is recorded. */
+  /** Resumes the run, or the process of a node while the run lives. After its end, a run records no changes of its nodes. */
   resume(target: string): void {
     if (target !== RUN && this.isOver) return
     const row = target === RUN ? this.run : this.row(target)
@@ -298,11 +298,11 @@ export class ComposeRunWorld {
       if (uuid !== RUN || !body.type.startsWith('compose.') || !('node' in body)) continue
       const { needs = [] } = this.#nodes.find(({ name }) => name === body.node) ?? {}
       if (body.type === 'compose.starting' && !needs.every((need) => stateOf.get(need) === 'completed'))
-        throwViolation(`${body.node} starts, and not all that it needs has completed`)
+        throwViolation(`${body.node} starts before all that it needs has completed`)
       // A process that the user resumes cannot wait for its turn, and a repeated request starts no other process.
       const busyCount = [...stateOf.values()].filter((state) => state === 'starting' || state === 'running').length
       if (body.type === 'compose.starting' && stateOf.get(body.node) === 'waiting' && busyCount >= (this.#parallel ?? Infinity))
-        throwViolation(`${body.node} starts, and ${busyCount} nodes are at work`)
+        throwViolation(`${body.node} starts while ${busyCount} nodes run, which is the limit`)
       if (body.type === 'compose.started') {
         const rows = [...this.#world.table.rows()].filter(({ spec, uuid: child }) => spec.childId === body.node && child !== body.child)
         if (rows.length > 0 && this.nodes.some(({ uuid: own }) => rows.some((row) => row.uuid === own)))
@@ -324,7 +324,7 @@ export class ComposeRunWorld {
         this.run.life.state === 'running' &&
         !this.run.life.stopping
       )
-        throwViolation(`${name} is ${state}, and its process lives`)
+        throwViolation(`${name} is ${state}, but its process lives`)
     }
   }
 
@@ -333,7 +333,7 @@ export class ComposeRunWorld {
     const { needs = [], driver = 'native' } = this.#nodes.find((node) => node.name === name) ?? {}
     const unfinishedNeeds = needs.filter((need) => this.nodes.find((other) => other.name === need)?.state !== 'completed')
     const life = uuid ? this.#world.row(uuid)?.life : undefined
-    // The node never had a process: an input of it is lost, or it could not be assembled, perhaps in an earlier incarnation.
+    // The node never had a process: one of its inputs is lost, or it could not be assembled, perhaps in an earlier incarnation.
     if (life?.state !== 'dead') return state === 'blocked' && unfinishedNeeds.length > 0 ? 'blocked' : 'failed'
     return stateAfterExit(life.exit, driver)
   }

@@ -52,7 +52,7 @@ export class ComposeRuns {
       last = await this.read(ref)
       if (isMatch(last)) return last
     }
-    throw new Error(`the run never was so: ${isMatch.toString()}; it is ${JSON.stringify(last)}`)
+    throw new Error(`the run never matched: ${isMatch.toString()}; it is ${JSON.stringify(last)}`)
   }
 
   waitForEnd(ref: string): Promise<RunView> {

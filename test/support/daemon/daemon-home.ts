@@ -63,7 +63,7 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   static async create(form: Form = FORM): Promise<DaemonHome> {
-    if (!existsSync(ENTRY[form])) throw new Error(`${ENTRY[form]} is not there: run \`npm run build\``)
+    if (!existsSync(ENTRY[form])) throw new Error(`${ENTRY[form]} does not exist: run \`npm run build\``)
     return new DaemonHome(await tempDir(), form)
   }
 
@@ -190,7 +190,7 @@ export class DaemonHome implements AsyncDisposable {
     return (await this.client.post<SteerView>(`/v1/processes/${ref}/signal`, body)).process
   }
 
-  /** Waits until the process has ended; one wait takes up to 50 s. */
+  /** Waits until the process has ended. `waits`: the number of waits, each of up to 50 s. */
   async waitForEnd(ref: string, waits = 2): Promise<ProcessView> {
     const query = { for: 'exited', timeoutMs: WAIT_MS }
     const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${ref}/wait`, query, {
@@ -209,7 +209,7 @@ export class DaemonHome implements AsyncDisposable {
       const view = await this.view(ref)
       if (isMatch(view)) return view
       if (performance.now() > deadline)
-        throw new Error(`process ${view.pid} never was so: ${isMatch.toString()} ${JSON.stringify(view)} ${this.readLog()}`)
+        throw new Error(`process ${view.pid} never matched: ${isMatch.toString()} ${JSON.stringify(view)} ${this.readLog()}`)
       await sleep(POLL_MS)
     }
   }
@@ -252,7 +252,7 @@ export class DaemonHome implements AsyncDisposable {
       const left = this.findLeftovers()
       for (const pid of left) killIfAlive(pid)
       return left.length === 0
-    }, 'all that was left was killed')
+    }, 'all remaining programs are killed')
     await this.#tmp[Symbol.asyncDispose]()
     this.#cleanupScript.close()
   }
@@ -294,7 +294,7 @@ function foldersBelow(dir: string): string[] {
       .filter((one) => one.isDirectory())
       .map((one) => join(one.parentPath, one.name))
   } catch {
-    return [] // it disappeared meanwhile
+    return [] // the folder was removed meanwhile
   }
 }
 

@@ -1,5 +1,5 @@
 // Spawns trees of real processes that all wait at one gate: native agents in a tool call, ACP agents in a turn, and commands. Each
-// writes one note before the gate and one after it. The gate is a FIFO without a writer, so that waiting uses no CPU.
+// member writes one note before the gate and one after it. The gate is a FIFO without a writer, so that waiting uses no CPU.
 // Test: test/e2e/lifecycle/trees.test.ts.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -63,23 +63,23 @@ export class GatedTree {
 
   async spawn(kind: MemberKind, name: string, body: { readonly parent?: string }): Promise<ProcessView> {
     const request = { ...body, name, env: testEnv(this.#daemon.work) }
-    if (kind === 'command') return this.#daemon.spawnShell(`${this.#passing(name)}; echo after ${name}`, request)
+    if (kind === 'command') return this.#daemon.spawnShell(`${this.#gateCommand(name)}; echo after ${name}`, request)
     if (kind === 'acp')
       return this.#daemon.spawn({ agent: 'fake', intent: `say before\nwait ${this.#gate}.open\nsay after ${name}`, ...request })
     return this.#daemon.spawnScripted(
       [
         bashCall(`echo early ${name}`),
-        bashCall(`${this.#passing(name)}; echo ${name}`),
-        bashCall(`echo late ${name} >> ${this.#notes('late', name)}`),
+        bashCall(`${this.#gateCommand(name)}; echo ${name}`),
+        bashCall(`echo late ${name} >> ${this.#noteFile('late', name)}`),
         { text: `after ${name}` },
       ],
       request,
     )
   }
 
-  /** Returns the number of different notes of each kind. */
-  countNotes(noteName: 'begun' | 'passed' | 'late', { name }: TreeMember): number {
-    const file = this.#notes(noteName, name)
+  /** Returns how often a member has written a note of this kind. */
+  countNotes(kind: 'begun' | 'passed' | 'late', { name }: TreeMember): number {
+    const file = this.#noteFile(kind, name)
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
   }
 
@@ -119,12 +119,12 @@ export class GatedTree {
     return new Map(processes.map((view) => [view.uuid, view]))
   }
 
-  #passing(name: string): string {
-    return `echo >> ${this.#notes('begun', name)}; read -r _ < ${this.#gate}; echo >> ${this.#notes('passed', name)}`
+  #gateCommand(name: string): string {
+    return `echo >> ${this.#noteFile('begun', name)}; read -r _ < ${this.#gate}; echo >> ${this.#noteFile('passed', name)}`
   }
 
-  #notes(what: string, name: string): string {
-    return join(this.#daemon.work, `${what}-${name}`)
+  #noteFile(kind: string, name: string): string {
+    return join(this.#daemon.work, `${kind}-${name}`)
   }
 }
 

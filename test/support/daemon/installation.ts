@@ -6,7 +6,7 @@ import { BUNDLE_ID } from './build-id.ts'
 import { startCli, type CliResult, type RunningCli } from './cli.ts'
 
 /** Files that contain the build id. */
-const NAMED_FILES = ['dist/daemon.js', 'dist/cli/main.cjs', 'dist/cli/ps.cjs']
+const FILES_WITH_BUILD_ID = ['dist/daemon.js', 'dist/cli/main.cjs', 'dist/cli/ps.cjs']
 
 export class Installation {
   readonly dir: string
@@ -23,9 +23,9 @@ export class Installation {
     return new Installation(dir)
   }
 
-  /** Makes this another build: only its id differs. */
-  rename(build: string): this {
-    for (const name of NAMED_FILES) this.replace(name, this.#build, build)
+  /** Gives this installation another build id, as if it were another build. */
+  setBuildId(build: string): this {
+    for (const name of FILES_WITH_BUILD_ID) this.replace(name, this.#build, build)
     this.#build = build
     return this
   }

@@ -216,7 +216,7 @@ export class LocalDaemon implements AsyncDisposable {
     } catch (error) {
       if (!late.aborted) throw error
     }
-    throw new Error(`process ${found.pid} never was so: ${isMatch.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
+    throw new Error(`process ${found.pid} never matched: ${isMatch.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
   }
 
   /** Returns the cursor of the newest event. */

@@ -1,7 +1,7 @@
 // Runs many kinds of work at once on one daemon, round after round: native agents, commands, trees made by process tools, MCP
-// servers, crews in worktrees, forks, exports, imports and collections. After the last round the daemon must not use more
-// descriptors, threads and memory than after the first ones. The log must have no error, the store no violation, and no program or
-// file may remain.
+// servers, crews in worktrees, forks, exports, imports and collections. After the last round the daemon may have only a
+// few more descriptors and threads than after the first ones, and must stay below a limit of memory. The log must have no error, the
+// store no violation, and no program may remain.
 // Tests: test/processes/daemon/mixed-work.test.ts; scripts/soak.ts runs it for longer.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,15 +40,15 @@ export interface MixedTally {
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
 const DONE = { text: 'done' }
 
-/** Throws with all increases and remains, if there are any. */
+/** Throws an error that lists all violations, if there are any. */
 export async function runMixedWork(rounds: number): Promise<MixedTally> {
   await using crew = await CrewHome.make()
   const mixed = new MixedWorkload(crew)
-  await mixed.begin()
-  for (let round = 0; round < WARM_UP_ROUNDS; round++) await mixed.round()
+  await mixed.startDaemon()
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) await mixed.runRound()
   const before = resourceUse(crew.home.pid)
-  for (let round = 0; round < rounds; round++) await mixed.round()
-  return await mixed.end(before, rounds)
+  for (let round = 0; round < rounds; round++) await mixed.runRound()
+  return await mixed.finish(before, rounds)
 }
 
 class MixedWorkload {
@@ -63,7 +63,7 @@ class MixedWorkload {
     this.#home = crew.home
   }
 
-  async begin(): Promise<void> {
+  async startDaemon(): Promise<void> {
     this.#crew.repository.commit({ 'README.md': '# a project\n' }, 'begin')
     const { paths } = this.#home
     await this.#home.start()
@@ -77,24 +77,24 @@ class MixedWorkload {
   }
 
   /** Starts one piece of work of each kind at the same time. */
-  async round(): Promise<void> {
+  async runRound(): Promise<void> {
     this.#round += 1
-    const work = [this.#native(), this.#command(), this.#tree(), this.#mcp(), this.#crewOfTwo(), this.#fork(), this.#exportAndImport()]
+    const work = [this.#runNative(), this.#runCommand(), this.#runTree(), this.#runWithMcp(), this.#runCrew(), this.#runAndFork(), this.#exportAndImport()]
     let isOver = false
     const all = Promise.all(work).finally(() => {
       isOver = true
     })
-    all.catch(() => undefined) // it is awaited below
+    all.catch(() => undefined) // `all` is awaited below
     while (!isOver) await this.#queryTable()
     await all
     await this.#home.client.post('/v1/gc', {})
   }
 
-  async end(before: ResourceUse, rounds: number): Promise<MixedTally> {
+  async finish(before: ResourceUse, rounds: number): Promise<MixedTally> {
     const after = resourceUse(this.#home.pid)
     const { checks } = await this.#home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
     const violations = [
-      ...checks.filter(({ name, ok }) => name.startsWith('store') && !ok).map(({ name }) => `doctor: ${name} is not sound`),
+      ...checks.filter(({ name, ok }) => name.startsWith('store') && !ok).map(({ name }) => `doctor: ${name} failed`),
       ...increasesOf(before, after),
       ...this.#home
         .readLog()
@@ -119,27 +119,27 @@ class MixedWorkload {
   async #play(items: readonly object[], body: object = {}): Promise<ProcessView> {
     const { uuid } = await this.#home.spawn({ model: this.#home.writeScript(items), ...body })
     this.#processes += 1
-    return this.#completed(uuid)
+    return this.#waitUntilCompleted(uuid)
   }
 
-  async #completed(uuid: string): Promise<ProcessView> {
+  async #waitUntilCompleted(uuid: string): Promise<ProcessView> {
     const view = await this.#home.waitForEnd(uuid)
     if (view.status !== 'completed')
       throw new Error(`round ${this.#round}: ${view.name ?? view.uuid} is ${view.status}: ${JSON.stringify(view.exit)}`)
     return view
   }
 
-  async #native(): Promise<void> {
+  async #runNative(): Promise<void> {
     await this.#play([call('bash', { command: 'echo one' }), call('bash', { command: 'echo two' }), DONE])
   }
 
-  async #command(): Promise<void> {
+  async #runCommand(): Promise<void> {
     const { uuid } = await this.#home.spawn({ argv: ['sh', '-c', 'sleep 600 & for i in 1 2 3; do echo $i; done'] })
     this.#processes += 1
-    await this.#completed(uuid)
+    await this.#waitUntilCompleted(uuid)
   }
 
-  async #tree(): Promise<void> {
+  async #runTree(): Promise<void> {
     const child = `child-${this.#round}`
     await this.#play(
       [call('mcp__reeve__spawn', { command: ['true'], name: child }), call('mcp__reeve__wait', { processes: [child] }), DONE],
@@ -147,11 +147,11 @@ class MixedWorkload {
     )
   }
 
-  async #mcp(): Promise<void> {
+  async #runWithMcp(): Promise<void> {
     await this.#play([call('mcp__plain__echo', { said: this.#round }), DONE], { mcp: ['plain'] })
   }
 
-  async #crewOfTwo(): Promise<void> {
+  async #runCrew(): Promise<void> {
     const name = `team${this.#round}`
     const [firstTask, secondTask] = [`a${this.#round}`, `b${this.#round}`]
     const body = {
@@ -163,13 +163,13 @@ class MixedWorkload {
       tasks: [makeTask(firstTask), makeTask(secondTask, [firstTask])],
     }
     const { process } = await this.#home.client.post<CrewUpView>('/v1/crews', body)
-    await this.#completed(process.uuid)
+    await this.#waitUntilCompleted(process.uuid)
   }
 
-  async #fork(): Promise<void> {
+  async #runAndFork(): Promise<void> {
     const { uuid } = await this.#play([call('bash', { command: 'true' }), call('bash', { command: 'true' }), DONE])
     const forked = await this.#home.resume(uuid, { fork: true, fromStep: 1 })
-    await this.#completed(forked.uuid)
+    await this.#waitUntilCompleted(forked.uuid)
   }
 
   async #exportAndImport(): Promise<void> {
@@ -194,6 +194,6 @@ function increasesOf(before: ResourceUse, after: ResourceUse): string[] {
       ? [`${before.descriptors} descriptors became ${after.descriptors}`]
       : []),
     ...(after.threads > before.threads + MAX_NEW_THREADS ? [`${before.threads} threads became ${after.threads}`] : []),
-    ...(after.residentMib > MAX_MEMORY_MIB ? [`the daemon has ${after.residentMib.toFixed(0)} MiB`] : []),
+    ...(after.residentMib > MAX_MEMORY_MIB ? [`the daemon uses ${after.residentMib.toFixed(0)} MiB of memory`] : []),
   ]
 }

@@ -194,17 +194,17 @@ class KilledDaemon {
     return { delay_ms: 10, tools: line % 4 === 0 ? [write, { name: 'ls', input: {} }] : [write] }
   }
 
-  /** Starts a daemon. When it answers, it must have ended all remaining programs; each process exists, with a new PID if it runs again. */
+  /** Starts a daemon. When it answers, it must have ended all remaining programs, and each process must exist. */
   async #start(): Promise<void> {
     await this.#home.start()
     this.#isRunning = true
     const remaining = this.#wasStopping ? [] : this.#home.findLeftovers()
-    if (remaining.length > 0) throw new BrokenGuarantee(`the daemon answers, and of its predecessor there is still ${remaining.join(', ')}`)
+    if (remaining.length > 0) throw new BrokenGuarantee(`the daemon answers, but programs of its predecessor remain: ${remaining.join(', ')}`)
     this.#recorder = new EventRecorder(this.#home.client)
     const processes = await this.#home.listProcesses()
     const expected = this.#wasStopping ? [...STATUSES_AFTER_KILL, ...STATUSES_AFTER_STOP] : STATUSES_AFTER_KILL
     for (const uuid of this.#uuids) {
-      const status = processes.find((one) => one.uuid === uuid)?.status ?? 'not there'
+      const status = processes.find((one) => one.uuid === uuid)?.status ?? 'missing'
       if (!expected.includes(status)) throw new BrokenGuarantee(`after a kill, process ${uuid} is ${status}`)
     }
     this.#wasStopping = false
@@ -222,8 +222,8 @@ class KilledDaemon {
   }
 
   #checkResumed(before: Pick<ProcessView, 'uuid' | 'pid'>, { uuid, pid }: ProcessView): void {
-    if (uuid !== before.uuid) throw new BrokenGuarantee(`the resume of ${before.uuid} gave ${uuid}`)
-    if (pid <= before.pid || pid <= this.#lastPid) throw new BrokenGuarantee(`the resume of ${uuid} gave PID ${pid} after ${this.#lastPid}`)
+    if (uuid !== before.uuid) throw new BrokenGuarantee(`the resume of ${before.uuid} returned ${uuid}`)
+    if (pid <= before.pid || pid <= this.#lastPid) throw new BrokenGuarantee(`the resume of ${uuid} returned PID ${pid} after ${this.#lastPid}`)
     this.#lastPid = pid
   }
 
@@ -257,8 +257,8 @@ class KilledDaemon {
     const wrong = [...checked.violations, ...sharedPids(checked.facts)]
     for (const [agent, uuid] of this.#uuids.entries()) {
       const journal = checked.journals.get(uuid)
-      if (!journal) wrong.push(`process ${uuid} was acknowledged and is not in the store`)
-      else wrong.push(...this.#checkLines(agent, journal.facts).wrong.map((words) => `agent ${agent}: ${words}`))
+      if (!journal) wrong.push(`process ${uuid} was acknowledged, but is not in the store`)
+      else wrong.push(...this.#checkLines(agent, journal.facts).wrong.map((text) => `agent ${agent}: ${text}`))
     }
     if (wrong.length > 0) throw new BrokenGuarantee(wrong.join('\n'))
     return checked
@@ -304,8 +304,8 @@ function compareLines(facts: readonly StoredFact[], read: () => string): LineChe
     if (!isExpected) wrong.push(`the call of step ${body.step} ended ${body.outcome}: ${body.content}`)
   }
   started.forEach((step, index) => {
-    if (step !== index + 1) wrong.push(`call ${index + 1} is of step ${step}`)
-    if (!ended.has(step) && index < started.length - 1) wrong.push(`the call of step ${step} has no end, and others followed`)
+    if (step !== index + 1) wrong.push(`call ${index + 1} belongs to step ${step}`)
+    if (!ended.has(step) && index < started.length - 1) wrong.push(`the call of step ${step} has not ended, but later calls have started`)
   })
   const lines = read().split('\n').filter(Boolean).map(Number)
   const writtenLines = new Set(lines)
@@ -313,7 +313,7 @@ function compareLines(facts: readonly StoredFact[], read: () => string): LineChe
   for (const line of writtenLines) if (!started.includes(line)) wrong.push(`line ${line} was written before its call was durable`)
   const cutOff = started.filter((step) => ended.get(step) !== 'ok')
   for (const step of started)
-    if (ended.get(step) === 'ok' && !writtenLines.has(step)) wrong.push(`line ${step} is missing, and its call ended well`)
+    if (ended.get(step) === 'ok' && !writtenLines.has(step)) wrong.push(`line ${step} is missing, but its call succeeded`)
   const written = cutOff.filter((step) => writtenLines.has(step)).length
   return { lines: lines.length, written, absent: cutOff.length - written, wrong }
 }
@@ -324,7 +324,7 @@ function sharedPids(facts: readonly StoredFact[]): string[] {
   return facts.flatMap(({ uuid, pid }) => {
     const owner = owners.get(pid) ?? uuid
     owners.set(pid, owner)
-    return owner === uuid ? [] : [`PID ${pid} is of ${owner} and of ${uuid}`]
+    return owner === uuid ? [] : [`PID ${pid} belongs to ${owner} and to ${uuid}`]
   })
 }
 

@@ -1,6 +1,6 @@
 // A small terminal emulator: computes the screen after some output, and the lines that have scrolled off. It supports the features
 // that the command line uses: newlines, returns, tabs, wrapping, cursor moves, erasing, colours, the alternate screen. Any other
-// escape sequence is an error, so that the command line cannot use an untested one.
+// escape sequence is an error, so that the command line cannot use an unsupported one.
 import { displayWidth } from '../../../src/cli/print/text.ts'
 
 const SEQUENCE = /^\x1b\[(\??)([0-9;]*)([A-Za-z])/
@@ -13,7 +13,7 @@ export class TerminalEmulator {
   readonly height: number
   /** one character per cell; the cell behind a wide character is empty */
   #cells: string[][] = [[]]
-  #kept: { cells: string[][]; row: number; column: number } | null = null
+  #mainScreen: { cells: string[][]; row: number; column: number } | null = null
   row = 0
   column = 0
   /** the numbers of the modes that are on */
@@ -45,7 +45,7 @@ export class TerminalEmulator {
         continue
       }
       const sequence = rest.startsWith('\x1b') ? SEQUENCE.exec(rest) : null
-      if (rest.startsWith('\x1b') && !sequence) throw new Error(`not understood: ${JSON.stringify(rest.slice(0, 10))}`)
+      if (rest.startsWith('\x1b') && !sequence) throw new Error(`unsupported sequence: ${JSON.stringify(rest.slice(0, 10))}`)
       const taken = sequence?.[0] ?? String.fromCodePoint(rest.codePointAt(0) ?? 0)
       if (sequence) this.#apply(sequence[1] === '?', sequence[2] ?? '', sequence[3] ?? '')
       else this.#put(taken)
@@ -53,7 +53,7 @@ export class TerminalEmulator {
     }
   }
 
-  /** the index of the screen's first row in `rows` */
+  /** the index of the screen's first row in `#cells` */
   get #top(): number {
     return Math.max(0, this.#cells.length - this.height)
   }
@@ -85,7 +85,7 @@ export class TerminalEmulator {
     return (this.#cells[this.row] ??= [])
   }
 
-  /** Each line feed is a newline: a terminal's driver adds the return. */
+  /** Each line feed begins a new line: the terminal's driver adds the carriage return. */
   #down(column: number): void {
     this.row += 1
     this.column = column
@@ -106,7 +106,7 @@ export class TerminalEmulator {
     else if (letter === 'J') {
       this.#line().length = Math.min(this.#line().length, this.column)
       this.#cells.length = this.row + 1
-    } else throw new Error(`not understood: ${letter}`)
+    } else throw new Error(`unsupported sequence: ${letter}`)
   }
 
   /** `position`: row and column from 1, as `3;1` */
@@ -122,14 +122,14 @@ export class TerminalEmulator {
     else this.modes.delete(numbers)
     if (numbers !== '1049') return
     if (isOn) {
-      this.#kept = { cells: this.#cells, row: this.row, column: this.column }
+      this.#mainScreen = { cells: this.#cells, row: this.row, column: this.column }
       this.#cells = [[]]
       this.row = this.column = 0
-    } else if (this.#kept) {
-      this.#cells = this.#kept.cells
-      this.row = this.#kept.row
-      this.column = this.#kept.column
-      this.#kept = null
+    } else if (this.#mainScreen) {
+      this.#cells = this.#mainScreen.cells
+      this.row = this.#mainScreen.row
+      this.column = this.#mainScreen.column
+      this.#mainScreen = null
     }
   }
 }

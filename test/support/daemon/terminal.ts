@@ -12,10 +12,10 @@ const SCRIPT = '/usr/bin/script'
 /** Whether this machine can create a terminal. */
 export const HAS_TERMINAL = process.platform === 'linux' && existsSync(SCRIPT)
 
-/** Far more time than a slow machine needs. */
+/** The time limit of each wait: far more than a slow machine needs. */
 const LIMIT_MS = 100_000
 
-/** The first line of the output gives the command line's PID; the last one, after LEFT, the final mode of the terminal. */
+/** The first line of the output gives the command line's PID; the last one, after MODE_LABEL, the final mode of the terminal. */
 const PID = /^pid=(\d+)\r?\n/
 const MODE_LABEL = 'left='
 
@@ -58,18 +58,18 @@ export class Terminal implements Disposable {
     return this.#written.replace(PID, '').replace(/\r?\n?left=.*\r?\n$/, '')
   }
 
-  /** the PID of the command line */
+  /** the process of the command line */
   get process(): LivingProcess {
     return findOwnProcess(Number(PID.exec(this.#written)?.[1]), this.#home)
   }
 
-  /** Sets the terminal's width; `screen` keeps the old one, unless all is drawn anew (`isRedrawn`). */
+  /** Sets the terminal's width. `isRedrawn`: the program draws everything again, so that `screen` uses the new width. */
   resize(columns: number, isRedrawn = false): void {
     if (isRedrawn) this.#size = { ...this.#size, columns }
     const { status } = spawnSync('stty', ['-F', readlinkSync(`/proc/${this.process.pid}/fd/2`), 'cols', String(columns)], {
       stdio: 'ignore',
     })
-    if (status !== 0) throw new Error('stty could not make the terminal so wide')
+    if (status !== 0) throw new Error('stty could not set the width of the terminal')
   }
 
   /** whether the terminal had its normal mode when the command line had ended */
@@ -120,7 +120,7 @@ export class Terminal implements Disposable {
     }
     const missing = (how: string) => (): void => reject(new Error(`${how} without showing ${expected}:\n${this.text}`))
     const ended = missing('ended')
-    const limit = setTimeout(missing('went on'), LIMIT_MS)
+    const limit = setTimeout(missing('ran on'), LIMIT_MS)
     this.#child.stdout?.on('data', checkText)
     this.#child.on('close', ended)
     if (this.#child.exitCode !== null && !isThere()) ended()

@@ -14,7 +14,7 @@ import type { PageBlock } from './page-blocks.ts'
 
 export interface BlocksResult {
   readonly code: number | null
-  /** stdout and stderr of all commands, with a line for the end of each block */
+  /** stdout and stderr of all commands; the last line names a command that failed */
   readonly output: string
 }
 
@@ -23,7 +23,7 @@ const WAIT_MS = 220_000
 const script = await readScript(join(ROOT, 'test/support/docs/model.yaml'))
 const programPath = (name: string): string => join(ROOT, 'test/support/programs', name)
 
-/** Verbs that follow until Ctrl+C; on a pipe `attach` and the others show what they have, and go on. */
+/** Patterns of commands that follow until Ctrl+C. The program interrupted-reeve.ts interrupts them. */
 const FOLLOWING_COMMANDS = ['logs -f *', 'attach *', 'crew follow *', 'ps -w*', 'events -f*']
 
 /** The programs that a reader has, each by its shell script. */
@@ -45,7 +45,7 @@ const PACKAGE = {
   scripts: { test: 'ls | grep -q ed.txt || { echo "not repaired"; exit 1; }', start: 'exec sleep 600' },
 }
 
-/** Work that goes on until the reader ends it. */
+/** Prompts for work that goes on until the reader ends it. */
 const LONG_WORK = /every file|the port\b/
 
 function lastPrompt({ messages }: ServedRequest['body']): string {
@@ -98,7 +98,7 @@ export async function runBlocks(page: string, blocks: readonly PageBlock[]): Pro
   }
 }
 
-/** The text with a key in the place of the reader's own. */
+/** Fills in a key where the page leaves out the reader's own. */
 function withKey(text: string): string {
   return text.replaceAll(/(_KEY=)…/g, '$1sk-test')
 }
@@ -111,7 +111,7 @@ function runShell(text: string, cwd: string, env: Readonly<Record<string, string
       output += data
     })
   return new Promise((resolve, reject) => {
-    // The end of the daemon then ends what the shell has started.
+    // The end of the daemon then ends the programs that the shell has started.
     const late = setTimeout(() => {
       child.kill()
       resolve({ code: null, output: `${output}\nno end after ${WAIT_MS} ms` })

@@ -1,5 +1,5 @@
 // Compares the answers of the faces at the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader has
-// folded from the stream, and what waits for the user. Only what live output and open budgets change all the time is left out.
+// folded from the stream, and what waits for the user. Fields that live output and open budgets change all the time are left out.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { oneLine } from '../../../src/api/text/one-line.ts'
@@ -16,7 +16,7 @@ import { connect } from '../../../src/index.ts'
 
 /** How many states of the folded rows are kept. */
 const MAX_STATES = 100
-/** The longest search for a moment in which all answers are of the same state, in ms. */
+/** The longest search for a moment in which all answers show the same state, in ms. */
 const MOMENT_MS = 10_000
 
 /** A reader that folds the stream, and remembers its rows at each cursor. */
@@ -33,23 +33,23 @@ export class RowReader implements AsyncDisposable {
     this.#ended = this.#read(connect({ home, start: false }).followRows({ scope, signal: this.#abort.signal }))
   }
 
-  /** Resolves when a number of snapshots has come: one at the beginning, and one of each later daemon. */
-  async untilReset(count: number): Promise<void> {
-    while (this.resets < count) await this.#next()
+  /** Resolves when this number of snapshots has come: one at the beginning, and one of each later daemon. */
+  async waitForResets(count: number): Promise<void> {
+    while (this.resets < count) await this.#waitForEvent()
   }
 
   /** The rows in the order of their birth, and the needs, as they were at a cursor. Waits for them. */
-  async at(cursor: string): Promise<Pick<RowsView, 'rows' | 'needs'>> {
+  async stateAt(cursor: string): Promise<Pick<RowsView, 'rows' | 'needs'>> {
     const late = AbortSignal.timeout(MOMENT_MS)
     for (;;) {
       const state = this.#states.get(cursor)
       if (state) return state
       late.throwIfAborted()
-      await this.#next()
+      await this.#waitForEvent()
     }
   }
 
-  async #next(): Promise<void> {
+  async #waitForEvent(): Promise<void> {
     const hasEnded = await Promise.race([this.#wake.promise.then(() => false), this.#ended.then(() => true)])
     if (hasEnded) throw new Error('the stream has ended')
   }
@@ -69,7 +69,7 @@ export class RowReader implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort()
-    await this.#ended.catch(() => undefined) // the daemon may have gone before
+    await this.#ended.catch(() => undefined) // the daemon may have ended before
   }
 }
 
@@ -84,7 +84,7 @@ export interface Moment {
   readonly heartbeat: HeartbeatView
 }
 
-/** Reads all faces until they are of the same state; null if the home never stands still that long. */
+/** Reads all faces until they show the same state; null if the state changes too often. */
 export async function readMoment(client: Client, scope: 'recent' | 'all'): Promise<Moment | null> {
   const readCursor = async (): Promise<number> => (await client.get<{ cursor: number }>('/v1/daemon')).cursor
   for (const deadline = performance.now() + MOMENT_MS; performance.now() < deadline; await nextTurn()) {
@@ -122,12 +122,12 @@ export function expectAgreement({ processes, rows: { rows, needs: sent }, needs:
 
 const isShown = ({ snoozedUntil }: NeedView): boolean => snoozedUntil === null
 
-/** Without the evidence of a budget, and without the time of a snooze, which the stream has also when it is over. */
+/** Without the evidence of a budget, and without the time of a snooze: the stream keeps it when the snooze is over. */
 function comparableNeed({ title: _t, evidence: _e, hold, snoozedUntil: _s, ...steady }: NeedView): object {
   return { ...steady, hold: hold?.reason ?? null }
 }
 
-/** Without the word of a process that is not observed at this moment. */
+/** Checks the liveness words of the heartbeat against the rows. A process that is not observed now has none. */
 function expectLiveness({ processes }: HeartbeatView, rows: ReadonlyMap<string, RowView>): void {
   for (const { uuid, status, word } of processes) {
     const row = rows.get(uuid)
@@ -209,11 +209,11 @@ function steadyNote(note: string | null): string | null {
   return note?.replace(/^(paused: [^(]*\bbudget\b[^(]*)\(.*\)/, '$1') ?? null
 }
 
-/** wide enough for each sentence */
+/** wide enough that no sentence is cut */
 const TOP_COLUMNS = 400
 const TOP_STYLE = { ascii: false, ellipsis: '…', pauseMark: '⏸', paint: (_: string, text: string) => text }
 
-/** Checks that the screen of `reeve top` has the mark of each process and what it waits for. `rows`: as its stream has sent them. */
+/** Checks that the screen of `reeve top` has the mark of each process and what it waits for. `rows`: as the stream has sent them. */
 export function expectTopAgrees(rows: readonly RowView[], { processes, rows: { cursor, seq, now, sums } }: Moment): void {
   const model = new TopModel()
   model.showsEnded = true

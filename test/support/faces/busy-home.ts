@@ -9,7 +9,7 @@ import { CrewHome, makeTask } from '../crew/crew-home.ts'
 import { Repository } from '../crew/repository.ts'
 import { testEnv } from '../env.ts'
 
-/** More processes than this that have not ended are not started. */
+/** No process is started while this many have not ended. */
 const MAX_LIVING = 24
 /** The most ended processes that stay. */
 const MAX_ENDED = 30
@@ -24,8 +24,8 @@ sleep 0.3
 exec echo '{"type":"turn.completed","usage":{"input_tokens":1000000,"cached_input_tokens":0,"output_tokens":1000}}'
 `
 
-/** The requests that a home must answer. */
-export interface HomeOfWork {
+/** How the work reaches its daemon. */
+export interface WorkDaemon {
   readonly client: Client
   readonly work: string
   spawn(body: Partial<SpawnBody>): Promise<ProcessView>
@@ -33,23 +33,23 @@ export interface HomeOfWork {
 }
 
 /** Returns a number from 0 to `n` - 1. */
-type Pick = (n: number) => number
+type PickIndex = (n: number) => number
 
 export class BusyHome {
-  readonly #home: HomeOfWork
-  readonly #pick: Pick
+  readonly #home: WorkDaemon
+  readonly #pick: PickIndex
   readonly #acts: readonly (() => Promise<unknown>)[]
   #spawns = 0
   #repository: Repository | null = null
   /** a program that reports tokens with a price */
   readonly #costly: string
 
-  constructor(home: HomeOfWork, pick: Pick) {
+  constructor(home: WorkDaemon, pick: PickIndex) {
     this.#home = home
     this.#pick = pick
     this.#costly = join(home.work, 'codex')
     writeFileSync(this.#costly, COSTLY, { mode: 0o755 })
-    const post = (path: string, body: object) => async (): Promise<unknown> => this.#post(await this.#some(), path, body)
+    const post = (path: string, body: object) => async (): Promise<unknown> => this.#post(await this.#randomUuid(), path, body)
     this.#acts = [
       ...[...this.#spawners(), ...this.#spawners()].map((spawn) => () => this.#spawn(spawn)),
       post('pause', {}),
@@ -67,14 +67,14 @@ export class BusyHome {
       post('snooze', { until: null }),
       post('pin', { pinned: true }),
       post('labels', { labels: { area: 'docs' } }),
-      async () => this.#post(await this.#some(), 'rename', { name: `renamed-${(this.#spawns += 1)}` }),
+      async () => this.#post(await this.#randomUuid(), 'rename', { name: `renamed-${(this.#spawns += 1)}` }),
       () => this.#answer(),
       () => this.#answer(),
-      () => this.#tidy(),
+      () => this.#removeOldest(),
     ]
   }
 
-  /** Does one random act. A refused request is no problem. */
+  /** Does one random act. The daemon may refuse it. */
   async act(): Promise<void> {
     try {
       await this.#acts[this.#pick(this.#acts.length)]?.()
@@ -142,7 +142,7 @@ export class BusyHome {
     })
   }
 
-  async #some(): Promise<string> {
+  async #randomUuid(): Promise<string> {
     const all = await this.list()
     return all[this.#pick(Math.max(1, all.length))]?.uuid ?? 'nobody'
   }
@@ -161,8 +161,8 @@ export class BusyHome {
     await this.#post(process.uuid, 'answer', { id: ask.id, ...(option ? { option: option.id } : { text: 'yes' }) })
   }
 
-  /** Removes an ended process if there are many. */
-  async #tidy(): Promise<void> {
+  /** Removes the first ended process if there are many. */
+  async #removeOldest(): Promise<void> {
     const ended = (await this.list()).filter(({ state }) => state === 'dead')
     const [oldest] = ended
     if (oldest && ended.length > MAX_ENDED) await this.#home.client.delete(`/v1/processes/${oldest.uuid}`)

@@ -65,16 +65,16 @@ export function rowMap(...rows: readonly RowView[]): Map<string, RowView> {
   return new Map(rows.map((row) => [row.uuid, row]))
 }
 
-/** Each tree of many rows has this many processes. */
-const TREE = 100
+/** The number of processes in each tree of `manyRows`. */
+const TREE_SIZE = 100
 
-/** Rows of that many processes: agents in trees of 100, each with a step, a cost, a context and a sentence. */
+/** Rows of this number of processes: agents in trees of 100, each with a step, a cost, a context and a sentence. */
 export function manyRows(count: number): RowView[] {
   return Array.from({ length: count }, (_, index) =>
     rowOf({
       uuid: manyUuid(index),
       pid: index + 1,
-      parent: index % TREE === 0 ? null : manyUuid(index - (index % TREE)),
+      parent: index % TREE_SIZE === 0 ? null : manyUuid(index - (index % TREE_SIZE)),
       name: `worker-${index}`,
       agent: 'claude',
       model: 'anthropic/claude-sonnet-5',
@@ -89,7 +89,7 @@ export function manyRows(count: number): RowView[] {
   )
 }
 
-/** Changes of `changed` of the rows: a step further, with another sentence. */
+/** Patches for `changed` of the rows: each has a new step and a new reason. */
 export function manyChanges(count: number, changed: number, round: number): RowPatch[] {
   return Array.from({ length: changed }, (_, index) => {
     const at = ((round * changed + index) * 7_919) % count
@@ -104,7 +104,7 @@ export function manyChanges(count: number, changed: number, round: number): RowP
 
 const manyUuid = (index: number): string => `01a20000-0000-7000-8000-${String(index).padStart(12, '0')}`
 
-/** Sums of that many working processes. */
+/** Sums of this number of working processes. */
 export function sumsOf(count: number): SumsView {
   return { live: count, working: count, asking: 0, held: 0, failed: 0, todayUsd: 18.42, reservedUsd: 0 }
 }

@@ -1,5 +1,5 @@
 // Measures `reeve top` with thousands of rows, for the test of its budgets and for bench/top.ts. All times are CPU times, because other work
-// of the machine counts in the time of the clock. A busy machine also makes CPU time longer: `slowdown` states by how much.
+// of the machine lengthens wall-clock times. A busy machine also lengthens CPU times: `measureSlowdown` returns by how much.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,9 +23,9 @@ export const TOP_BUDGETS = {
 } as const
 
 const NODE_START_MS = 25
-const SIZE = { columns: 200, rows: 50 } as const
-/** the changed rows of a frame */
-const CHANGED = 20
+const SCREEN_SIZE = { columns: 200, rows: 50 } as const
+/** the number of changed rows per frame */
+const CHANGED_ROWS = 20
 const WARM_UP_FRAMES = 200
 
 const colours: Readonly<Record<string, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36, inverse: 7 }
@@ -36,7 +36,7 @@ const STYLE = {
   paint: (name: string, text: string) => `\x1b[${colours[name]}m${text}\x1b[0m`,
 }
 
-/** Draws frames in which the selection moves and rows change. Returns the mean CPU time of one, and the most bytes of one. */
+/** Draws frames in which the selection moves and rows change. Returns the mean CPU time and the largest size of a frame. */
 export function drawFrames(count: number, frames: number): { readonly cpuMs: number; readonly bytes: number } {
   const model = new TopModel()
   const wall = Date.parse(BIRTH)
@@ -47,10 +47,10 @@ export function drawFrames(count: number, frames: number): { readonly cpuMs: num
   for (let round = 1 - WARM_UP_FRAMES; round <= frames; round += 1) {
     if (round === 1) start = process.threadCpuUsage()
     const now = wall + (WARM_UP_FRAMES + round) * 100
-    model.onRows({ type: 'rows', cursor: '0', seq: round, up: manyChanges(count, CHANGED, WARM_UP_FRAMES + round), gone: [] }, now, now)
+    model.onRows({ type: 'rows', cursor: '0', seq: round, up: manyChanges(count, CHANGED_ROWS, WARM_UP_FRAMES + round), gone: [] }, now, now)
     model.move(1)
-    const frame = frameOf(model, SIZE, { wall: now, mono: now }, STYLE)
-    bytes = Math.max(bytes, Buffer.byteLength(frameBytes(before, frame, SIZE.rows)))
+    const frame = frameOf(model, SCREEN_SIZE, { wall: now, mono: now }, STYLE)
+    bytes = Math.max(bytes, Buffer.byteLength(frameBytes(before, frame, SCREEN_SIZE.rows)))
     before = frame
   }
   const { user, system } = process.threadCpuUsage(start)
@@ -74,7 +74,7 @@ export class MeasuredTop implements AsyncDisposable {
     const home = mkdtempSync(join(tmpdir(), 'reeve-top-'))
     const daemon = await ManyRowsDaemon.start(home, count)
     const env = { NO_COLOR: '', XDG_CACHE_HOME: join(tmpdir(), 'reeve-top-cache') }
-    const terminal = new Terminal(home, ['top'], { ...SIZE, env, ...(program === undefined ? {} : { program }) })
+    const terminal = new Terminal(home, ['top'], { ...SCREEN_SIZE, env, ...(program === undefined ? {} : { program }) })
     await terminal.waitFor(() => terminal.raw.includes('worker-0'), 'the first row')
     return new MeasuredTop(home, daemon, terminal)
   }
@@ -88,18 +88,18 @@ export class MeasuredTop implements AsyncDisposable {
     return residentMbOf(this.terminal.process)
   }
 
-  /** Resolves after so many further frames; the clock of the screen makes one each second. */
-  async frames(count: number): Promise<void> {
+  /** Resolves after this number of further frames; the clock of the screen causes one each second. */
+  async waitForFrames(count: number): Promise<void> {
     const countFrames = (): number => this.terminal.raw.split('\x1b[?2026l').length - 1
     const wanted = countFrames() + count
     await this.terminal.waitFor(() => countFrames() >= wanted, `${count} frames`)
   }
 
   /** The share of a core that it takes while nothing changes, in percent, over some frames of its clock. */
-  async idlePercent(frames: number): Promise<number> {
-    await this.frames(2)
+  async measureIdlePercent(frames: number): Promise<number> {
+    await this.waitForFrames(2)
     const [cpuMs, wallMs] = [this.cpuMs, performance.now()]
-    await this.frames(frames)
+    await this.waitForFrames(frames)
     return (100 * (this.cpuMs - cpuMs)) / (performance.now() - wallMs)
   }
 
@@ -113,7 +113,7 @@ export class MeasuredTop implements AsyncDisposable {
 }
 
 /** The CPU time that Node takes until it runs a program of one line, in ms. */
-export async function nodeStartMs(): Promise<number> {
+export async function measureNodeStartMs(): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'process.stdout.write("x"); setInterval(() => {}, 1000)'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -126,9 +126,9 @@ export async function nodeStartMs(): Promise<number> {
   }
 }
 
-/** By how much this machine is slower now than the one of the budgets; at least 1. */
-export async function slowdown(): Promise<number> {
+/** Returns the factor by which this machine is slower now than the machine of the budgets; at least 1. */
+export async function measureSlowdown(): Promise<number> {
   const starts: number[] = []
-  for (let round = 0; round < 3; round += 1) starts.push(await nodeStartMs())
+  for (let round = 0; round < 3; round += 1) starts.push(await measureNodeStartMs())
   return Math.max(1, Math.min(...starts) / NODE_START_MS)
 }

@@ -161,7 +161,7 @@ export class BudgetModel {
     if (call.priced) p.used.nano += used.input * call.inNano + used.output * call.outNano
   }
 
-  /** Closes the calls of a dead daemon, whose end is unknown. */
+  /** Charges the open calls of a process whose daemon died. How the calls ended is unknown. */
   cutOff(p: Spender): void {
     for (const call of [...p.open]) this.charge(p, call, { input: call.input, output: 0, estimated: true })
   }

@@ -103,7 +103,7 @@ export function compareIndexesWithRows(view: LiveTable): string | null {
   if (new Set(uuids).size !== uuids.length) return 'a row is listed twice'
   const rows = uuids.map((uuid) => view.get(uuid))
   for (const row of rows) {
-    if (!row) return 'a row is listed and not there'
+    if (!row) return 'a listed row does not exist'
     const children = [...view.children(row.uuid)]
     const expected = rows.filter((child) => child?.parent === row.uuid).map((child) => child?.uuid)
     if (children.length !== expected.length || !children.every((uuid) => expected.includes(uuid)))

@@ -27,7 +27,7 @@ type Move = Extract<Effect, { type: 'crew.move' | 'crew.retire' }>
 
 export class CrewSimulation {
   readonly world = new World(30)
-  readonly #watch = new DecisionChecker()
+  readonly #checker = new DecisionChecker()
   readonly #pick: PickNumber
   readonly #recentInputs: string[] = []
   /** requested jobs that the daemon has not done; a new daemon does not know them */
@@ -87,7 +87,8 @@ export class CrewSimulation {
     return maxRounds
   }
 
-  end(): void {
+  /** Performs the remaining moves, and checks the messages and journals. */
+  checkEnd(): void {
     for (let move = this.#moves.shift(); move; move = this.#moves.shift()) this.#performMove(move)
     this.world.commit()
     const { crew } = this.world.row(CREW_UUID) ?? {}
@@ -97,7 +98,7 @@ export class CrewSimulation {
       const successor = crew ? lastSuccessorOf(crew, id) : undefined
       const unreadCount = this.world.row(uuid)?.queue.length ?? 0
       if (state === 'gone' && successor?.state === 'on' && successor.id !== id && this.world.overlay.get(CREW_UUID))
-        requireRule(unreadCount === 0, `${id} left ${unreadCount} messages, and ${successor.id} came after it`)
+        requireRule(unreadCount === 0, `${successor.id} takes over all messages of ${id}, not all but ${unreadCount}`)
     }
     for (const uuid of this.world.journal.keys()) failIfWrong(compareWithFold(this.world, uuid))
   }
@@ -127,7 +128,7 @@ export class CrewSimulation {
     if (row) this.#playProcess(row, isFaultless)
   }
 
-  /** The user resumes a coordinator that the user has ended, or replaces one that never began. */
+  /** Resumes, as the user, a coordinator that the user has ended, or replaces one that never began. */
   #resumeCoordinator(): void {
     const coordinators = (this.crew?.crew?.members ?? []).filter(({ role }) => role === 'coordinator')
     const lastCoordinator = coordinators.findLast(({ leave, heir }) => heir === null && (leave?.how === 'lost' || leave?.how === 'stopped'))
@@ -459,7 +460,7 @@ export class CrewSimulation {
     )
     this.inputs += 1
     const decision = this.world.step(input)
-    this.#watch.check(input, decision)
+    this.#checker.check(input, decision)
     for (const effect of decision.effects) {
       if (effect.type === 'crew.job') this.#jobs.push(effect.job)
       else if (effect.type === 'start') this.#starts.push(effect)
@@ -479,10 +480,10 @@ export class CrewSimulation {
 
   /** The invariants after every input. */
   #checkRules(): void {
-    requireRule(this.#sent.size === 0, `message ${[...this.#sent.keys()].join()} is in a queue with the commit that reports it`)
+    requireRule(this.#sent.size === 0, `message ${[...this.#sent.keys()].join()} is in a queue in the commit that sends it`)
     const crew = this.crew
     if (!crew?.crew || crew.life.state !== 'running' || !crew.life.attached || crew.life.stopping) return
-    requireRule(crew.crew.members.filter(({ phase }) => phase === 'committing').length <= 1, 'one commits at a time')
+    requireRule(crew.crew.members.filter(({ phase }) => phase === 'committing').length <= 1, 'only one member commits at a time')
     for (const member of crew.crew.members) this.#checkMember(crew, member)
   }
 
@@ -491,23 +492,23 @@ export class CrewSimulation {
     const row = this.world.overlay.get(uuid)
     requireRule(row !== undefined, `${id} is ${state}, and has a process`)
     if (row.life.state !== 'running') return
-    requireRule(crew.supervision?.children.some((child) => child.uuid === uuid) === true, `${id} is kept by its crew`)
+    requireRule(crew.supervision?.children.some((child) => child.uuid === uuid) === true, `${id} is supervised by its crew`)
     requireRule(row.life.stopping !== null || held === row.life.holds.length > 0, `${id} is held (${held}) as its process is`)
     if (row.life.attached && row.life.activity === 'working' && row.life.stopping === null)
       requireRule(turn.open === row.progress.turn, `the open turn of ${id} is ${row.progress.turn}, and its crew knows ${turn.open}`)
     if (row.life.activity === 'ready')
-      requireRule(turn.open === null || row.progress.turnOpen || row.life.stopping !== null, `${id} is in no turn`)
+      requireRule(turn.open === null || row.progress.turnOpen || row.life.stopping !== null, `${id} is ready and has no open turn`)
     if (row.life.activity === 'ready' && row.life.attached && row.life.holds.length === 0 && row.life.stopping === null)
-      requireRule(row.queue.length === 0 || areFilesChanging(this.world.overlay, row), `${id} reads what waits`)
+      requireRule(row.queue.length === 0 || areFilesChanging(this.world.overlay, row), `${id} is ready and has no unread message`)
     if (phase === 'committing' && state === 'on')
       requireRule(row.signals.mask.includes('SIGTERM'), `${id} cannot be ended while it commits`)
-    requireRule(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} stands below its crew`)
+    requireRule(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} is a child of its crew`)
     if (row.life.activity === 'working')
       requireRule(
         !areFilesChanging(this.world.overlay, row) ||
           !this.#jobs.some((job) => job.member === id && crew.crew?.jobs.some((openJob) => openJob.job === job.job)) ||
           !row.progress.turnOpen,
-        `the files of ${id} stay as they are in a turn`,
+        `no job changes the files of ${id} during its turn`,
       )
   }
 }

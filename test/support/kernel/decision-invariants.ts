@@ -87,7 +87,7 @@ export class DecisionChecker {
     if (input.type === 'fork')
       requireRule(!changes.facts.some(({ uuid }) => uuid === input.origin.uuid), 'a fork changes nothing of its origin')
     for (const fact of changes.facts) this.#checkFact(fact)
-    requireRule(changes.lastPid === this.#lastPid, 'the last PID is the last that a fact gave out')
+    requireRule(changes.lastPid === this.#lastPid, 'the last PID is the newest that a fact assigned')
     for (const effect of effects) this.#checkEffect(effect)
     for (const row of changes.processes.values()) {
       const { life, clock, seq, pid } = row
@@ -194,13 +194,13 @@ export class DecisionChecker {
       this.#lastPid = body.pid
       watched.pid = body.pid
     }
-    requireRule(pid === watched.pid, 'a fact bears the PID of its incarnation')
-    requireRule(watched.state !== 'dead' || ALLOWED_AFTER_DEATH.has(body.type), 'the dead are frozen')
+    requireRule(pid === watched.pid, 'a fact has the PID of its incarnation')
+    requireRule(watched.state !== 'dead' || ALLOWED_AFTER_DEATH.has(body.type), 'a dead process does not change')
     requireRule(
       watched.state === 'running' ||
         !ONLY_WHILE_RUNNING.has(body.type) ||
         (watched.crew && (body.type === 'process.waiting' || body.type === 'process.unasked')),
-      `${body.type} is of running processes`,
+      `only a running process has ${body.type}`,
     )
     this.#checkLife(watched, body)
     this.#checkWork(watched, body)
@@ -212,12 +212,12 @@ export class DecisionChecker {
       for (const id of watched.waiting.keys()) if (isSignalMessage(id) || isNotice(id)) watched.waiting.delete(id)
   }
 
-  /** Checks that the parts are in order and disjoint, and that they lose no waiting message. */
+  /** Checks that the parts of the context are in order and disjoint, and that they lose no waiting message. */
   #checkContext({ uuid, seq, context, queue }: Process): void {
     if (!context?.ranges) return
     requireRule(
       context.ranges.every(([first, last], i) => first <= last && last <= seq && first > (context.ranges?.[i - 1]?.[1] ?? -1) + 1),
-      'the parts of a context are in order and apart',
+      'the parts of a context are in order, with gaps between them',
     )
     const openRangeStart = context.ranges.at(-1)?.[0] ?? Infinity
     for (const [id, waits] of this.#all.get(uuid)?.waiting ?? []) {
@@ -225,7 +225,7 @@ export class DecisionChecker {
       if ((isSignalMessage(id) || isNotice(id)) && !queue.some((message) => message.id === id)) continue
       requireRule(
         waits >= openRangeStart || context.ranges.some(([first, last]) => first <= waits && waits <= last),
-        'a message that waits is in the context to come',
+        'a waiting message is in the next context',
       )
     }
   }
@@ -242,22 +242,22 @@ export class DecisionChecker {
         watched.steps += 1
         return
       case 'compaction.started':
-        requireRule(watched.holds.size === 0 && (!watched.stopping || watched.wrapping), 'no compaction begins while it is held or stops')
+        requireRule(watched.holds.size === 0 && (!watched.stopping || watched.wrapping), 'no compaction begins while the process is held or stops')
         requireRule(!watched.modelOpen && watched.calls.size === 0 && !watched.compacting, 'a compaction begins between two steps')
-        requireRule(watched.compactedAt !== watched.steps, 'never twice without a step between')
+        requireRule(watched.compactedAt !== watched.steps, 'a step lies between two compactions')
         watched.compacting = true
         return
       case 'compaction.failed':
       case 'context.compacted':
         requireRule(
           watched.compacting || (watched.cutOff && body.type === 'compaction.failed' && body.error === 'interrupted'),
-          'a compaction ends that has begun',
+          'only a compaction that has begun ends',
         )
         Object.assign(watched, { compacting: false, cutOff: false })
         if (body.type === 'context.compacted') watched.compactedAt = watched.steps
         return
       case 'limit.warned':
-        requireRule(body.of > 0 && body.used >= 0.8 * body.of, 'a warning has its cause')
+        requireRule(body.of > 0 && body.used >= 0.8 * body.of, 'a limit is warned of only at 80 % or more')
         return
       default:
     }
@@ -284,21 +284,21 @@ export class DecisionChecker {
         Object.assign(watched, { state: 'dead', attached: false })
         return
       case 'process.resumed':
-        requireRule(watched.state === 'dead', 'only the dead get a new incarnation')
+        requireRule(watched.state === 'dead', 'only a dead process gets a new incarnation')
         watched.state = 'created'
         if (body.endsTurn) watched.turnOpen = false
         return
       case 'process.held': {
         const { reason, root, by } = body.hold
         const hold = `${reason} ${root} ${by}`
-        requireRule(!watched.holds.has(hold), 'the same hold twice is one')
-        requireRule(!watched.stopping, 'what stops is not paused')
+        requireRule(!watched.holds.has(hold), 'a hold is added once')
+        requireRule(!watched.stopping, 'a process that stops is not held')
         watched.holds.add(hold)
         return
       }
       case 'process.released':
         for (const { reason, root, by } of body.holds)
-          requireRule(watched.holds.delete(`${reason} ${root} ${by}`), 'only a hold that is there is released')
+          requireRule(watched.holds.delete(`${reason} ${root} ${by}`), 'only an existing hold is released')
         return
       case 'process.stopping':
         requireRule(
@@ -314,8 +314,8 @@ export class DecisionChecker {
   #checkWork(watched: WatchedProcess, body: Fact['body']): void {
     switch (body.type) {
       case 'process.working':
-        requireRule(watched.holds.size === 0 || watched.command, 'no turn begins or goes on while it is held')
-        requireRule(!watched.stopping || watched.wrapping || watched.command, 'no turn begins or goes on while it stops')
+        requireRule(watched.holds.size === 0 || watched.command, 'no turn begins or continues while the process is held')
+        requireRule(!watched.stopping || watched.wrapping || watched.command, 'no turn begins or continues while the process stops')
         requireRule(
           body.turn === watched.turn || (body.turn === watched.turn + 1 && (!watched.turnOpen || watched.command)),
           'one turn at a time',
@@ -328,9 +328,9 @@ export class DecisionChecker {
       case 'model.started':
         requireRule(
           watched.external || (watched.holds.size === 0 && (!watched.stopping || watched.wrapping)),
-          'no model call begins while it is held or stops',
+          'no model call begins while the process is held or stops',
         )
-        requireRule(!watched.modelOpen && watched.calls.size === 0 && !watched.compacting, 'a step begins when the one before is whole')
+        requireRule(!watched.modelOpen && watched.calls.size === 0 && !watched.compacting, 'a step begins when the previous one is complete')
         watched.modelOpen = true
         return
       case 'model.finished':
@@ -350,7 +350,7 @@ export class DecisionChecker {
   #checkEffect(effect: Effect): void {
     if (!effect.type.startsWith('driver.') || !('uuid' in effect)) return
     const watched = this.#all.get(effect.uuid)
-    requireRule(watched !== undefined && watched.attached && watched.pid === effect.pid, 'only a driver that is there is asked')
+    requireRule(watched !== undefined && watched.attached && watched.pid === effect.pid, 'effects go only to an attached driver')
     if (effect.type !== 'driver.deliver' && effect.type !== 'driver.proceed') return
     // The message of a resume goes into the open turn.
     requireRule(!watched.busy || (effect.type === 'driver.deliver' && effect.turn === watched.turn), 'a driver has one turn at a time')

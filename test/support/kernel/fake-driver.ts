@@ -32,7 +32,7 @@ export class FakeDriver {
   #openCalls: readonly OpenCall[]
   #step: number
   #isBusy = false
-  /** the present turn, or the last one */
+  /** the current turn, or the last one */
   #turn = 0
   #isInterrupted = false
   /** ids of answers that it received */
@@ -127,7 +127,7 @@ export class FakeDriver {
 
   async #reportFreeze(): Promise<void> {
     await this.#waitForSchedule(false)
-    if (!this.#held) return
+    if (!this.#isHeld) return
     this.#isFrozen = true
     await this.#reportToKernel({ type: 'frozen', inFlight: this.#inFlight })
   }
@@ -156,8 +156,8 @@ export class FakeDriver {
     if (this.#outside.pick(20) === 0) await this.#reportToKernel({ type: 'exited', code: 3, osSignal: null })
   }
 
-  /** Sometimes compacts the context before a step. An attempt may fail, and may be repeated. */
-  async #compactSometimes(): Promise<void> {
+  /** Compacts the context before a step. An attempt may fail and be repeated. Sometimes another compaction follows. */
+  async #compact(): Promise<void> {
     const step = this.#step
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#reportToKernel({ type: 'compaction.started', step, attempt, model: 'm' })
@@ -191,7 +191,7 @@ export class FakeDriver {
       usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
     })
     this.#outside.acknowledged.add(`compacted ${this.#row.uuid} ${step}`)
-    if (this.#outside.pick(4) === 0) await this.#compactSometimes()
+    if (this.#outside.pick(4) === 0) await this.#compact()
   }
 
   /** Sometimes asks the user; some questions are withdrawn before an answer. */
@@ -211,7 +211,7 @@ export class FakeDriver {
 
   async #runStep(): Promise<void> {
     if (this.#row.spec.driver === 'acp') await this.#askSometimes()
-    else if (!this.#isExternal && this.#outside.pick(4) === 0) await this.#compactSometimes()
+    else if (!this.#isExternal && this.#outside.pick(4) === 0) await this.#compact()
     if (this.#isInterrupted) return
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#reportToKernel({ type: 'model.started', step: this.#step + 1, attempt, model: 'm' })
@@ -263,9 +263,9 @@ export class FakeDriver {
 
   /** Waits while the process is held, and reports once that it has drained. */
   async #waitWhileHeld(): Promise<void> {
-    if (!this.#held) return
+    if (!this.#isHeld) return
     await this.#reportToKernel({ type: 'drained' })
-    while (this.#held) await this.#waitForSchedule()
+    while (this.#isHeld) await this.#waitForSchedule()
   }
 
   /** Reports several lines without waiting for each commit; the journal must keep their order. */
@@ -283,16 +283,16 @@ export class FakeDriver {
     this.#outside.acknowledged.add(`line ${this.#row.uuid} ${this.pid} ${line}`)
   }
 
-  get #held(): boolean {
+  get #isHeld(): boolean {
     const row = this.#core.table.get(this.#row.uuid)
     return row?.life.state === 'running' && row.pid === this.pid && row.life.holds.length > 0
   }
 
-  async #waitForSchedule(evenIfFrozen = true): Promise<void> {
+  async #waitForSchedule(waitsWhileFrozen = true): Promise<void> {
     do {
       if (this.#hasEnded) throw new DriverEnded()
       await this.#outside.schedule.waitForTurn(this)
-    } while (this.#isFrozen && evenIfFrozen)
+    } while (this.#isFrozen && waitsWhileFrozen)
   }
 
   /** Makes some reports twice, as a driver does that missed the first acknowledgement. */

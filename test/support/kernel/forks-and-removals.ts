@@ -56,7 +56,7 @@ export class ForksAndRemovals {
   open(core: Core): void {
     const store = {
       remove: async (uuid: Uuid, at: number) => {
-        if ((await core.store.process(uuid))?.pinned && this.#forcing(uuid) === 0) this.#parts.reportViolation('pinStays', uuid)
+        if ((await core.store.process(uuid))?.pinned && this.#countForced(uuid) === 0) this.#parts.reportViolation('pinStays', uuid)
         const isRemoved = await core.store.remove(uuid, at)
         if (isRemoved) {
           this.removed.add(uuid)
@@ -81,7 +81,7 @@ export class ForksAndRemovals {
       removals,
       sweeper,
       clock: core.clock,
-      readConfig: readConfig,
+      readConfig,
       log: () => {},
     })
     this.#operations = { core, removals, sweeper, collector }
@@ -96,7 +96,7 @@ export class ForksAndRemovals {
     await operations?.sweeper.stop()
   }
 
-  /** Waits until all processes have ended, and removes them one by one. */
+  /** Removes the processes one by one, by force, and waits until nothing of them is left to sweep. */
   async clear(uuids: readonly Uuid[]): Promise<void> {
     const operations = this.#operations
     if (!operations) return
@@ -105,12 +105,12 @@ export class ForksAndRemovals {
   }
 
   /** Resumes through the API's operation, which refuses a row that another request has changed meanwhile. */
-  resume(uuid: Uuid, overridden = false): void {
+  resume(uuid: Uuid, withOtherModel = false): void {
     const operations = this.#operations
     if (operations)
       this.#ignoreRefusal(
         operations,
-        operations.removals.runExclusively(uuid, () => this.#resume(operations, uuid, overridden)),
+        operations.removals.runExclusively(uuid, () => this.#resume(operations, uuid, withOtherModel)),
       )
   }
 
@@ -129,15 +129,15 @@ export class ForksAndRemovals {
 
   async #remove({ removals }: DaemonOperations, uuid: Uuid, isForced: boolean): Promise<void> {
     const forcedCount = isForced ? 1 : 0
-    this.#forcedRemovals.set(uuid, this.#forcing(uuid) + forcedCount)
+    this.#forcedRemovals.set(uuid, this.#countForced(uuid) + forcedCount)
     try {
       await removals.remove(uuid, { force: isForced })
     } finally {
-      this.#forcedRemovals.set(uuid, this.#forcing(uuid) - forcedCount)
+      this.#forcedRemovals.set(uuid, this.#countForced(uuid) - forcedCount)
     }
   }
 
-  #forcing(uuid: Uuid): number {
+  #countForced(uuid: Uuid): number {
     return this.#forcedRemovals.get(uuid) ?? 0
   }
 
@@ -152,11 +152,11 @@ export class ForksAndRemovals {
     if (removes) await this.#remove(operations, uuid, isForced)
   }
 
-  /** Resumes an ended process, sometimes with another model. */
-  async #resume({ core }: DaemonOperations, uuid: Uuid, overridden: boolean): Promise<void> {
+  /** Resumes an ended process. */
+  async #resume({ core }: DaemonOperations, uuid: Uuid, withOtherModel: boolean): Promise<void> {
     const process = await this.#get(core, uuid)
     if (process.life.state !== 'dead') return
-    const spec = overridden ? changedSpec(process.spec, { model: 'script:other.yaml' }) : null
+    const spec = withOtherModel ? changedSpec(process.spec, { model: 'script:other.yaml' }) : null
     await core.pipeline.request({
       type: 'resume',
       by: 'user',
@@ -204,8 +204,8 @@ export class ForksAndRemovals {
   /** Compares the store with the records: all existing forks, and all removed processes. */
   async verify(core: Core): Promise<void> {
     for (const uuid of this.removed) {
-      if ((await core.store.process(uuid)) || core.table.get(uuid)) this.#parts.reportViolation('collectedStays', `${uuid} is there`)
-      if ((await core.store.tombstone(uuid))?.uuid !== uuid) this.#parts.reportViolation('collectedStays', `${uuid} is forgotten`)
+      if ((await core.store.process(uuid)) || core.table.get(uuid)) this.#parts.reportViolation('collectedStays', `${uuid} still exists`)
+      if ((await core.store.tombstone(uuid))?.uuid !== uuid) this.#parts.reportViolation('collectedStays', `${uuid} has no tombstone`)
     }
     for (const [uuid, forked] of this.#forks) {
       const process = await core.store.process(uuid)

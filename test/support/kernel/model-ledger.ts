@@ -33,7 +33,7 @@ export abstract class ModelLedger {
     return payer ? [p, ...this.accounts(payer)] : [p]
   }
 
-  /** Returns the processes that it pays for, directly or indirectly, each after its own payer. */
+  /** Returns the process and those that it pays for, directly or indirectly, each after its own payer. */
   paidBy(p: Proc): Proc[] {
     const found = [p]
     for (const payer of found) found.push(...[...this.all.values()].filter((proc) => proc.state !== 'dead' && proc.payer === payer.uuid))
@@ -127,10 +127,10 @@ export abstract class ModelLedger {
 
   /** Holds an external agent that is over its budget. It is checked after each call, because its calls need no permission in advance. */
   holdIfOverBudget(p: Proc): void {
-    const tokens =
+    const tokenOwner =
       p.external && p.state === 'running' && !p.stopping
         ? this.accounts(p).find((proc) => this.usageOf(proc).tokens >= proc.budgetTokens)
         : undefined
-    if (tokens) for (const proc of new Set([tokens, p])) this.#holdForBudget(proc)
+    if (tokenOwner) for (const proc of new Set([tokenOwner, p])) this.#holdForBudget(proc)
   }
 }

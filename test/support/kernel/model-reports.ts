@@ -212,7 +212,7 @@ export abstract class ModelReports extends ModelLedger {
     }
   }
 
-  /** Records an end once. If a signal is the cause, the record names it. */
+  /** Records the escalation to SIGKILL once. The reason of the exit names it if a signal caused the stop. */
   #reportEscalated(p: Proc, { afterMs }: Extract<Report, { type: 'escalated' }>): string {
     if (!p.stopping || p.stopping.escalated) return 'late'
     p.stopping = {
@@ -285,7 +285,7 @@ export abstract class ModelReports extends ModelLedger {
     return 'ok'
   }
 
-  /** A process that wraps up completes instead of being held. */
+  /** Holds the process. A process that wraps up ends instead. */
   #reportHold(p: Proc, reason: string): string {
     if (p.stopping) {
       this.exit(p, p.stopping)
@@ -320,7 +320,7 @@ export abstract class ModelReports extends ModelLedger {
     if (!p.compacting || body.step !== p.whole) return 'late'
     if (
       body.ranges.some(
-        ([isFirst, last], i) => isFirst < 1 || last < isFirst || isFirst <= (body.ranges[i - 1]?.[1] ?? 0) || last >= BEYOND_ALL_FACTS,
+        ([first, last], i) => first < 1 || last < first || first <= (body.ranges[i - 1]?.[1] ?? 0) || last >= BEYOND_ALL_FACTS,
       )
     )
       return 'INVALID'

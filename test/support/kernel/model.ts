@@ -73,7 +73,7 @@ export interface Proc {
   steps: number
   whole: number
   modelOpen: boolean
-  /** the open calls; `unbegun`: a pause or a hold kept it back until the incarnation or the daemon ended */
+  /** the open calls; `unbegun`: a hold kept the call back until the incarnation or the daemon ended */
   calls: { id: string; effect: string; cuts: number; unbegun?: true }[]
   tokens: number
   /** the process that pays for this one; null if there is none */
@@ -244,7 +244,7 @@ export class Model extends ModelSignals {
     p.name = change.name
   }
 
-  /** Returns the origin's state at the step, with no usage. */
+  /** Creates a process with the origin's state at the step, but without its usage. */
   #fork({ uuid, by, origin, at, spec: givenSpec, message }: Input<'fork'>): void {
     const originProc = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
     const spec = givenSpec ?? { ...origin.spec, name: null }
@@ -464,7 +464,7 @@ export class Model extends ModelSignals {
     return !p.talks || p.turn > 0
   }
 
-  /** Whether a command gets a message: only at its next start, and only if that start continues its session. */
+  /** Refuses a message to a command, unless its next start continues its session. */
   #requireDeliverable(p: Proc, rerun: boolean): void {
     const runs = p.state === 'running' && p.attached
     if (!p.external || runs || rerun || this.#mustStartAgain(p) || p.queue.length > 0) refuse('INVALID')

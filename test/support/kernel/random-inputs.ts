@@ -13,7 +13,7 @@ import type { Sender, Uuid } from '../../../src/kernel/model/ids.ts'
 import type { HoldReason, Signal } from '../../../src/kernel/model/words.ts'
 import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
-/** The last time that a request can name. */
+/** The latest time that a request may name. */
 const LAST_TIME = Date.UTC(9999, 11, 31)
 
 /** Returns a number from 0 to `n` - 1. */
@@ -39,7 +39,7 @@ export type RandomAct =
   | { readonly type: 'restart' }
 
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
-const REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
+const HOLD_REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
 const WINDOWS = [null, 16, 18, 100]
 const DRIVERS: readonly Omit<ProcessSpec, Exclude<keyof ProcessSpec, 'driver' | 'format'>>[] = [
   { driver: 'native' },
@@ -97,8 +97,8 @@ export class RandomInputs {
         handler: pickOne(pick, ['default', 'ignore', 'message'] as const),
       }
     if (percent === 33 && pick(2) === 0) return this.#observation(pick)
-    if (percent < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, REASONS) }
-    if (percent < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, REASONS) }
+    if (percent < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, HOLD_REASONS) }
+    if (percent < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: pickOne(pick, HOLD_REASONS) }
     if (percent < 41) return this.#released(pick)
     if (percent === 41) return this.#fork(pick) ?? this.#released(pick)
     if (percent < 43) return pick(4) !== 0 ? this.#checkpoint(pick) : pick(2) === 0 ? this.#pin(pick) : this.#rename(pick)

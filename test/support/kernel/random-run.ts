@@ -40,7 +40,7 @@ export class RandomRun {
   }
 
   /** Checks the indexes, counts and all journals at the end. */
-  end(): void {
+  checkEnd(): void {
     this.world.commit()
     failIfWrong(compareWithModel(this.world, this.#model))
     for (const uuid of this.world.journal.keys()) failIfWrong(compareWithFold(this.world, uuid))
@@ -102,7 +102,7 @@ function failIfWrong(violation: string | null): void {
   if (violation !== null) throw new Error(violation)
 }
 
-/** Returns the kernel's answer in the form of the model's. */
+/** Returns the kernel's answer in the format of the model's answer. */
 function answerOf({ effects }: Decision): string | null {
   for (const effect of effects) {
     if (effect.type === 'refuse') return `refused ${effect.code}`

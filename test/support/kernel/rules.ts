@@ -6,8 +6,8 @@ import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 export const RULES = {
   exitOnce: 'an incarnation exits once',
-  heldBegins: 'no message is delivered and no model is asked by reeve while a process is held',
-  drained: 'drained means that no model call is in flight',
+  heldBegins: 'while a process is held, reeve delivers no message and asks no model',
+  drained: 'a drained process has no model call in flight',
   pidsRise: 'PIDs only rise, over restarts and collections',
   forkHistory: 'a fork has the history of its origin up to the fork, and then its own, without a gap',
   originStays: 'a fork changes nothing of its origin',
@@ -72,8 +72,8 @@ function advanceState(state: ProcessState, body: FactBody): void {
     state.modelOpen = false
 }
 
-/** Counts the user's holds of each process. A command that has begun is left out: it cannot be restored. */
-export function userHolds(rows: Iterable<Process>): Map<Uuid, number> {
+/** Counts the user's holds of each native process. Other processes are left out: a command that has begun cannot be restored. */
+export function countUserHolds(rows: Iterable<Process>): Map<Uuid, number> {
   const found = new Map<Uuid, number>()
   for (const { uuid, life, spec } of rows) {
     if (life.state !== 'running' || life.stopping || spec.driver !== 'native') continue

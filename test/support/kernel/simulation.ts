@@ -14,7 +14,7 @@ import { uuidOf } from '../store/facts.ts'
 import { foldedProcess, openCore, waitUntilSettled } from './daemon-core.ts'
 import { FakeDriver } from './fake-driver.ts'
 import { ForksAndRemovals } from './forks-and-removals.ts'
-import { RULES, Rules, userHolds } from './rules.ts'
+import { RULES, Rules, countUserHolds } from './rules.ts'
 import { Scheduler } from './schedule.ts'
 import { EventFollowers } from './event-followers.ts'
 import { kernelSpec } from './world.ts'
@@ -120,8 +120,8 @@ export class Simulation implements SurvivingState {
     }
   }
 
-  /** Ends all faults and kills all processes; all must then reach their end. */
-  async end(): Promise<void> {
+  /** Ends all faults and kills all processes, which must then end. Checks that their removal leaves nothing. */
+  async finish(): Promise<void> {
     if (this.#core) await this.#stop(this.#core)
     const core = await this.#open()
     for (let i = 0; i < 2_000 && core.table.size > 0; i += 1) {
@@ -150,7 +150,7 @@ export class Simulation implements SurvivingState {
     this.#core = core
     this.restarts += 1
     await this.#verifyStore(core)
-    const paused = userHolds(core.table.rows())
+    const paused = countUserHolds(core.table.rows())
     this.#followers.add(core, core.pipeline.cursor)
     this.forksAndRemovals.open(core)
     const started = await bootAll({
@@ -163,15 +163,16 @@ export class Simulation implements SurvivingState {
       await this.#close(core)
       return this.#open()
     }
-    const remaining = userHolds(core.table.rows())
-    for (const [uuid, holds] of paused) if ((remaining.get(uuid) ?? 0) < holds) this.reportViolation(`${RULES.holdStays}: ${uuid}`) // A masked signal may be due by now.
+    const remaining = countUserHolds(core.table.rows())
+    // There may be more holds than before, because a masked pause may have become due.
+    for (const [uuid, holds] of paused) if ((remaining.get(uuid) ?? 0) < holds) this.reportViolation(`${RULES.holdStays}: ${uuid}`)
     for (const { life, uuid } of core.table.rows())
       if (life.state === 'running' && life.attached && !this.#drivers.has(uuid))
         this.reportViolation(`${uuid} runs after a restart, without a driver`)
     return core
   }
 
-  /** Classifies a failed start: only a write that failed is allowed. Then the next daemon tries again. */
+  /** Reports a failed start as a violation, unless a write has failed. Then the next daemon tries again. */
   #onFailedStart = (error: unknown): boolean => {
     if (!(error instanceof KernelError)) this.reportViolation(`the start failed: ${String(error)}`)
     return false
@@ -366,10 +367,10 @@ export class Simulation implements SurvivingState {
       if (i % 8 === 0) await waitUntilSettled()
     }
     await core.pipeline.waitUntilIdle()
-    if (core.writeFailures.currentError) this.reportViolation('the disk has room, and the daemon does not see it')
+    if (core.writeFailures.currentError) this.reportViolation('the disk has room, but the daemon still treats it as full')
     for (const { life, uuid } of core.table.rows()) {
       if (life.state === 'running' && life.holds.some(({ reason }) => reason === 'disk-full'))
-        this.reportViolation(`${uuid} is held for want of room, and there is room`)
+        this.reportViolation(`${uuid} is held for a full disk, but the disk has room`)
     }
     await waitUntilSettled()
     this.#followers.check(core)
@@ -385,7 +386,7 @@ export class Simulation implements SurvivingState {
   #checkDeadlines(core: Core): void {
     for (const row of core.table.rows())
       if ((deadlineOf(row) ?? Infinity) < this.#clock.now().mono - 1_000)
-        this.reportViolation(`the deadline of ${row.uuid} is over, and nothing has happened`)
+        this.reportViolation(`the deadline of ${row.uuid} has passed, but nothing has happened`)
   }
 
   async #close(core: Core): Promise<void> {

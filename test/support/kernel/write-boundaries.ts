@@ -69,11 +69,11 @@ export async function readWholeStore(store: Store): Promise<string> {
   )
   return JSON.stringify(
     [counters, processes.map(({ uuid }) => uuid).toSorted(), journals, await store.since({ afterCursor: 0, limit: 5_000 })],
-    inOrder,
+    sortKeys,
   )
 }
 
-function inOrder(_: string, value: unknown): unknown {
+function sortKeys(_: string, value: unknown): unknown {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
     : value

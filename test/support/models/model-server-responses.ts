@@ -20,13 +20,13 @@ export function responsesEvents(answer: ServedAnswer): string {
     events.push(...between.map((event) => ({ ...event, output_index })))
     events.push({ type: 'response.output_item.done', output_index, item: done })
   })
-  events.push(last(answer))
+  events.push(lastEvent(answer))
   return events
     .map((event, sequence_number) => `event: ${String(event['type'])}\ndata: ${JSON.stringify({ sequence_number, ...event })}\n\n`)
     .join('')
 }
 
-function last(answer: ServedAnswer): Json {
+function lastEvent(answer: ServedAnswer): Json {
   if (answer.isMidStream === true && answer.error !== undefined) {
     const error = { code: answer.error.type, message: answer.error.message }
     return answer.stopReason === 'error'

@@ -60,7 +60,7 @@ export interface ServedAnswer {
   readonly hangAfterBytes?: number
   /** with `hangAfterBytes`: the rest follows when this is resolved */
   readonly restAfter?: Promise<void>
-  /** the body is one line of up to this number of bytes and never ends by itself */
+  /** the body is one line of at least this number of bytes, and has no end */
   readonly floodBytes?: number
 }
 
@@ -131,7 +131,7 @@ async function record(request: IncomingMessage, response: ServerResponse): Promi
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Record<string, unknown>
-  const path = (request.url ?? '').replace(/\?beta=true$/, '') // Claude Code adds it
+  const path = (request.url ?? '').replace(/\?beta=true$/, '') // Claude Code adds this query
   return { path, headers: request.headers, body, atMs, closed }
 }
 
@@ -169,7 +169,6 @@ function serve(answer: ServedAnswer, path: string, response: ServerResponse): vo
     response.write(body.subarray(0, stopAtByte), () => {
       if (answer.cutAfterBytes !== undefined) response.socket?.destroy()
     })
-  // A client that is gone cannot take the rest.
   answer.restAfter?.then(
     () => response.end(body.subarray(stopAtByte)),
     () => undefined,

@@ -1,5 +1,5 @@
-// Runs native agents for tests: a folder, a real containment, the kernel in memory, scripts and models by name.
-// The disposal ends the agents and checks that no program is left.
+// Runs native agents for tests, with a folder, a real containment, a fake kernel, and model scripts or models by name.
+// Disposing of the harness ends the agents and their programs.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEFAULTS } from '../../../src/config/config.ts'

@@ -60,7 +60,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
     throw RequestError.authRequired()
   },
   say: ({ say }, text) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }),
-  // Calls a model as Anthropic's clients do, again while the answer demands it; and reports its environment.
+  // Calls a model as Anthropic's clients do, and repeats the call after each 429.
   model: async ({ say }, words) => {
     const send = (): Promise<Response> =>
       fetch(`${process.env['ANTHROPIC_BASE_URL']}/v1/messages`, {
@@ -101,7 +101,9 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
   fails: async (turn, rest) => {
     await runTool(turn, rest, 'failed')
   },
+  // Makes two tool calls of one message.
   pair: ({ say }) => runTwoCalls(say),
+  // Begins a tool call, and does not end it.
   open: async ({ say }, title) => {
     await say({
       sessionUpdate: 'tool_call',
@@ -112,6 +114,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
       rawInput: { command: title },
     })
   },
+  // Makes a tool call within another one.
   below: async ({ say }) => {
     const [outer, inner] = [newCallId(), newCallId()]
     await say({
@@ -134,6 +137,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
     await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: textContent('inner done') })
     await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: textContent('outer done') })
   },
+  // Makes a tool call that streams its output in `_meta`.
   print: async ({ say }, words) => {
     const toolCallId = newCallId()
     await say({
@@ -177,6 +181,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
   'ask-twice': async (turn, rest) => {
     await Promise.all([askPermission(turn, `${rest} 1`), askPermission(turn, `${rest} 2`)])
   },
+  // Asks for a permission, and withdraws the question after `withdraw` ms.
   'ask-and-go': (turn, rest) => {
     const controller = new AbortController()
     const answered = turn.client.request(
@@ -215,6 +220,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
     spawn('setsid', ['sh', '-c', `exec sleep 600 ${token}`], { stdio: 'ignore', detached: true }).unref()
     await Promise.resolve()
   },
+  // Waits until the turn is cancelled.
   slow: async () => {
     await cancelled.promise
     return 'cancelled'
@@ -440,7 +446,7 @@ function modelOptions() {
   ]
 }
 
-/** With a value, the agent is logged in as soon as that file exists. */
+/** Refuses while the file that is the option's value does not exist. */
 function needLogin(where: 'auth' | 'auth-prompt'): void {
   const file = options.get(where)
   if (file !== undefined && !existsSync(file)) throw RequestError.authRequired()
@@ -488,7 +494,7 @@ async function runPrompt(
     : hasOption('tokens')
       ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } }
       : {}
-  // Chooses the option that allows everything for this word.
+  // With `always=ACT`, each turn consists of this act.
   const always = options.get('always')
   for (const line of always === undefined ? words.split('\n') : [always]) {
     const at = line.indexOf(' ')

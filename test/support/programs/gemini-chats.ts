@@ -1,5 +1,5 @@
-// Sessions as Gemini CLI stores them. Opening a session leaves a file without its past, and a start deletes all files of such a
-// session. Part of acp-agent.ts.
+// Sessions as Gemini CLI stores them. Opening a session writes another file, which has no prompt yet. A start deletes all files of a
+// session that has such a file. Part of acp-agent.ts.
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,6 +1,6 @@
 // An agent that plays the recorded output of a real one: `json-agent.ts FILE [ARG…]`. FILE is JSON: a list of acts, in order.
 // The agent ignores its arguments, but writes them to FILE.args, so that a test sees them. With `{ turns: … }` each
-// start plays the next list, and the last list again and again; FILE.args has a line for each start.
+// start plays the next list, and later starts the last one; FILE.args has a line for each start.
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'

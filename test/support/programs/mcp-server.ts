@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 const [mode = '', log = ''] = process.argv.slice(2)
 
 const SLOW_STEPS = 1_000
-const FLOOD_WORDS = 100_000
+const FLOOD_REPORTS = 100_000
 
 interface Message {
   readonly id?: number | string
@@ -64,9 +64,9 @@ function runTool({ id, params }: Message): void {
       return
     }
     case 'progress-flood':
-      return reportProgress(id, params?._meta?.progressToken ?? 0)
+      return floodProgress(id, params?._meta?.progressToken ?? 0)
     case 'progress':
-      return progress(id, params?._meta?.progressToken ?? 0)
+      return reportProgress(id, params?._meta?.progressToken ?? 0)
     case 'ask': {
       send({
         id: 'q1',
@@ -88,7 +88,7 @@ function runTool({ id, params }: Message): void {
 
 let handleReply: (reply: unknown) => void = () => undefined
 
-/** Repeats a line as long as the stream is read. */
+/** Repeats a line for as long as the stream is read. */
 function writeEndlessly(stream: NodeJS.WriteStream, line: string): void {
   const write = (): void => {
     while (stream.write(`${line}\n`));
@@ -97,19 +97,19 @@ function writeEndlessly(stream: NodeJS.WriteStream, line: string): void {
   write()
 }
 
-/** Sends FLOOD_WORDS progress reports at once, and then the answer. */
-function reportProgress(id: Message['id'], progressToken: number): void {
-  const words = Array.from({ length: FLOOD_WORDS }, (_, index) => ({
+/** Sends FLOOD_REPORTS progress reports at once, and then the answer. */
+function floodProgress(id: Message['id'], progressToken: number): void {
+  const reports = Array.from({ length: FLOOD_REPORTS }, (_, index) => ({
     jsonrpc: '2.0',
     method: 'notifications/progress',
     params: { progressToken, progress: index + 1 },
   }))
-  process.stdout.write(`${words.map((word) => JSON.stringify(word)).join('\n')}\n`)
+  process.stdout.write(`${reports.map((report) => JSON.stringify(report)).join('\n')}\n`)
   send({ id, result: textResult('told') })
 }
 
-/** Reports progress until it is cancelled. */
-function progress(id: Message['id'], progressToken: number): void {
+/** Reports progress every 20 ms, until all steps are done or the call is cancelled. */
+function reportProgress(id: Message['id'], progressToken: number): void {
   let step = 0
   const timer = setInterval(() => {
     step += 1

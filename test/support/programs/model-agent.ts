@@ -40,7 +40,7 @@ function saveSession(id: string, messages: Session['messages']): void {
   writeFileSync(fileOf(id), JSON.stringify(messages))
 }
 
-/** Its key, or the token of reeve's gateway. */
+/** The header with the agent's key, or with the token of reeve's gateway. */
 function authorization(): Readonly<Record<string, string>> {
   const { ANTHROPIC_AUTH_TOKEN: token, ANTHROPIC_API_KEY: key = '' } = process.env
   return token === undefined ? { 'x-api-key': key } : { authorization: `Bearer ${token}` }

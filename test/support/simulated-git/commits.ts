@@ -22,9 +22,8 @@ interface CommitPlace {
   /** the crew's branch, which is created when it is missing */
   readonly head: () => string
   readonly branch: () => string
-  /** the branch of a member */
-  readonly own: (id: MemberId) => string
-  readonly approved: (task: string) => string
+  readonly branchOf: (id: MemberId) => string
+  readonly approvedRefOf: (task: string) => string
 }
 
 export class SimulatedCommits {
@@ -34,7 +33,7 @@ export class SimulatedCommits {
     this.#place = place
   }
 
-  /** The commit since the task began, or reeve's own commit. */
+  /** Returns the worker's newest commit since the task began. With `force`, reeve commits the files if there is none. */
   commitOf(
     tree: Worktree,
     base: string,
@@ -56,13 +55,14 @@ export class SimulatedCommits {
     return { type: 'committed', commit: tree.head, left: 0 }
   }
 
+  /** Returns the worker's commit, or a commit by reeve of the approved files. */
   commitReviewedFiles(
     tree: Worktree,
     { member, base, reviewed, force, instead }: JobOf<'commit'> & { readonly base: string; readonly reviewed: string },
   ): CommitOutcome {
     const { git } = this.#place
     const approved = git.files(reviewed)
-    const memberBranch = this.#place.own(member)
+    const memberBranch = this.#place.branchOf(member)
     const outcome = this.commitOf(tree, base, { force: false, memberBranch })
     if (outcome.type === 'committed' && isSame(git.files(outcome.commit), approved)) return outcome
     if (outcome.type === 'refused') return force ? this.#commitReviewed(reviewed) : outcome
@@ -128,7 +128,7 @@ export class SimulatedCommits {
     const conflicts = merged?.conflicts ?? []
     if (conflicts.length === 0 && isSame(files, git.files(commit))) return null
     const from = git.commit(files, [reviewed, ...(isNew ? [baseCommit] : [])], 'reeve: what was approved')
-    git.refs.set(this.#place.approved(task), from)
+    git.refs.set(this.#place.approvedRefOf(task), from)
     return { from, files: [...new Set([...changedFiles(files, git.files(commit)), ...conflicts])].toSorted().slice(0, 20) }
   }
 }

@@ -48,8 +48,8 @@ export class SimulatedJobs {
       git: parts.git,
       head: () => this.#head(),
       branch: () => this.branch,
-      own: (id) => this.#branchOf(id),
-      approved: (task) => approvedRef(this.#spec, task),
+      branchOf: (id) => this.#branchOf(id),
+      approvedRefOf: (task) => approvedRef(this.#spec, task),
     })
   }
 
@@ -83,7 +83,7 @@ export class SimulatedJobs {
 
   perform(job: GitJob): JobResult {
     try {
-      return this.#do(job)
+      return this.#performJob(job)
     } catch (error) {
       if (error instanceof LostFiles)
         return { type: 'error', error: error.message, lost: (job.type === 'brief' ? job.implementer : job.member) ?? job.member }
@@ -92,7 +92,7 @@ export class SimulatedJobs {
     }
   }
 
-  #do(job: GitJob): JobResult {
+  #performJob(job: GitJob): JobResult {
     switch (job.type) {
       case 'setup':
         return this.#setUp(job)
@@ -111,13 +111,13 @@ export class SimulatedJobs {
       case 'land':
         return this.#land(job)
       case 'park': {
-        this.#commitView(this.#open(job.member), job.task)
+        this.#commitForReview(this.#openWorktree(job.member), job.task)
         return { type: 'parked' }
       }
       case 'reset': {
         const head = this.#head()
-        this.#dropViews(job.task)
-        return { type: 'salvaged', ref: this.#bringTo(job.member, head) }
+        this.#dropReviewRefs(job.task)
+        return { type: 'salvaged', ref: this.#salvageAndCheckOut(job.member, head) }
       }
       case 'salvage': {
         const tree = this.worktrees.get(job.member)
@@ -126,7 +126,7 @@ export class SimulatedJobs {
     }
   }
 
-  #open(id: MemberId): Worktree {
+  #openWorktree(id: MemberId): Worktree {
     const tree = this.worktrees.get(id)
     if (tree?.state !== 'there') throw new LostFiles(`the worktree of ${id} cannot be opened`)
     return tree
@@ -157,7 +157,7 @@ export class SimulatedJobs {
     return git.commit(tree.files, [tree.head, ...(hasStagedVersion ? [git.commit(tree.index, [tree.head], STAGED_SUBJECT)] : [])], subject)
   }
 
-  /** Saves files without a commit, and commits that no other ref names. */
+  /** Saves uncommitted files, and commits that no other ref reaches. Returns the ref. Null if nothing new was saved. */
   #salvage(tree: Worktree, branch: string | null, { name, otherPrefixes = [] }: Salvage): string | null {
     const { git } = this.#parts
     const tip = branch === null ? undefined : git.refs.get(branch)
@@ -183,20 +183,20 @@ export class SimulatedJobs {
     return otherRefs.some(([one]) => one === ref) ? null : ref
   }
 
-  #bringTo(id: MemberId, commit: string, otherPrefixes: readonly string[] = []): string | null {
-    const tree = this.#open(id)
+  #salvageAndCheckOut(id: MemberId, commit: string, otherPrefixes: readonly string[] = []): string | null {
+    const tree = this.#openWorktree(id)
     const branch = this.#branchOf(id)
     const salvaged = this.#salvage(tree, branch, { ...this.#salvageOf(id), otherPrefixes })
     tree.checkOutClean(branch, commit)
     return salvaged
   }
 
-  /** Restores a snapshot by reeve: the checkout, the staged files and the other files. */
-  #takeUp(id: MemberId, snapshot: string, otherPrefixes: readonly string[]): { readonly head: string; readonly salvaged: string | null } {
+  /** Restores a snapshot that reeve made: the checkout, the staged files and the other files. */
+  #restoreSnapshot(id: MemberId, snapshot: string, otherPrefixes: readonly string[]): { readonly head: string; readonly salvaged: string | null } {
     const { git } = this.#parts
     const [head = snapshot, second = head] = git.get(snapshot).parents
-    const salvaged = this.#bringTo(id, head, otherPrefixes)
-    const tree = this.#open(id)
+    const salvaged = this.#salvageAndCheckOut(id, head, otherPrefixes)
+    const tree = this.#openWorktree(id)
     tree.files = git.files(snapshot)
     tree.index = git.files(git.get(second).subject === STAGED_SUBJECT ? second : head)
     return { head, salvaged }
@@ -219,26 +219,26 @@ export class SimulatedJobs {
       ...(salvaged === null ? {} : { salvaged }),
     })
     const ref = keeps === 'review' ? reviewRef(this.#spec, id) : keeps === 'salvage' ? task.salvaged : null
-    if (ref !== null) this.#open(member)
+    if (ref !== null) this.#openWorktree(member)
     const keptCommit = ref === null ? undefined : git.refs.get(ref)
     const base = keptCommit === undefined ? null : git.mergeBase(keptCommit, head)
     if (ref !== null && keptCommit !== undefined && base !== null) {
       const salvaged = git.get(keptCommit).subject.startsWith('reeve: what ')
-        ? this.#takeUp(member, keptCommit, reviewRefs).salvaged
-        : this.#bringTo(member, keptCommit, reviewRefs)
+        ? this.#restoreSnapshot(member, keptCommit, reviewRefs).salvaged
+        : this.#salvageAndCheckOut(member, keptCommit, reviewRefs)
       if (keeps === 'review') git.refs.delete(`refs/heads/${taskBranch(this.#spec, id)}`)
       return prepared(base, salvaged, { kept: ref })
     }
     const isFirst = !crew().tasks.some((other) => other.id !== id && other.implementers.includes(member))
     const handover = from !== null && isFirst ? this.#handOver(from, member) : null
-    if (handover && 'snapshot' in handover) return prepared(task.base ?? head, this.#takeUp(member, handover.snapshot, reviewRefs).salvaged)
+    if (handover && 'snapshot' in handover) return prepared(task.base ?? head, this.#restoreSnapshot(member, handover.snapshot, reviewRefs).salvaged)
     const start = this.#headWithNeeds(head, task, `refs/reeve/base/u-${member}`)
-    return prepared(start, this.#bringTo(member, start, reviewRefs), handover ?? {})
+    return prepared(start, this.#salvageAndCheckOut(member, start, reviewRefs), handover ?? {})
   }
 
   #handOver(from: MemberId, to: MemberId): { readonly snapshot: string } | { readonly without: string } {
     const { git } = this.#parts
-    this.#open(to)
+    this.#openWorktree(to)
     const ref = `refs/reeve/handover/u-${to}`
     const oldWorktree = this.worktrees.get(from)
     const handedOver = git.refs.get(ref)
@@ -262,7 +262,7 @@ export class SimulatedJobs {
       )
         continue
       const mergeResult = this.#mergeOnto(base, approved.commit)
-      if (typeof mergeResult !== 'string') throw new ImpossibleTask('what it needs does not go together')
+      if (typeof mergeResult !== 'string') throw new ImpossibleTask('the commits of the needed tasks cannot be merged')
       base = mergeResult
     }
     if (base !== head) git.refs.set(ref, base)
@@ -279,7 +279,7 @@ export class SimulatedJobs {
   }
 
   /** Commits all files to the task's ref. */
-  #commitView(tree: Worktree, task: string): string {
+  #commitForReview(tree: Worktree, task: string): string {
     const { git } = this.#parts
     const isHead = tree.merging === null && !tree.isDirty
     const files = isHead ? tree.head : this.#commitAll(tree, REVIEW_SUBJECT)
@@ -294,14 +294,14 @@ export class SimulatedJobs {
     const { check, parked } = this.#task(id)
     const ref = reviewRef(this.#spec, id)
     if (parked && commit === undefined) return { type: 'briefed', dir: null, branch: null, head: git.refs.get(ref) ?? null, read: [] }
-    const head = check?.ok && check.commit !== null ? check.commit : this.#commitView(this.#open(implementer), id)
+    const head = check?.ok && check.commit !== null ? check.commit : this.#commitForReview(this.#openWorktree(implementer), id)
     if (commit !== undefined) git.refs.set(ref, commit)
     return { type: 'briefed', dir: implementer, branch: memberBranch(this.#spec, implementer), head: commit ?? head, read: [] }
   }
 
   #check({ member, task, reviewed }: JobOf<'check'>): JobResult {
     const { git, crew } = this.#parts
-    const commit = reviewed ?? this.#commitView(this.#open(member), task)
+    const commit = reviewed ?? this.#commitForReview(this.#openWorktree(member), task)
     const files = this.#conflictsOf(commit)
     const mergedTasks = crew()
       .tasks.filter(({ merged }) => merged !== null)
@@ -333,7 +333,7 @@ export class SimulatedJobs {
     const mergesAutomatically = this.#parts.spec().merge === 'auto'
     if (base === null) return { type: 'committed', commit: null, dirty: false }
     this.#head()
-    const tree = this.#open(job.member)
+    const tree = this.#openWorktree(job.member)
     const found =
       reviewed === undefined
         ? this.#commits.commitOf(tree, base, { force: job.force, memberBranch: this.#branchOf(job.member) })
@@ -341,7 +341,7 @@ export class SimulatedJobs {
     const outcome = found.type === 'nothing' && job.merges !== undefined ? { type: 'refused' as const } : found
     const finalOutcome =
       outcome.type === 'committed' ? this.#commits.withoutForeignHistory(outcome.commit, job, mergesAutomatically) : outcome
-    if (finalOutcome.type === 'nothing') this.#dropViews(task)
+    if (finalOutcome.type === 'nothing') this.#dropReviewRefs(task)
     if (finalOutcome.type === 'uncommitted' || finalOutcome.type === 'refused')
       return { type: 'committed', commit: null, dirty: true, output: finalOutcome.type }
     if (finalOutcome.type === 'nothing') return { type: 'committed', commit: null, dirty: false }
@@ -359,7 +359,7 @@ export class SimulatedJobs {
     const files = mergesAutomatically ? this.#conflictsOf(commit) : []
     const branch = this.#keepOnBranch(task, commit)
     if (files.length > 0) return { type: 'conflict', commit, files, branch }
-    if (!mergesAutomatically) this.#dropViews(task)
+    if (!mergesAutomatically) this.#dropReviewRefs(task)
     return { type: 'committed', commit, dirty: false }
   }
 
@@ -377,26 +377,26 @@ export class SimulatedJobs {
   }
 
   #setUp({ member }: JobOf<'setup'>): JobResult {
-    this.#open(member)
+    this.#openWorktree(member)
     return { type: 'setUp', command: 'make', ran: { ...RAN, code: 0 }, copied: 0, skipped: [] }
   }
 
-  #ran(files: Files): ShellCommandRun {
+  #runVerify(files: Files): ShellCommandRun {
     return { ...RAN, code: this.#parts.failsVerify(files) ? 1 : 0 }
   }
 
   #verify({ member, task }: JobOf<'verify'>): JobResult {
     const { git } = this.#parts
-    const tree = this.#open(member)
+    const tree = this.#openWorktree(member)
     const commit = tree.isDirty ? this.#commitAll(tree, REVIEW_SUBJECT) : tree.head
     git.refs.set(reviewRef(this.#spec, task), commit)
-    return { type: 'verified', command: 'make check', ran: this.#ran(tree.files), commit, tree: treeId(tree.files), changed: [] }
+    return { type: 'verified', command: 'make check', ran: this.#runVerify(tree.files), commit, tree: treeId(tree.files), changed: [] }
   }
 
   #verifyMerged({ task }: JobOf<'verify'>, { candidate, head }: NonNullable<JobOf<'verify'>['merge']>): JobResult {
     const { git } = this.#parts
     const files = git.files(candidate)
-    const ran = this.#ran(files)
+    const ran = this.#runVerify(files)
     if (ran.code !== 0)
       git.refs.set(reviewRef(this.#spec, task), git.commit(files, [head], 'reeve: what did not verify when it was merged'))
     return { type: 'verified', command: 'make check', ran, commit: candidate, tree: treeId(files), changed: [] }
@@ -446,7 +446,7 @@ export class SimulatedJobs {
         git.refs.delete(ref)
     }
     git.refs.delete(mergeRef(this.#spec, task))
-    this.#dropViews(task)
+    this.#dropReviewRefs(task)
     return { type: 'merged', merged: this.#mergeCommitOf(commit) }
   }
 
@@ -460,7 +460,7 @@ export class SimulatedJobs {
     return head
   }
 
-  #dropViews(task: string): void {
+  #dropReviewRefs(task: string): void {
     this.#parts.git.refs.delete(reviewRef(this.#spec, task))
     this.#parts.git.refs.delete(approvedRef(this.#spec, task))
   }

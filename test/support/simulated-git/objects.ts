@@ -1,4 +1,4 @@
-// A model of git's objects: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
+// Simulates git's objects: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
 // markers of a conflict, so that two changes of one file never merge. Trees have the names that git gives them. Knows no
 // crews. Used by worktree.ts and jobs.ts; compared with git by test/processes/crew/simulated-git.test.ts.
 import { createHash } from 'node:crypto'
@@ -154,7 +154,7 @@ export class Objects {
     return mergeFiles(this.files(base), this.files(commit), this.files(otherCommit), labels)
   }
 
-  /** The ancestors of `heads` that are no ancestors of `excluded`, newest first. */
+  /** The ancestors of `heads` that are not ancestors of `excluded`, newest first. */
   commitsWithout(heads: readonly string[], excluded: readonly string[]): string[] {
     const excludedCommits = new Set(excluded.flatMap((id) => [...this.get(id).ancestors]))
     const included = new Set(heads.flatMap((id) => [...this.get(id).ancestors]).filter((id) => !excludedCommits.has(id)))

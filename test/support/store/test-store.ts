@@ -15,9 +15,9 @@ export interface TestStore extends AsyncDisposable {
   /** Closes the store; `reopen` opens it again. */
   close(): Promise<void>
   reopen(): Promise<Store>
-  /** Waits until the file beside the store has this cursor. */
+  /** Waits until the identity file beside the store has this cursor. */
   waitForIdentity(cursor: number): Promise<void>
-  /** Waits until the file beside the store names the present end of the log. */
+  /** Waits until the identity file beside the store names the current end of the write-ahead log. */
   waitForLog(): Promise<void>
   /** Closes the store, changes its file with SQL, and opens it again. */
   tamper(sql: string, ...values: (string | number)[]): Promise<Store>

@@ -14,7 +14,7 @@ interface ModelChild {
   restartCount: number
 }
 
-/** The ways in which a child can end by itself. `final`: a restart would end in the same way. */
+/** The ways in which a child can end on its own. `final`: a restart would end in the same way. */
 export type ChildEnd = 'crash' | 'complete' | 'final'
 
 export class SupervisionModel {
@@ -35,7 +35,7 @@ export class SupervisionModel {
 
   // ——— what happens to a child
 
-  /** A child ends by itself. If its end was requested, `how` has no effect. */
+  /** A child ends on its own. If its end was requested, `how` has no effect. */
   end(index: number, how: ChildEnd): void {
     const child = this.#childAt(index)
     if (child.state === 'ending') return this.finish(index)
@@ -65,7 +65,7 @@ export class SupervisionModel {
   kill(index: number): void {
     const child = this.#childAt(index)
     if (child.state === 'down') return
-    // The user's request is the last word, also after another request.
+    // The user's request wins, even after another request.
     if (child.state === 'ending') {
       child.isStoppedByUser = true
       return
@@ -85,7 +85,7 @@ export class SupervisionModel {
     if (child.state === 'waits' || child.state === 'joins') child.state = 'parked'
   }
 
-  /** The user resumes a child at once; its restarts are forgotten where it had ended or was held. */
+  /** The user resumes a child at once. If it had ended or was held, its restarts are counted from 0 again. */
   resume(index: number): void {
     const child = this.#childAt(index)
     if ((child.state === 'down' || child.state === 'held') && this.state !== 'down') child.restartCount = 0

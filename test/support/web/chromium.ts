@@ -4,7 +4,7 @@ import { chromium, type Browser } from 'playwright-core'
 import { testEnv } from '../env.ts'
 import { tempDir } from '../tmp.ts'
 
-/** how long a page may take for anything, in ms: far more than a slow machine needs */
+/** the time limit of each wait in a page, in ms: far more than a slow machine needs */
 export const PAGE_WAIT_MS = 100_000
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/snap/bin/chromium', '/usr/bin/google-chrome']
@@ -18,12 +18,12 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK)
     return path !== ''
   } catch {
-    // It is not there, or is no program.
+    // The file does not exist, or is not executable.
     return false
   }
 }
 
-/** Starts Chromium with a home of its own. Disposing of it ends it, and removes its files. */
+/** Starts Chromium with a home of its own. Disposing of the browser closes it and removes its files. */
 export async function openChromium(args: readonly string[] = []): Promise<Browser & AsyncDisposable> {
   if (CHROMIUM === null) throw new Error('there is no Chromium')
   const home = await tempDir()

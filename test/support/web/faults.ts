@@ -1,5 +1,5 @@
-// Finds the faults of a page that hinder readers with a small screen or a disability: axe-core's findings, too small texts, and a page that must be
-// scrolled sideways.
+// Finds the faults of a page that hinder readers with a small screen or a disability: axe-core's findings, text smaller than 12 px, and a page
+// that is wider than the window.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'

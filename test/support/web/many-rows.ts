@@ -1,5 +1,5 @@
-// A page with thousands of processes without running any: a script for the browser that stands in place of the shared worker, sends that
-// many rows, and changes some of them on demand. The rest of the page, its session and its requests are real.
+// A page with thousands of processes without running any: a script for the browser that takes the place of the shared worker, sends the
+// rows, and changes some of them on demand. The rest of the page, its session and its requests are real.
 import type { Page } from 'playwright-core'
 import { rowOf } from '../faces/rows.ts'
 
@@ -16,13 +16,13 @@ export function changeRows(page: Page, changed: number): Promise<void> {
 
 /** Runs in the browser; must use nothing from outside. */
 function inBrowser(row: Record<string, unknown>, count: number): void {
-  const TREE = 100
+  const TREE_SIZE = 100
   const uuidOf = (index: number): string => `01a20000-0000-7000-8000-${String(index).padStart(12, '0')}`
   const rows = Array.from({ length: count }, (_, index) => ({
     ...row,
     uuid: uuidOf(index),
     pid: index + 1,
-    parent: index % TREE === 0 ? null : uuidOf(index - (index % TREE)),
+    parent: index % TREE_SIZE === 0 ? null : uuidOf(index - (index % TREE_SIZE)),
     name: `n${index}`,
     why: { kind: 'tool', text: `bash npm test -- ${index}`, since: row['since'] },
   }))

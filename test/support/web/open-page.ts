@@ -39,7 +39,7 @@ export class PageWorld implements AsyncDisposable {
   /** Opens a tab with a session, at a path. */
   async visit(path = '/', body: WebOpenBody = {}): Promise<Page> {
     const page = await this.openTab()
-    const { code } = await this.web.link(body)
+    const { code } = await this.web.createLink(body)
     await page.goto(`${this.web.origin}${path}#k=${code}`)
     await page.waitForSelector('[data-link="open"]')
     return page

@@ -73,14 +73,14 @@ export class WebAccess {
     return `http://${this.host}`
   }
 
-  /** Makes a link. */
-  link(body: WebOpenBody = {}): Promise<WebOpenedView> {
+  /** Creates a link to the page. */
+  createLink(body: WebOpenBody = {}): Promise<WebOpenedView> {
     return this.#daemon.client.post('/v1/web/open', body)
   }
 
-  /** Starts a session. */
-  async start(body: WebOpenBody = {}): Promise<WebStartedView> {
-    const { code } = await this.link(body)
+  /** Starts a session with a new link. */
+  async startSession(body: WebOpenBody = {}): Promise<WebStartedView> {
+    const { code } = await this.createLink(body)
     return JSON.parse((await this.redeem(code)).body.replace(/^[^{]*/, '').replace(/[^}]*$/, '')) as WebStartedView
   }
 
@@ -96,13 +96,13 @@ export class WebAccess {
     })
   }
 
-  /** Sends a request with the right Host and, if it has a body or changes something, with the right Origin. */
+  /** Sends a request with the right Host. */
   send({ headers = [], ...head }: Omit<RawHead, 'headers'> & Partial<Pick<RawHead, 'headers'>>): Promise<RawReply> {
     return sendRawHead(this.port, { ...head, headers: [['host', this.host], ...headers] })
   }
 
   /** Sends a request as the page does, with a token. */
-  async ask(token: string, method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }> {
+  async request(token: string, method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }> {
     const response = await fetch(this.origin + path, {
       method,
       headers: {

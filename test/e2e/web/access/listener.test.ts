@@ -31,20 +31,20 @@ describe('the port', () => {
   test('is closed until a link is made, and again after a stop', async () => {
     expect(await view()).toEqual({ version: 1, url: null, proxyHosts: [], tls: null, sessions: [], reusedLinks: 0 })
     const web = await WebAccess.open(daemon)
-    const { token } = await web.start()
-    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
+    const { token } = await web.startSession()
+    expect(await web.request(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
     expect(await daemon.client.post('/v1/web/stop', {})).toEqual({ version: 1, wasOpen: true })
-    await expect(web.ask(token, 'GET', '/v1/daemon')).rejects.toThrow('fetch failed')
+    await expect(web.request(token, 'GET', '/v1/daemon')).rejects.toThrow('fetch failed')
     expect(await daemon.client.post('/v1/web/stop', {})).toEqual({ version: 1, wasOpen: false })
     const again = await WebAccess.open(daemon)
-    expect(await again.ask(token, 'GET', '/v1/daemon'), 'a token of before').toMatchObject({ status: 403 })
+    expect(await again.request(token, 'GET', '/v1/daemon'), 'a token from before the restart').toMatchObject({ status: 403 })
   })
 
   test('closes 12 hours after the last session was used', async () => {
     const web = await WebAccess.open(daemon)
-    const { token } = await web.start()
+    const { token } = await web.startSession()
     clock.wind(11 * HOUR_MS)
-    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
+    expect(await web.request(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
     clock.wind(11 * HOUR_MS)
     expect((await view()).url).toBe(`${web.origin}/`)
     clock.wind(2 * HOUR_MS)
@@ -55,15 +55,15 @@ describe('the port', () => {
     await using other = await LocalDaemon.start()
     const [one, two] = [await WebAccess.open(daemon), await WebAccess.open(other)]
     expect(one.port).not.toBe(two.port)
-    const { token } = await one.start()
-    expect(await two.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403 })
+    const { token } = await one.startSession()
+    expect(await two.request(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403 })
   })
 })
 
 describe('a link', () => {
   test('works once; a second use is refused and counted', async () => {
     const web = await WebAccess.open(daemon)
-    const { code, link } = await web.link()
+    const { code, link } = await web.createLink()
     const used = daemon.client.get<{ uses: number }>(`/v1/web/links/${link}/wait`, { uses: 0 })
     expect((await web.redeem(code)).status).toBe(201)
     expect(await used).toMatchObject({ uses: 1 })
@@ -76,7 +76,7 @@ describe('a link', () => {
 
   test('works for a minute', async () => {
     const web = await WebAccess.open(daemon)
-    const { code } = await web.link()
+    const { code } = await web.createLink()
     clock.wind(60_000)
     expect((await web.redeem(code)).status).toBe(403)
     expect((await view()).reusedLinks).toBe(0)
@@ -84,7 +84,7 @@ describe('a link', () => {
 
   test('is refused over the Unix socket, and so is a wrong code, a fourth one in a second with 429', async () => {
     const web = await WebAccess.open(daemon)
-    const { code } = await web.link()
+    const { code } = await web.createLink()
     await expect(daemon.client.post('/v1/web/session', { code })).rejects.toMatchObject({ code: 'INVALID' })
     const statuses = []
     for (let count = 0; count < 5; count += 1) statuses.push((await web.redeem('x'.repeat(22))).status)
@@ -109,7 +109,7 @@ describe('the proof for a session', () => {
 
   test('is a MAC over the address of the request and the nonce, with the hash of the token as its key', async () => {
     const web = await WebAccess.open(daemon)
-    const { token, session } = await web.start()
+    const { token, session } = await web.startSession()
     const key = createHash('sha256').update(token).digest()
     for (const host of [web.host, `localhost:${web.port}`, `[::1]:${web.port}`]) {
       const reply = await greet(web, { session: session.id, nonce }, host)
@@ -122,14 +122,14 @@ describe('the proof for a session', () => {
 
   test('is refused for an unknown session as everything is, the fourth time in a second with 429; a known one is never limited', async () => {
     const web = await WebAccess.open(daemon)
-    const { session } = await web.start()
+    const { session } = await web.startSession()
     const unknown = session.id === '0000' ? '0001' : '0000'
     const replies = []
     for (let count = 0; count < 4; count += 1) replies.push(await greet(web, { session: unknown, nonce }))
     expect(replies.map(({ status }) => status)).toEqual([403, 403, 403, 429])
     expect(replies[0]?.body).toContain('"the request is refused"')
     for (let count = 0; count < 30; count += 1) expect((await greet(web, { session: session.id, nonce })).status).toBe(200)
-    expect((await web.ask('x'.repeat(43), 'GET', '/v1/daemon')).status, 'wrong tokens have a count of their own').toBe(403)
+    expect((await web.request('x'.repeat(43), 'GET', '/v1/daemon')).status, 'wrong tokens have a count of their own').toBe(403)
     await daemon.client.delete(`/v1/web/sessions/${session.id}`)
     clock.wind(1_000)
     expect((await greet(web, { session: session.id, nonce })).status, 'a revoked one is unknown').toBe(403)
@@ -140,19 +140,19 @@ describe('the proof for a session', () => {
 describe('a session', () => {
   test('is listed with its visitor, and ends with its open stream when it is revoked', async () => {
     const web = await WebAccess.open(daemon)
-    const { token, session } = await web.start({ right: 'read', label: 'phone' })
+    const { token, session } = await web.startSession({ right: 'read', label: 'phone' })
     expect((await view()).sessions).toMatchObject([{ id: session.id, right: 'read', label: 'phone', address: '127.0.0.1' }])
     const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
     expect(stream.status).toBe(200)
     expect(await daemon.client.delete(`/v1/web/sessions/${session.id}`)).toEqual({ version: 1, revoked: 1 })
     await expect(stream.text()).rejects.toThrow('terminated')
-    expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } })
+    expect(await web.request(token, 'GET', '/v1/daemon')).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } })
     await expect(daemon.client.delete(`/v1/web/sessions/${session.id}`)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   test('ends at its time, whatever is open', async () => {
     const web = await WebAccess.open(daemon)
-    const { token } = await web.start({ right: 'read', ttlMs: 2 * HOUR_MS })
+    const { token } = await web.startSession({ right: 'read', ttlMs: 2 * HOUR_MS })
     const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
     clock.wind(2 * HOUR_MS)
     await expect(stream.text()).rejects.toThrow('terminated')
@@ -161,7 +161,7 @@ describe('a session', () => {
 
   test('with an open stream is not idle', async () => {
     const web = await WebAccess.open(daemon)
-    const { token } = await web.start()
+    const { token } = await web.startSession()
     const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
     clock.wind(30 * HOUR_MS)
     expect((await view()).sessions).toHaveLength(1)

@@ -57,7 +57,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     context = await browser.newContext()
     context.setDefaultTimeout(PAGE_WAIT_MS)
     page = await context.newPage()
-    const { url, code } = await web.link()
+    const { url, code } = await web.createLink()
     await page.goto(`${url}#k=${code}`)
     await page.waitForSelector('[data-link="open"]')
     await waitUntil(async () => (await readKept()).includes('"id"'), 'the open page is recorded')
@@ -122,7 +122,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
   test('does not send its token through a program that passes everything on to the daemon at its own port', async () => {
     const seen: string[] = []
     const relay = await startRelay(web.port, seen)
-    const { code } = await web.link()
+    const { code } = await web.createLink()
     const other = await context.newPage()
     await other.goto(`http://${relay.host}/#k=${code}`)
     await other.waitForSelector('[data-link="foreign"]')
@@ -165,8 +165,8 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
 })
 
 test('a session without an open page is forgotten with the daemon', async () => {
-  const { token } = await web.start()
-  expect(await web.ask(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
+  const { token } = await web.startSession()
+  expect(await web.request(token, 'GET', '/v1/daemon')).toMatchObject({ status: 200 })
   await home.kill()
   await home.start()
   expect(await home.client.get('/v1/web')).toMatchObject({ url: null, sessions: [] })

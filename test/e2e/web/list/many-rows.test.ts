@@ -14,7 +14,7 @@ describePage('10,000 processes', {}, (world) => {
     const requests: string[] = []
     page.on('request', (request) => request.url().includes('/v1/') && requests.push(new URL(request.url()).pathname))
     await sendManyRows(page, COUNT)
-    const { code } = await world.web.link()
+    const { code } = await world.web.createLink()
     await page.goto(`${world.web.origin}/#k=${code}`)
     await page.locator('.row').first().waitFor()
     const countElements = (): Promise<number> => page.evaluate<number>("document.querySelectorAll('*').length")

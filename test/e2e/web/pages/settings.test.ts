@@ -21,14 +21,14 @@ describePage('the settings', {}, (world) => {
   })
 
   test('list the sessions, and end one, all others, or this one', async () => {
-    const other = await world.web.start({ right: 'read', label: 'phone' })
-    await world.web.start({ label: 'laptop' })
+    const other = await world.web.startSession({ right: 'read', label: 'phone' })
+    await world.web.startSession({ label: 'laptop' })
     const page = await world.visit('/settings')
     await page.locator('tr[data-session]', { hasText: 'phone' }).getByText('read', { exact: true }).waitFor()
     expect(await page.locator('tr[data-session]').count()).toBe(3)
     await page.locator('tr[data-session]', { hasText: 'phone' }).getByRole('button', { name: 'End' }).click()
     await expect.poll(() => page.locator('tr[data-session]').count()).toBe(2)
-    expect(await world.web.ask(other.token, 'GET', '/v1/daemon')).toMatchObject({ status: 403 })
+    expect(await world.web.request(other.token, 'GET', '/v1/daemon')).toMatchObject({ status: 403 })
     await page.getByRole('button', { name: 'End all others' }).click()
     await expect.poll(() => page.locator('tr[data-session]').count()).toBe(1)
     await page.getByRole('button', { name: 'Log out' }).click()
@@ -38,7 +38,7 @@ describePage('the settings', {}, (world) => {
   })
 
   test('show a session with less rights only itself', async () => {
-    await world.web.start({ label: 'laptop' })
+    await world.web.startSession({ label: 'laptop' })
     const page = await world.visit('/settings', { right: 'steer', label: 'phone' })
     await page.locator('tr[data-session]', { hasText: 'phone' }).waitFor()
     expect(await page.locator('tr[data-session]').allTextContents()).toHaveLength(1)
@@ -51,7 +51,7 @@ describePage('the settings', {}, (world) => {
       globalThis.rung = []
       globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { rung.push(title + ' | ' + body) } addEventListener() {} }
     `)
-    await page.goto(`${world.web.origin}/settings#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/settings#k=${(await world.web.createLink()).code}`)
     await page.getByLabel('notify me').check()
     await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true })`)
     const script = [{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }]

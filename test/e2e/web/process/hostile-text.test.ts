@@ -79,7 +79,7 @@ describePage('hostile text', { prepare: writeHostileHistory }, (world) => {
     const page = await world.openTab()
     const found = watch(page, world.web.origin)
     await page.addInitScript({ content: COUNT_REPORTS })
-    await page.goto(`${world.web.origin}/p/${UUID}/steps/1#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/p/${UUID}/steps/1#k=${(await world.web.createLink()).code}`)
     for (const [index, text] of HOSTILE_TEXTS.entries()) {
       const detail = page.locator(`.step-detail[data-step="${index + 1}"]`)
       const result = detail.locator('.result')
@@ -99,7 +99,7 @@ describePage('hostile text', { prepare: writeHostileHistory }, (world) => {
     const found = watch(page, world.web.origin)
     await page.addInitScript({ content: COUNT_REPORTS })
     const last = HOSTILE_TEXTS.length + 1
-    await page.goto(`${world.web.origin}/p/${UUID}/steps/${last}#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/p/${UUID}/steps/${last}#k=${(await world.web.createLink()).code}`)
     await page.locator('.step-detail .agent-text', { hasText: 'start of a long line' }).last().waitFor()
     await page.locator('.step-detail > p.buttons button', { hasText: 'Show more' }).waitFor()
     expect(await page.locator('.process-head .about').textContent()).toContain(ATTACK)
@@ -129,7 +129,7 @@ describePage('hostile text', { prepare: writeHostileHistory }, (world) => {
     const page = await world.openTab()
     const found = watch(page, world.web.origin)
     await page.addInitScript({ content: COUNT_REPORTS })
-    await page.goto(`${world.web.origin}/p/${uuid}/files#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/p/${uuid}/files#k=${(await world.web.createLink()).code}`)
     const open = new Set<unknown>()
     page.on('request', (request) => /\/v1\/.*(files|diff)/.test(request.url()) && open.add(request))
     page.on('requestfinished', (request) => open.delete(request))

@@ -16,7 +16,7 @@ describePage('5,000 steps', { prepare: (stateDir) => writeLongHistory(stateDir, 
     const page = await world.openTab()
     const reads: string[] = []
     page.on('request', (request) => /\/steps/.test(request.url()) && reads.push(new URL(request.url()).search))
-    await page.goto(`${world.web.origin}/p/${LONG_UUID}#k=${(await world.web.link()).code}`)
+    await page.goto(`${world.web.origin}/p/${LONG_UUID}#k=${(await world.web.createLink()).code}`)
     await selected(page, STEPS).waitFor()
     await detail(page, STEPS).locator('.tool').waitFor()
     // All columns, what is new after them, and the selected step whole.
