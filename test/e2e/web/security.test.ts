@@ -380,7 +380,8 @@ describe('a stolen token', () => {
     const { token: all, session } = await web.startSession({ right: 'all' })
     const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { name: 'marked' })
     await daemon.waitForEnd(uuid)
-    const post = (path: string, body: object): ReturnType<WebAccess['request']> => web.request(all, 'POST', `/v1/processes/${uuid}/${path}`, body)
+    const post = (path: string, body: object): ReturnType<WebAccess['request']> =>
+      web.request(all, 'POST', `/v1/processes/${uuid}/${path}`, body)
     const via = `web:${session.id}`
     expect(await post('snooze', { until: '2100-01-01T00:00:00Z' })).toMatchObject({ status: 200 })
     for (const [path, body] of [
@@ -392,7 +393,9 @@ describe('a stolen token', () => {
       expect([path, (await post(path, body)).status]).toEqual([path, 200])
     const { uuid: held } = await daemon.spawnShell('sleep 600')
     await daemon.pause(held)
-    expect(await web.request(all, 'POST', `/v1/processes/${held}/resume`, { limits: { timeoutMs: 600_000 } })).toMatchObject({ status: 200 })
+    expect(await web.request(all, 'POST', `/v1/processes/${held}/resume`, { limits: { timeoutMs: 600_000 } })).toMatchObject({
+      status: 200,
+    })
     const forked = (await post('resume', { fork: true, fromStep: 1 })).body as { process: ProcessView }
     const viaByFact = new Map<unknown, unknown>()
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
@@ -422,7 +425,9 @@ test('`web.allow: [commands]` allows commands, and nothing else', async () => {
   const all = (await access.startSession()).token
   const body = { cwd: open.work, argv: ['true'] }
   expect(await access.request(all, 'POST', '/v1/processes', body)).toMatchObject({ status: 201 })
-  expect(await access.request((await access.startSession({ right: 'steer' })).token, 'POST', '/v1/processes', body)).toMatchObject({ status: 403 })
+  expect(await access.request((await access.startSession({ right: 'steer' })).token, 'POST', '/v1/processes', body)).toMatchObject({
+    status: 403,
+  })
   expect(await access.request(all, 'POST', '/v1/processes', { ...body, env: {} })).toMatchObject({ status: 403 })
   expect(await access.request(all, 'POST', '/v1/daemon/stop')).toMatchObject({ status: 403 })
 })

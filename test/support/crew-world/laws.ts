@@ -195,7 +195,10 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, f
     const assignments = journal.filter(
       (earlierFact) => earlierFact.type === 'task.assigned' && earlierFact.task === fact.task && earlierFact.member === fact.member,
     )
-    requireLaw(assignments.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and the fact of its review does not say so`)
+    requireLaw(
+      assignments.length === 0 || fact.earlier === true,
+      `${fact.member} had ${fact.task} earlier, and the fact of its review does not say so`,
+    )
   }
   if (fact.type === 'task.requeued' && fact.counts) {
     const before = journal.slice(0, journal.indexOf(fact))

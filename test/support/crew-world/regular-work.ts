@@ -251,7 +251,9 @@ export function runWithoutFaults(world: World, bound: number): number {
     if (!playAct(world)) {
       woken += 1
       if (woken > 20 || !promptCoordinator(world))
-        throw new Error(`no act is possible: ${[...world.crew.tasks, ...world.crew.members].map((item) => JSON.stringify(item)).join('\n')}`)
+        throw new Error(
+          `no act is possible: ${[...world.crew.tasks, ...world.crew.members].map((item) => JSON.stringify(item)).join('\n')}`,
+        )
     }
   }
   return world.commandCount - commandsBefore

@@ -79,7 +79,15 @@ class MixedWorkload {
   /** Starts one piece of work of each kind at the same time. */
   async runRound(): Promise<void> {
     this.#round += 1
-    const work = [this.#runNative(), this.#runCommand(), this.#runTree(), this.#runWithMcp(), this.#runCrew(), this.#runAndFork(), this.#exportAndImport()]
+    const work = [
+      this.#runNative(),
+      this.#runCommand(),
+      this.#runTree(),
+      this.#runWithMcp(),
+      this.#runCrew(),
+      this.#runAndFork(),
+      this.#exportAndImport(),
+    ]
     let isOver = false
     const all = Promise.all(work).finally(() => {
       isOver = true

@@ -199,7 +199,8 @@ class KilledDaemon {
     await this.#home.start()
     this.#isRunning = true
     const remaining = this.#wasStopping ? [] : this.#home.findLeftovers()
-    if (remaining.length > 0) throw new BrokenGuarantee(`the daemon answers, but programs of its predecessor remain: ${remaining.join(', ')}`)
+    if (remaining.length > 0)
+      throw new BrokenGuarantee(`the daemon answers, but programs of its predecessor remain: ${remaining.join(', ')}`)
     this.#recorder = new EventRecorder(this.#home.client)
     const processes = await this.#home.listProcesses()
     const expected = this.#wasStopping ? [...STATUSES_AFTER_KILL, ...STATUSES_AFTER_STOP] : STATUSES_AFTER_KILL
@@ -223,7 +224,8 @@ class KilledDaemon {
 
   #checkResumed(before: Pick<ProcessView, 'uuid' | 'pid'>, { uuid, pid }: ProcessView): void {
     if (uuid !== before.uuid) throw new BrokenGuarantee(`the resume of ${before.uuid} returned ${uuid}`)
-    if (pid <= before.pid || pid <= this.#lastPid) throw new BrokenGuarantee(`the resume of ${uuid} returned PID ${pid} after ${this.#lastPid}`)
+    if (pid <= before.pid || pid <= this.#lastPid)
+      throw new BrokenGuarantee(`the resume of ${uuid} returned PID ${pid} after ${this.#lastPid}`)
     this.#lastPid = pid
   }
 

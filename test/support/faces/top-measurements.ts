@@ -47,7 +47,11 @@ export function drawFrames(count: number, frames: number): { readonly cpuMs: num
   for (let round = 1 - WARM_UP_FRAMES; round <= frames; round += 1) {
     if (round === 1) start = process.threadCpuUsage()
     const now = wall + (WARM_UP_FRAMES + round) * 100
-    model.onRows({ type: 'rows', cursor: '0', seq: round, up: manyChanges(count, CHANGED_ROWS, WARM_UP_FRAMES + round), gone: [] }, now, now)
+    model.onRows(
+      { type: 'rows', cursor: '0', seq: round, up: manyChanges(count, CHANGED_ROWS, WARM_UP_FRAMES + round), gone: [] },
+      now,
+      now,
+    )
     model.move(1)
     const frame = frameOf(model, SCREEN_SIZE, { wall: now, mono: now }, STYLE)
     bytes = Math.max(bytes, Buffer.byteLength(frameBytes(before, frame, SCREEN_SIZE.rows)))

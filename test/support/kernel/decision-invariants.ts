@@ -242,7 +242,10 @@ export class DecisionChecker {
         watched.steps += 1
         return
       case 'compaction.started':
-        requireRule(watched.holds.size === 0 && (!watched.stopping || watched.wrapping), 'no compaction begins while the process is held or stops')
+        requireRule(
+          watched.holds.size === 0 && (!watched.stopping || watched.wrapping),
+          'no compaction begins while the process is held or stops',
+        )
         requireRule(!watched.modelOpen && watched.calls.size === 0 && !watched.compacting, 'a compaction begins between two steps')
         requireRule(watched.compactedAt !== watched.steps, 'a step lies between two compactions')
         watched.compacting = true
@@ -330,7 +333,10 @@ export class DecisionChecker {
           watched.external || (watched.holds.size === 0 && (!watched.stopping || watched.wrapping)),
           'no model call begins while the process is held or stops',
         )
-        requireRule(!watched.modelOpen && watched.calls.size === 0 && !watched.compacting, 'a step begins when the previous one is complete')
+        requireRule(
+          !watched.modelOpen && watched.calls.size === 0 && !watched.compacting,
+          'a step begins when the previous one is complete',
+        )
         watched.modelOpen = true
         return
       case 'model.finished':

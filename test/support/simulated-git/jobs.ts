@@ -192,7 +192,11 @@ export class SimulatedJobs {
   }
 
   /** Restores a snapshot that reeve made: the checkout, the staged files and the other files. */
-  #restoreSnapshot(id: MemberId, snapshot: string, otherPrefixes: readonly string[]): { readonly head: string; readonly salvaged: string | null } {
+  #restoreSnapshot(
+    id: MemberId,
+    snapshot: string,
+    otherPrefixes: readonly string[],
+  ): { readonly head: string; readonly salvaged: string | null } {
     const { git } = this.#parts
     const [head = snapshot, second = head] = git.get(snapshot).parents
     const salvaged = this.#salvageAndCheckOut(id, head, otherPrefixes)
@@ -231,7 +235,8 @@ export class SimulatedJobs {
     }
     const isFirst = !crew().tasks.some((other) => other.id !== id && other.implementers.includes(member))
     const handover = from !== null && isFirst ? this.#handOver(from, member) : null
-    if (handover && 'snapshot' in handover) return prepared(task.base ?? head, this.#restoreSnapshot(member, handover.snapshot, reviewRefs).salvaged)
+    if (handover && 'snapshot' in handover)
+      return prepared(task.base ?? head, this.#restoreSnapshot(member, handover.snapshot, reviewRefs).salvaged)
     const start = this.#headWithNeeds(head, task, `refs/reeve/base/u-${member}`)
     return prepared(start, this.#salvageAndCheckOut(member, start, reviewRefs), handover ?? {})
   }
