@@ -39,7 +39,7 @@ export const EVENT_NAMES = {
   'model.failed': 'process.error',
 } as const satisfies Partial<Record<FactType, string>>
 
-/** The fields that an event has in any case. */
+/** The fields that every event has. */
 type Envelope = Pick<EventView, 'version' | 'seq' | 'uuid' | 'pid' | 'at'>
 /** The state of the process right after the event; absent in facts from before 0.2. */
 type MomentFields = Pick<EventView, 'status' | 'queueCount' | 'role' | 'phase' | 'taskId'>
@@ -71,7 +71,7 @@ type PublicFields<B> = {
   readonly [K in keyof Omit<B, 'type' | 'status'>]: K extends keyof Replaced ? Replaced[K] : B[K & keyof B]
 } & Renamed<B>
 
-/** One object type in the place of an intersection. */
+/** Turns an intersection into one object type. */
 type Flat<T> = { readonly [K in keyof T]: T[K] }
 
 type EventOf<B> = B extends { readonly type: infer F extends FactType }

@@ -24,7 +24,9 @@ export type RowEvent =
     })
   | (RowsState & {
       readonly type: 'rows'
+      /** new and changed rows */
       readonly up: readonly RowPatch[]
+      /** the UUIDs of removed rows */
       readonly gone: readonly string[]
       readonly sums?: SumsView
       /** the changed and new needs */

@@ -1,7 +1,8 @@
-// The change of a file that a question is about, as lines. Some equal lines stand around those that differ. Does not make the texts safe for a screen. Pure. Tests: test/tables/cli/print/needs.test.ts, test/e2e/web/actions.test.ts.
+// The file change that a question is about, as lines: the lines that differ, with a few equal lines before and after them.
+// Does not make the texts safe for a screen. Pure. Tests: test/tables/cli/print/needs.test.ts, test/e2e/web/actions.test.ts.
 import type { AskDiffView } from '../api/views/process.ts'
 
-/** equal lines that are shown around a change */
+/** the equal lines that are shown before a change, and after it */
 const CONTEXT_LINES = 3
 
 export interface ChangeLine {
@@ -32,7 +33,7 @@ export function linesOfChange({ old, new: text, oldKnown, equalBefore, equalAfte
   ]
 }
 
-/** The lines of a text; none of an empty one. */
+/** The lines of a text; an empty text has none. */
 function linesOf(text: string): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n')
 }

@@ -35,7 +35,7 @@ type Sum = Omit<UsageSumView, 'processes'>
 
 /** The number of groups with a part of their own. */
 const MAX_SERIES = 5
-/** A chart has at most so many columns: the last ones. */
+/** A chart of more times than this shows the last ones only. */
 const MAX_COLUMNS = 400
 const HOUR_MS = 3_600_000
 
@@ -44,7 +44,7 @@ export function costSigns(sum: Pick<UsageSumView, 'costUsd' | 'unpriced' | 'esti
   return `${sum.estimated ? '~' : ''}${costCell(sum, sum.steps > 0)}`
 }
 
-/** What a group is called: a process by its name, and an empty key by what it means. */
+/** Returns the name of a group: of a process its name, or else its agent; of an empty key its meaning. */
 export function groupName(by: UsageBy, key: string, root: UsageRowView['root']): string {
   if ((by === 'tree' || by === 'process') && root) return `${root.name ?? root.agent}${root.removed ? ' (removed)' : ''}`
   if (key !== '') return key
@@ -136,12 +136,12 @@ function timesOf(keys: readonly string[], stepMs: number, { from, to }: { readon
   const [first, last] = [sorted[0], sorted.at(-1)]
   if (first === undefined || last === undefined) return []
   const times: string[] = []
-  const end = wallOf(last)
-  for (let at = Math.max(wallOf(first), end - (MAX_COLUMNS - 1) * stepMs); at <= end; at += stepMs) times.push(timeText(at, stepMs))
+  const end = epochMsOf(last)
+  for (let at = Math.max(epochMsOf(first), end - (MAX_COLUMNS - 1) * stepMs); at <= end; at += stepMs) times.push(timeText(at, stepMs))
   return times
 }
 
-function wallOf(time: string): number {
+function epochMsOf(time: string): number {
   return Date.parse(`${time.slice(0, 10)}T${time.slice(11) === '' ? '00:00' : time.slice(11)}Z`)
 }
 
@@ -150,7 +150,7 @@ function timeText(at: number, stepMs: number): string {
   return stepMs === HOUR_MS ? `${iso.slice(0, 10)} ${iso.slice(11, 13)}:00` : iso.slice(0, 10)
 }
 
-/** Three marks or so at round values. */
+/** About three marks, at round values. */
 function ticksOf(max: number, measure: Measure): { readonly value: number; readonly text: string }[] {
   if (max <= 0) return [{ value: 0, text: '0' }]
   const rough = max / 3

@@ -11,7 +11,7 @@ type Test = (row: RowView, now: number) => boolean
 export interface FilterPart {
   /** as the user typed it */
   readonly text: string
-  /** what is wrong with it, with a hint; absent: it is correct */
+  /** why the part is not correct, with a hint; absent: it is correct */
   readonly error?: string
   /** `now`: the time of the daemon in milliseconds */
   readonly isMatch: Test
@@ -98,7 +98,7 @@ export const FILTER_KEYS: readonly string[] = [...Object.keys(TEXTS), ...Object.
 function conditionTest(key: string, value: string, rows: Rows): Test | string {
   if (value === '') return `"${key}:" needs a value`
   const alternatives = value.split(',').filter((one) => one !== '')
-  // Names that every object has, such as `constructor`, are no conditions.
+  // Names that every object has, such as `constructor`, are not conditions.
   const textOf = Object.hasOwn(TEXTS, key) ? TEXTS[key] : undefined
   if (textOf) {
     const wanted = alternatives.map((one) => one.toLowerCase())
@@ -119,7 +119,7 @@ function conditionTest(key: string, value: string, rows: Rows): Test | string {
     case 'under':
       return underTest(alternatives, rows)
     default:
-      return `"${key}" is no condition; conditions: ${FILTER_KEYS.join(', ')}`
+      return `"${key}" is not a condition; conditions: ${FILTER_KEYS.join(', ')}`
   }
 }
 

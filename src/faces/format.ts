@@ -117,7 +117,7 @@ export function elapsedAt({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 
   return elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince)))
 }
 
-/** The cost with all below it; `~`: partly estimated. Empty for what calls no model. */
+/** The cost of a process and all processes below it; `~`: partly estimated. Empty if none of them has called a model. */
 export function treeCostText({ cost, sub, step }: Pick<RowView, 'cost' | 'sub' | 'step'>): string {
   if (sub.usd === 0 && cost.usd === 0 && step === 0) return ''
   return `${formatCost(cost.usd === null ? null : sub.usd, cost.unpriced)}${cost.estimated ? '~' : ''}`

@@ -1,12 +1,13 @@
 // Places the nodes of a run in ranks, so that each edge leads to a later rank, with few crossings. Also finds the longest path by time, and
-// the nodes that depend on one. Pure. docs/decisions/dependencies.md has the reason why no library does it. Test: test/tables/faces/graph-layout.test.ts.
+// the nodes that depend on a given node. Pure. docs/decisions/dependencies.md has the reason why no library does it.
+// Test: test/tables/faces/graph-layout.test.ts.
 
 interface GraphNode {
   readonly name: string
   readonly needs: readonly string[]
 }
 
-/** A place: `at` counts nodes across the ranks, from 0. */
+/** A place: its rank, and its position within the rank. Positions are at least 0, and need not be whole numbers. */
 export interface Place {
   readonly rank: number
   readonly at: number
@@ -22,8 +23,9 @@ export interface PlacedEdge {
 export interface GraphLayout {
   readonly nodes: ReadonlyMap<string, Place>
   readonly edges: readonly PlacedEdge[]
-  /** the numbers of ranks, and of places across them */
+  /** the number of ranks */
   readonly ranks: number
+  /** the largest position of a node or point, and 1 */
   readonly breadth: number
 }
 
@@ -58,7 +60,7 @@ export function layoutGraph(nodes: readonly GraphNode[]): GraphLayout {
     }
   }
   rows.forEach((row) => row.forEach((point, index) => (point.at = index)))
-  order(rows, points)
+  orderRanks(rows, points)
   straighten(rows, points)
   const all = [...points.values()]
   const least = Math.min(...all.map(({ at }) => at), 0)
@@ -75,7 +77,7 @@ export function layoutGraph(nodes: readonly GraphNode[]): GraphLayout {
   }
 }
 
-/** The rank of a node is after those of all that it needs. A cycle, which no run has, ends at the number of nodes. */
+/** The rank of a node is after the ranks of all nodes that it needs. The limit of rounds ends a cycle, which no run has. */
 function ranksOf(nodes: readonly GraphNode[]): Map<string, number> {
   const ranks = new Map(nodes.map(({ name }) => [name, 0]))
   for (let round = 0, isMoved = true; isMoved && round < nodes.length; round += 1) {
@@ -96,10 +98,10 @@ function chainOf(from: string, to: string, ranks: ReadonlyMap<string, number>): 
   return [from, ...Array.from({ length: Math.max(0, between) }, (_, index) => `${from} ${to} ${index}`), to]
 }
 
-/** Sorts each rank by the middle of the neighbours, forwards and back, and keeps the order with the fewest crossings. */
-function order(rows: Point[][], points: ReadonlyMap<string, Point>): void {
+/** Sorts each rank by the mean position of its neighbours, forwards and back, and keeps the order with the fewest crossings. */
+function orderRanks(rows: Point[][], points: ReadonlyMap<string, Point>): void {
   let best = rows.map((row) => row.map(({ id }) => id))
-  let fewest = crossings(rows, points)
+  let fewest = countCrossings(rows, points)
   for (let sweep = 0; sweep < SWEEPS && fewest > 0; sweep += 1) {
     const isForward = sweep % 2 === 0
     for (const row of isForward ? rows : rows.toReversed()) {
@@ -107,7 +109,7 @@ function order(rows: Point[][], points: ReadonlyMap<string, Point>): void {
       row.sort((a, b) => (wanted.get(a.id) ?? 0) - (wanted.get(b.id) ?? 0) || a.at - b.at)
       row.forEach((point, index) => (point.at = index))
     }
-    const count = crossings(rows, points)
+    const count = countCrossings(rows, points)
     if (count >= fewest) continue
     fewest = count
     best = rows.map((row) => row.map(({ id }) => id))
@@ -122,7 +124,7 @@ function meanAt(ids: readonly string[], points: ReadonlyMap<string, Point>): num
   return ids.length === 0 ? null : ids.reduce((sum, id) => sum + (points.get(id)?.at ?? 0), 0) / ids.length
 }
 
-function crossings(rows: readonly (readonly Point[])[], points: ReadonlyMap<string, Point>): number {
+function countCrossings(rows: readonly (readonly Point[])[], points: ReadonlyMap<string, Point>): number {
   let count = 0
   for (const row of rows) {
     const edges = row.flatMap((point) => point.after.map((id) => [point.at, points.get(id)?.at ?? 0] as const))
@@ -144,7 +146,7 @@ function straighten(rows: readonly (readonly Point[])[], points: ReadonlyMap<str
     }
 }
 
-/** The nodes of the longest path by time, from its beginning: what decides when the run ends. */
+/** The nodes of the longest path by time, from its beginning. They decide when the run ends. */
 export function criticalPath(nodes: readonly (GraphNode & { readonly elapsedMs: number })[]): string[] {
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const known = new Map<string, { readonly ms: number; readonly path: readonly string[] }>()
@@ -162,7 +164,7 @@ export function criticalPath(nodes: readonly (GraphNode & { readonly elapsedMs: 
   return [...paths.reduce((a, b) => (b.ms > a.ms ? b : a), { ms: 0, path: [] as readonly string[] }).path]
 }
 
-/** The nodes that need one, directly or through others. */
+/** The nodes that need the node `name`, directly or through others. */
 export function dependentsOf(nodes: readonly GraphNode[], name: string): Set<string> {
   const found = new Set<string>()
   for (let isMore = true; isMore;) {

@@ -2,14 +2,14 @@
 // A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
 // Test: test/tables/faces/keys.test.ts.
 
-/** What appeared less than this ago takes no key, in ms: the key may have been meant for something else. */
+/** The time in ms for which a question or dialog that has just appeared takes no key: the key may have been meant for something else. */
 export const GUARD_MS = 400
 
 /** Where a key counts. `list`: the list of processes; `need`: a question, in the list or on a page of its own. */
 export type KeyPlace = 'anywhere' | 'list' | 'need' | 'process' | 'dialog'
 
 export interface KeyRow {
-  /** names as in `KeyboardEvent.key`; two keys after each other have a space between them */
+  /** names as in `KeyboardEvent.key`; a sequence of two keys has a space between them */
   readonly keys: readonly string[]
   readonly does: string
   readonly places: readonly KeyPlace[]
@@ -84,12 +84,12 @@ export function actionOfKey(key: string, places: ReadonlySet<KeyPlace>): KeyActi
   return NAMES.find((action) => rowOf(action).keys.includes(key) && rowOf(action).places.some((place) => places.has(place)))
 }
 
-/** Whether a key begins two keys after each other, such as `g`. */
+/** Whether a key, such as `g`, begins a sequence of two keys. */
 export function beginsSequence(key: string): boolean {
   return key === GO || NAMES.some((action) => rowOf(action).keys.some((one) => one.startsWith(`${key} `)))
 }
 
-/** The keys of an option of a question, by its kind. */
+/** The key of each kind of option that a question has. */
 export const KEY_OF_OPTION: Readonly<Record<string, string>> = {
   allow_once: KEYS.allow.keys[0],
   allow_always: KEYS.allowAlways.keys[0],
@@ -97,7 +97,7 @@ export const KEY_OF_OPTION: Readonly<Record<string, string>> = {
   reject_always: KEYS.denyAlways.keys[0],
 }
 
-/** The key before the key of a page. */
+/** The key that precedes the letter of a page. */
 export const GO = 'g'
 
 /** The actions that have keys at `places`, in the order of the table. */

@@ -1,4 +1,5 @@
-// What happened in a time, from the spans of processes: a lane for each process, and a list of ends, holds and questions. Pure. Test: test/tables/faces/night.test.ts.
+// What happened in a period, from the spans of processes: a lane for each process, and a list of ends, holds, questions and continuations.
+// Pure. Test: test/tables/faces/night.test.ts.
 import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
 
 /** What a process did in a part of its lane. */
@@ -6,7 +7,7 @@ export type LaneWord = 'worked' | 'waited for you' | 'was held' | 'was ready' | 
 
 export interface LanePart {
   readonly word: LaneWord
-  /** shares of the whole time */
+  /** where the part begins and ends, as shares of the period: 0 to 1 */
   readonly from: number
   readonly to: number
   readonly text: string
@@ -17,7 +18,7 @@ export interface NightLane {
   readonly name: string
   readonly depth: number
   readonly parts: readonly LanePart[]
-  /** the sums of its parts in ms */
+  /** the total time in which it worked, and waited for the user, in ms */
   readonly worked: number
   readonly waited: number
 }
@@ -88,7 +89,7 @@ function wordOf(status: SpanView['status']): LaneWord {
   }
 }
 
-/** The part of a span that is in the time; null: it is before or after. */
+/** The part of a span that lies in the period; null: the span is before or after it. */
 function partOf({ from: begin, to: end, status, cause }: SpanView, from: number, to: number): LanePart | null {
   const [first, last] = [Math.max(from, Date.parse(begin)), Math.min(to, end === null ? to : Date.parse(end))]
   if (last <= first) return null
@@ -107,7 +108,7 @@ function eventsOf(process: Spans, from: number, to: number): NightEvent[] {
 }
 
 function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined): Pick<NightEvent, 'kind' | 'text'> | null {
-  // How a program ended is known before its process is gone.
+  // How a program ended may be recorded with its span as `stopping` or `zombie`, before the end itself.
   const cause = own ?? (before?.status === 'zombie' || before?.status === 'stopping' ? before.cause : null)
   switch (status) {
     case 'completed':

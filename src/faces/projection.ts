@@ -1,12 +1,12 @@
-// When a budget is used up, if the spending goes on as it is. Pure. Test: test/tables/faces/projection.test.ts.
+// When a budget will be used up, at the present rate of spending. Pure. Test: test/tables/faces/projection.test.ts.
 import type { RowBudgetView } from '../api/views/rows.ts'
 import { formatElapsed } from './format.ts'
 
 const MINUTE_MS = 60_000
-/** A day is the longest that is foretold: spending changes sooner. */
+/** No time of more than a day ahead is projected: the rate of spending changes sooner. */
 const MAX_MS = 86_400_000
 
-/** `full in ~38m`; null for another limit than money, without spending, or if it lasts for more than a day. */
+/** `full in ~38m`. Null if the limit is not one of money, is already used up, nothing is spent, or the budget lasts for more than a day. */
 export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'used' | 'of'>, usdPerMinute: number): string | null {
   if (limit !== 'budgetUsd' || usdPerMinute <= 0 || used >= of) return null
   const ms = ((of - used) / usdPerMinute) * MINUTE_MS

@@ -3,7 +3,7 @@
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
 const ASCII_BARS = ['_', '.', '-', '=', '+', '*', '%', '#'] as const
 
-/** A character for each value, in the height of its share of the largest one. Empty if all are 0. Only 0 has the lowest bar. */
+/** A bar for each value, whose height is its share of the largest value. Empty if all are 0. Only 0 has the lowest bar. */
 export function sparkline(values: readonly number[], isAscii: boolean): string {
   const most = Math.max(0, ...values)
   if (most === 0) return ''

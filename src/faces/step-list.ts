@@ -1,11 +1,11 @@
-// The list of steps that the page shows: which steps a filter leaves, and where runs of silent reads stand as one line. Works on columns, so
-// that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
+// The list of steps that the page shows: which steps pass a filter, and which runs of silent reads are folded into one line. Works on
+// columns, so that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
 import { STEP_FLAGS } from '../api/step-flags.ts'
 import type { BriefStepsView } from '../api/views/steps.ts'
 
 export type StepColumns = BriefStepsView['columns']
 
-/** What a filter can leave: steps with a text, with changed files or a failed call; steps of more than 30 s, or $0.05. */
+/** The kinds of steps to filter for: with a text, with changed files, with a failed call, of more than 30 s, of more than $0.05. */
 export const STEP_KINDS = ['text', 'edits', 'failed', 'slow', 'dear'] as const
 export type StepKind = (typeof STEP_KINDS)[number]
 
@@ -40,7 +40,7 @@ export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: numbe
   return (modelMs[index] ?? 0) + (toolMs[index] ?? 0) + (humanMs[index] ?? 0)
 }
 
-/** Replaces the steps from the first one of `more` on. */
+/** Returns `known` with `more` in the place of its steps from the first one of `more` on. */
 export function joinColumns(known: StepColumns, more: StepColumns): StepColumns {
   const first = more.step[0]
   if (first === undefined) return known
@@ -60,10 +60,11 @@ export function indexOfStep({ step: steps }: StepColumns, step: number): number 
   return low
 }
 
-/** The last step that can no longer change, of those that are read: what follows it is read again. 0: none. */
+/** The last of the known steps that can no longer change: the steps after it are read again. 0: none. */
 export function settledStep(columns: StepColumns): number {
   const count = columns.step.length
-  // Usage and records of files come while the next step runs. A call that a crash cut off stays open for ever.
+  // The last two steps may change: usage and records of files come while the next step runs. Only the last 50 steps are searched for open
+  // calls, because a call that a crash cut off stays open for ever.
   const recent = Math.max(0, count - 50)
   let settled = Math.max(0, count - 2)
   for (let index = settled - 1; index >= recent; index -= 1) if (hasFlag(columns, index, 'open')) settled = index
@@ -97,7 +98,7 @@ export function stepLines(columns: StepColumns, selection: StepSelection): StepL
   return lines
 }
 
-/** The index of the line with a step; of a step without a line the one before; -1: there is none. */
+/** The index of the line with a step. If no line has it, the index of the line before it; -1: there is none. */
 export function lineOfStep(columns: StepColumns, lines: readonly StepLine[], step: number): number {
   let [low, high] = [0, lines.length]
   while (low < high) {
@@ -108,7 +109,7 @@ export function lineOfStep(columns: StepColumns, lines: readonly StepLine[], ste
   return low - 1
 }
 
-/** A finished step without a text that only read, without a failure. */
+/** Whether a finished step has no text, and only reads, none of which failed. */
 function isSilentRead(columns: StepColumns, index: number): boolean {
   const loud = STEP_FLAGS.open | STEP_FLAGS.failed | STEP_FLAGS.writes | STEP_FLAGS.asked | STEP_FLAGS.files | STEP_FLAGS.compacted
   return columns.text[index] === '' && (columns.tools[index]?.length ?? 0) > 0 && ((columns.flags[index] ?? 0) & loud) === 0
@@ -138,7 +139,7 @@ function contains({ text, tools }: StepColumns, index: number, find: string): bo
   return (text[index] ?? '').toLowerCase().includes(find) || (tools[index] ?? []).some((tool) => tool.toLowerCase().includes(find))
 }
 
-/** The tools of some steps as one text: `read ×2, bash failed, grep …`. At most `most` names. */
+/** The tools of some steps as one text: `read ×2, bash failed, grep …`. At most `most` names, and the number of the others: `+2`. */
 export function toolsText(tools: readonly string[], most = 3): string {
   const counts = new Map<string, number>()
   for (const tool of tools) counts.set(tool, (counts.get(tool) ?? 0) + 1)
@@ -149,7 +150,7 @@ export function toolsText(tools: readonly string[], most = 3): string {
   return names.length > most ? `${names.slice(0, most).join(', ')} +${names.length - most}` : names.join(', ')
 }
 
-/** The usage of a process up to and with a step. */
+/** The usage of a process up to and including a step. */
 export interface UsageUpTo {
   readonly usd: number | null
   readonly input: number

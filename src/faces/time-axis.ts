@@ -25,9 +25,9 @@ export interface TimeAxis {
   time(place: number): number
 }
 
-/** all folds together take at most this share of the active time, and each at most that of one */
+/** the largest share of the active time that all folds together may take, and that one fold may take */
 const [ALL_FOLDS, ONE_FOLD] = [0.3, 0.03]
-/** a shorter span is not folded, in ms; on a long axis a longer one is not either */
+/** in ms: a shorter span is never folded; on a long axis, a span must also be longer than its fold would be */
 const MIN_FOLD_MS = 5_000
 
 /** Makes an axis from `from` to `to`. `idle`: what is folded, in order and without overlap. */

@@ -90,7 +90,7 @@ type Sorted = Pick<RowView, 'uuid' | 'attention' | 'since' | 'cost' | 'name' | '
 
 const byNumber = (a: number, b: number): number => b - a
 
-/** What each order compares, and how: it is computed once a row. */
+/** Sorts rows in each order. What an order compares is computed once for each row. */
 const ORDERS: Readonly<Record<FlatOrder, <T extends Sorted>(rows: readonly T[]) => T[]>> = {
   urgency: (rows) => sortedBy(rows, ({ attention }) => attention, byNumber),
   recent: (rows) => sortedBy(rows, ({ since }) => Date.parse(since), byNumber),

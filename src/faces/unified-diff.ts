@@ -11,7 +11,7 @@ export interface DiffLine {
   readonly new: number | null
 }
 
-/** Returns the lines of a diff of one file. Text that is no diff comes out as `head`. */
+/** Returns the lines of a diff of one file. Lines outside of hunks have the kind `head`. */
 export function diffLines(diff: string): DiffLine[] {
   let [oldAt, newAt] = [0, 0]
   let [oldLeft, newLeft] = [0, 0]
@@ -43,7 +43,7 @@ export function diffLines(diff: string): DiffLine[] {
   })
 }
 
-/** Divides a diff of several files at their headings. The key is the path after the change; of a deleted file the one before it. */
+/** Divides a diff of several files at their headings. The key is the path of the file after the change, or of a deleted file before it. */
 export function diffByFile(diff: string): Map<string, string> {
   const parts = diff.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
   return new Map(parts.map((part) => [pathOf(part), part]))

@@ -29,7 +29,7 @@ type Style = Omit<ColouredPart, 'text'>
 
 const PLAIN: Style = { colour: null, isBold: false, isFaint: false, isUnderlined: false }
 const COLOURS = /\x1b\[([0-9;:]*)m/g
-/** more parts than this are not coloured */
+/** text after this many parts is not coloured */
 const MAX_PARTS = 5_000
 
 /** Divides text at the colour sequences of terminals. All other controls become visible. */

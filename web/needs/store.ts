@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals'
 import type { NeedView } from '../../src/api/views/needs.ts'
 import { flatOrder } from '../../src/faces/tree.ts'
-import { isPutOff } from '../../src/faces/attention.ts'
+import { isSnoozed } from '../../src/faces/attention.ts'
 import { allNeeds, clockOffset, rows, rowsWithNeeds } from '../rows.ts'
 import { now } from '../store.ts'
 
@@ -11,7 +11,7 @@ export const needs = computed((): readonly NeedView[] | null => {
   const all = allNeeds.value
   if (!all?.some(({ snoozedUntil }) => snoozedUntil !== null)) return all
   const at = now.value + clockOffset.value
-  return all.filter((need) => !isPutOff(need, at))
+  return all.filter((need) => !isSnoozed(need, at))
 })
 
 /** The processes that need the user, the most urgent first. Rows alone decide, so that a narrow session has them, too. */

@@ -20,7 +20,7 @@ const REQUEST_IDLE_MS = 30_000
 const SLOW_MS = 2_000
 /** the silence after which a stream counts as broken: the daemon sends a comment at least every 30 s */
 const STREAM_IDLE_MS = 90_000
-/** the time limit for reconnecting a broken stream, and the pause between two attempts */
+/** the time limit for reconnecting a broken stream or request, and the delay between two attempts */
 const RECONNECT_MS = 30_000
 const RECONNECT_EVERY_MS = 200
 /** the time without a connection that is not reported: a restart of the daemon takes less */

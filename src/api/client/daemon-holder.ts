@@ -1,5 +1,5 @@
-// Finds the program that has the lock of a home. Reads the record that the program wrote (PID, start time, boot id), and its state in the
-// system. Must never return a program that only reuses the PID. Works only on Linux; elsewhere the holder is unknown. Test:
+// Finds the program that has the lock of a home. Reads the record that the program wrote (OS pid, start time, boot id), and its state in
+// the system. Must never return a program that only reuses the OS pid. Works only on Linux; elsewhere the holder is unknown. Test:
 // test/e2e/daemon/unresponsive-daemon.test.ts.
 import { readdirSync, readFileSync } from 'node:fs'
 

@@ -84,11 +84,11 @@ function formatRequest(request: WireRequest): string {
 }
 
 async function readHead(reader: SocketReader): Promise<{ status: number; headers: Map<string, string> }> {
-  const status = /^HTTP\/1\.[01] (\d{3})/.exec(await reader.line())?.[1]
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(await reader.readLine())?.[1]
   if (!status) throw new BrokenLink('the answer is not HTTP')
   const headers = new Map<string, string>()
   for (let count = 0; count < MAX_HEAD_LINES; count++) {
-    const line = await reader.line()
+    const line = await reader.readLine()
     if (line === '') return { status: Number(status), headers }
     const colon = line.indexOf(':')
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
@@ -104,17 +104,17 @@ function bodyOf(reader: SocketReader, headers: ReadonlyMap<string, string>): Asy
 
 async function* readChunks(reader: SocketReader): AsyncGenerator<Buffer, void> {
   for (;;) {
-    const size = Number.parseInt(await reader.line(), 16)
+    const size = Number.parseInt(await reader.readLine(), 16)
     if (!(size >= 0)) throw new BrokenLink('a chunk has no size')
     if (size === 0) return
     yield* readExactly(reader, size)
-    await reader.line()
+    await reader.readLine()
   }
 }
 
 async function* readExactly(reader: SocketReader, length: number): AsyncGenerator<Buffer, void> {
   for (let left = length; left > 0;) {
-    const piece = await reader.piece(left)
+    const piece = await reader.readPiece(left)
     if (!piece) throw new BrokenLink('the connection ended in the middle of an answer')
     left -= piece.length
     yield piece
@@ -122,7 +122,7 @@ async function* readExactly(reader: SocketReader, length: number): AsyncGenerato
 }
 
 async function* readUntilEnd(reader: SocketReader): AsyncGenerator<Buffer, void> {
-  for (let piece = await reader.piece(Infinity); piece; piece = await reader.piece(Infinity)) yield piece
+  for (let piece = await reader.readPiece(Infinity); piece; piece = await reader.readPiece(Infinity)) yield piece
 }
 
 async function* closeAtEnd(body: AsyncGenerator<Buffer, void>, socket: Socket): AsyncGenerator<Buffer, void> {
@@ -161,8 +161,8 @@ class SocketReader {
     })
   }
 
-  /** The next line, without its line end. */
-  async line(): Promise<string> {
+  /** Reads the next line, and returns it without its line end. */
+  async readLine(): Promise<string> {
     for (;;) {
       const end = this.#buffer.indexOf(0x0a)
       if (end >= 0) {
@@ -175,8 +175,8 @@ class SocketReader {
     }
   }
 
-  /** The next bytes, at most `max`; undefined at the end. */
-  async piece(max: number): Promise<Buffer | undefined> {
+  /** Reads the next bytes, at most `max`; undefined at the end. */
+  async readPiece(max: number): Promise<Buffer | undefined> {
     if (this.#buffer.length === 0 && !(await this.#fillBuffer())) return undefined
     const piece = this.#buffer.subarray(0, max)
     this.#buffer = this.#buffer.subarray(piece.length)

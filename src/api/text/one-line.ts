@@ -5,6 +5,7 @@ import { mainInput } from './tool-input.ts'
 
 /** Matches C0 except tab and newline, DEL, C1, bidirectional marks, line separators, and the byte order mark. */
 export const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
+/** Matches a text of printable ASCII characters only. */
 export const PLAIN = /^[\x20-\x7e]*$/
 
 /** Removes escape sequences and control characters. Newlines and tabs stay; lone surrogates become U+FFFD. */

@@ -44,7 +44,7 @@ export class UserCheckout {
     if (top && repository && head && code === 0) return new UserCheckout(top, repository, head)
     if (!top)
       throw new UsageError(
-        `${process.cwd()} is no git checkout: ${messageOf(stderr)}`,
+        `${process.cwd()} is not a git checkout: ${messageOf(stderr)}`,
         'Change to the repository of the process, and to the branch to merge into.',
       )
     throw new UsageError(`the repository ${top} has no commit yet`)
@@ -94,7 +94,7 @@ export class UserCheckout {
     return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(`${stdout}${stderr}`).trim() }
   }
 
-  /** Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws as `merge`. */
+  /** Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws what `merge` does. */
   async squash(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
     const squashed = await runGit(['merge', '-q', '--squash', commit], process.cwd())
     if (squashed.code !== 0) {

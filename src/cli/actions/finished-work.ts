@@ -21,7 +21,7 @@ type SendPlan = (ref: string) => Promise<MergePlanView>
 
 /**
  * Requests the plan. A dry run only reads, so it takes the newest of several ended processes with the name. Processes of other
- * repositories do not count, because their work cannot be meant. Ended crews with one name work on one branch, so the newest stands for all.
+ * repositories do not count: their work cannot be merged here. Ended crews with one name work on one branch, so the newest stands for all.
  */
 export async function requestPlan(args: Args, out: Output, send: SendPlan): Promise<MergePlanView> {
   return withWaitNote(
@@ -58,7 +58,7 @@ async function planOfCandidates(candidates: readonly CandidateView[], send: Send
   return { ...newest, createdAt: oldest?.createdAt ?? newest.createdAt }
 }
 
-/** Whether the process works in another repository; the error names that. */
+/** Whether the error names another repository, in which the process works. */
 function isElsewhere(error: unknown): boolean {
   return error instanceof ApiError && typeof error.details?.['repository'] === 'string'
 }
@@ -85,7 +85,7 @@ export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'p
   )
 }
 
-/** The author of the commit of uncommitted files. Errors: exit 1 if git does not know the user. */
+/** The author of a commit of the uncommitted files: the user, or reeve if none will be made. Errors: exit 1 if git does not know the user. */
 export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
   const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
   return mayCommit ? checkout.identity() : Promise.resolve({ name: 'reeve', email: 'reeve@localhost' })

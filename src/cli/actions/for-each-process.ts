@@ -67,7 +67,7 @@ export async function forEachSelected(
   return exit
 }
 
-/** Runs an action on a target. A selected process that has ended since is no error. */
+/** Runs an action on a target. It is not an error if a selected process has ended since its selection. */
 async function actUnlessEnded({ ref, selected }: Target, act: (ref: string) => Promise<ActionResult>): Promise<ActionResult> {
   try {
     return await act(ref)

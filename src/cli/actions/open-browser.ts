@@ -8,8 +8,8 @@ import type { WebOpenedView } from '../../api/views/web.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The longest time for the name of the default browser, in ms. */
-const ASK_MS = 3_000
+/** the time limit for reading the name of the default browser */
+const BROWSER_NAME_MS = 3_000
 
 export interface OpenedFile {
   /** Removes the file. */
@@ -21,7 +21,7 @@ export const linkTo = ({ url, code, number }: WebOpenedView, path = ''): string 
 
 /**
  * Opens a browser at the link. Null: none can be opened here. There is no screen or no private directory, or the browser is in a sandbox
- * (snap, flatpak) or beyond WSL.
+ * (snap, flatpak) or outside of WSL.
  */
 export function openBrowser(link: string, env: Env = process.env): OpenedFile | null {
   const opener = openerOf(env)
@@ -37,7 +37,7 @@ export function openBrowser(link: string, env: Env = process.env): OpenedFile | 
   return { remove: () => rmSync(file, { force: true }) }
 }
 
-/** The page of the file. A link is ASCII without quotes: an address and a code. */
+/** The content of the file: a page that leads to the link. A link is ASCII without quotes: an address and a code. */
 function redirectPage(link: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${link}"><title>reeve</title>\n`
 }
@@ -46,8 +46,8 @@ function redirectPage(link: string): string {
 function openerOf(env: Env): string | null {
   if (process.platform === 'darwin') return 'open'
   if (!env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return null
-  if (env['WSL_DISTRO_NAME'] || isBeyondWsl()) return null
-  const { status, stdout } = spawnSync('xdg-settings', ['get', 'default-web-browser'], { encoding: 'utf8', timeout: ASK_MS })
+  if (env['WSL_DISTRO_NAME'] || isInWsl()) return null
+  const { status, stdout } = spawnSync('xdg-settings', ['get', 'default-web-browser'], { encoding: 'utf8', timeout: BROWSER_NAME_MS })
   return status === 0 && isSandboxed(stdout.trim()) ? null : 'xdg-open'
 }
 
@@ -57,7 +57,7 @@ export function isSandboxed(desktopFile: string): boolean {
   return name.includes('_') || /^\w+\.[\w-]+\./.test(name)
 }
 
-function isBeyondWsl(): boolean {
+function isInWsl(): boolean {
   try {
     return /microsoft/i.test(readFileSync('/proc/version', 'utf8'))
   } catch {

@@ -20,11 +20,11 @@ export interface PullRequest {
   readonly title: string
   readonly body: string
   readonly isDraft: boolean
-  /** the branch to merge into; undefined: that of the remote */
+  /** the branch to merge into; undefined: the default branch of the remote */
   readonly base: string | undefined
 }
 
-/** Returns the title and the text that the user did not give: of the intent, and for a crew of its commits. */
+/** Returns a title and a text, for a user who gave none: from the intent, and for a crew from its commits. */
 export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,

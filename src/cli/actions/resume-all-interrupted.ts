@@ -112,7 +112,7 @@ async function printPlan(
   await out.line(lines.join('\n'))
 }
 
-/** Asks the user. Errors: usage without a terminal. */
+/** Whether the user agrees, by `--yes` or an answer. Errors: usage without a terminal. */
 async function isConfirmed({ args, out }: VerbCall, count: number): Promise<boolean> {
   if (args.on('yes')) return true
   if (!out.json && process.stdin.isTTY && out.isTerminal('stderr'))

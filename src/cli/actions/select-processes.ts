@@ -71,7 +71,7 @@ async function selectByLabel({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, 
 /** Selects processes by their name. */
 type Selector = ((process: SelectableProcess) => boolean) & { readonly pattern?: string }
 
-/** Returns what a word means: the reference of one process, or a selector. A name that looks like a pattern is no pattern. */
+/** Returns what a word means: the reference of one process, or a selector. The name of a living process is never read as a pattern. */
 function selectorOf(word: string, living: readonly SelectableProcess[]): string | Selector {
   if (!isNamePattern(word) || living.some(({ name }) => name === word)) return word
   const matches = nameMatcher(word)

@@ -1,5 +1,5 @@
-// What `kill` and `stop` cost: shown by `--dry-run`, before a question, and after the action. A request for it that fails is no error of the
-// action: an older daemon has no such route. Test: test/e2e/lifecycle/stakes-cli.test.ts.
+// What `kill` and `stop` cost: shown by `--dry-run`, before a question, and after the action. Only a dry run fails if the daemon does not
+// answer that: an older daemon has no such route. Test: test/e2e/lifecycle/stakes-cli.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { Reeve } from '../../index.ts'
 import type { StakesView } from '../../api/views/stakes.ts'
@@ -9,7 +9,7 @@ import type { Signal, StakesAction } from '../../kernel/model/words.ts'
 import type { ActionResult } from './for-each-process.ts'
 import type { Target } from './select-processes.ts'
 
-/** With more processes nothing is asked in advance, because the answers would be too long to read. */
+/** for more processes than this, costs are neither requested nor shown: the text would be too long to read */
 const MAX_PROCESSES = 10
 
 const ACTIONS: Readonly<Partial<Record<Signal, StakesAction>>> = {
@@ -24,7 +24,7 @@ interface EndRequest {
   readonly subtree: boolean
 }
 
-/** Returns the result of a dry run: what a signal would cost. Errors: usage for a signal that it does not know. */
+/** Returns the result of a dry run: what a signal would cost. Errors: usage for a signal whose costs are not known. */
 export async function dryRun(reeve: Reeve, ref: string, { signal, subtree }: EndRequest): Promise<ActionResult> {
   const action = ACTIONS[signal]
   if (action === undefined) throw new UsageError(`--dry-run does not know what ${signal} costs`)
@@ -40,7 +40,7 @@ export async function dryRun(reeve: Reeve, ref: string, { signal, subtree }: End
 /** Returns lines that show before a question what a signal would cost. */
 export async function previewLines(reeve: Reeve, targets: readonly Target[], request: EndRequest): Promise<string[]> {
   if (targets.length > MAX_PROCESSES) return []
-  const all = await Promise.all(targets.map(({ ref }) => askStakes(reeve, ref, request, true)))
+  const all = await Promise.all(targets.map(({ ref }) => requestStakes(reeve, ref, request, true)))
   return all.flatMap((stakes) => (stakes ? stakesLines(stakes, Date.now()) : []))
 }
 
@@ -52,7 +52,7 @@ export async function withSummary(
   act: () => Promise<ActionResult>,
 ): Promise<ActionResult> {
   const now = Date.now()
-  const stakes = count > MAX_PROCESSES ? null : await askStakes(reeve, ref, request, false)
+  const stakes = count > MAX_PROCESSES ? null : await requestStakes(reeve, ref, request, false)
   const result = await act()
   if (!stakes || stakes.refused !== null || result.exit !== undefined) return result
   const summary = stakesSummary(stakes, now)
@@ -64,7 +64,7 @@ export async function withSummary(
 }
 
 /** Returns what a signal would cost; null if the daemon does not answer that. */
-async function askStakes(reeve: Reeve, ref: string, { signal, subtree }: EndRequest, files: boolean): Promise<StakesView | null> {
+async function requestStakes(reeve: Reeve, ref: string, { signal, subtree }: EndRequest, files: boolean): Promise<StakesView | null> {
   const action = ACTIONS[signal]
   if (action === undefined) return null
   try {

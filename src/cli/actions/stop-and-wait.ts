@@ -28,7 +28,7 @@ export async function stopAndWait({ reeve, out }: CommandContext, ref: string, r
   const options = graceMs !== undefined ? { graceMs } : minGraceMs !== undefined ? { leastGraceMs: minGraceMs } : {}
   const before = subtree ? await findDescendants(reeve, ref) : []
   const answer = await (subtree ? reeve.signalTree(ref, signal, options) : reeve.signal(ref, signal, options))
-  // What has started while the signal was on its way got it, too.
+  // A process that started before the signal reached the subtree has received it, too.
   const descendants = subtree ? new Map([...before, ...(await findDescendants(reeve, answer.process.uuid))]) : new Map<string, string>()
   const grace = graceOf(answer, graceMs ?? minGraceMs ?? 0)
   const timeoutMs = grace + KILL_WAIT_MS
@@ -41,7 +41,7 @@ export async function stopAndWait({ reeve, out }: CommandContext, ref: string, r
   const killAt = signal === 'SIGKILL' ? null : Date.now() + grace
   const [{ process, timedOut }, ...others] = await withWaitNote(
     out,
-    () => endWait([...living.values()], killAt),
+    () => describeWait([...living.values()], killAt),
     Promise.all([waitFor(answer.process.uuid), ...[...descendants.keys()].map(waitFor)] as const),
   )
   const notEnded = others.filter((other) => other.timedOut || !hasEnded(other.process)).map((other) => processTitle(other.process))
@@ -56,8 +56,8 @@ export async function stopAndWait({ reeve, out }: CommandContext, ref: string, r
   return { message: `${processTitle(process)} ${endingText(process)}${suffix}`, fields, ...(notEnded.length === 0 ? {} : { exit: 1 }) }
 }
 
-/** What a stop waits for: `titles` of what lives still. `killAt`: when SIGKILL ends them; null: it was sent. */
-function endWait(titles: readonly string[], killAt: number | null): Wait | null {
+/** Describes the wait. `titles`: the processes that have not ended; `killAt`: when SIGKILL ends them, null if it was sent at once. */
+function describeWait(titles: readonly string[], killAt: number | null): Wait | null {
   const [first, ...others] = titles
   if (first === undefined) return null
   const more = others.length === 0 ? '' : ` and ${formatCount(others.length, 'process')} more`

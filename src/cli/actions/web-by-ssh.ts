@@ -1,5 +1,5 @@
-// `reeve web --ssh BOX`: the page of another machine, by the user's own ssh. One ssh makes a link there; another one brings its port to this
-// machine, until Ctrl+C or until the connection ends. Programs start without a shell here, and BOX is never read as an option.
+// `reeve web --ssh BOX`: the page of another machine, by the user's own ssh. One ssh makes a link there; another one forwards its port to
+// this machine, until Ctrl+C or until the connection ends. Programs start without a shell here, and BOX is never read as an option.
 // Test: test/e2e/web/access/ssh.test.ts.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { connect, createServer } from 'node:net'
@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { shellLine } from '../../api/text/shell-quote.ts'
 import { Failure, UsageError } from '../errors.ts'
 
-/** The longest time until the port is there, with the time for a password, in ms. */
+/** the time limit until the port is open, including the time to type a password */
 const CONNECT_MS = 120_000
 const POLL_MS = 50
 /** the exit code of a program that SIGINT has ended: 128 + 2 */
@@ -23,7 +23,7 @@ export interface PageOverSsh {
 /** Makes a link on the other machine, and brings the port of its page here. `flags`: those of `reeve web` there. */
 export async function openBySsh(box: string, flags: readonly string[]): Promise<PageOverSsh> {
   if (!/^[\w@%:.[\]/][^\s\p{Cc}]*$/u.test(box))
-    throw new UsageError(`"${box}" is no name of a machine`, 'Give what you give to ssh: `reeve web --ssh build`.')
+    throw new UsageError(`"${box}" is not the name of a machine`, 'Give what you give to ssh: `reeve web --ssh build`.')
   const { link, url } = await makeLink(box, flags)
   const port = Number(new URL(url).port)
   if (!(await isFree(port)))
@@ -47,19 +47,19 @@ async function makeLink(box: string, flags: readonly string[]): Promise<{ readon
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
   const code = await exitOf(child)
   if (code !== 0) throw new Failure(1, `\`ssh ${box}\` made no link: exit code ${code}`, `Does \`ssh ${box} reeve version\` work?`)
-  const { link, url } = parse(text)
+  const { link, url } = parseLink(text)
   // What the other machine prints must not lead the browser elsewhere.
   if (!/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/.test(url) || !link.startsWith(`${url}#k=`) || !/^[\w-]+$/.test(link.slice(url.length + 3)))
     throw new Failure(1, `\`ssh ${box} reeve web\` printed no link`, `Does \`ssh ${box} reeve version\` work?`)
   return { link, url }
 }
 
-function parse(text: string): { readonly link: string; readonly url: string } {
+function parseLink(text: string): { readonly link: string; readonly url: string } {
   try {
     const { link, url } = JSON.parse(text) as Record<string, unknown>
     return { link: String(link), url: String(url) }
   } catch {
-    // The caller reports it.
+    // The caller reports that there is no link.
     return { link: '', url: '' }
   }
 }
@@ -85,8 +85,8 @@ async function waitForPort(tunnel: ChildProcess, port: number, box: string): Pro
   })
   const deadline = performance.now() + CONNECT_MS
   const opened = (async (): Promise<void> => {
-    while (!(await answers(port))) {
-      if (performance.now() > deadline) throw new Failure(1, `the port of ${box} did not come within ${CONNECT_MS / 1_000} s`)
+    while (!(await isListening(port))) {
+      if (performance.now() > deadline) throw new Failure(1, `the port of ${box} did not open within ${CONNECT_MS / 1_000} s`)
       await delay(POLL_MS)
     }
   })()
@@ -96,16 +96,16 @@ async function waitForPort(tunnel: ChildProcess, port: number, box: string): Pro
     tunnel.kill()
     throw error
   }
-  // A later end of the connection is the caller's.
+  // The caller handles a later end of the connection.
   failed.catch(() => undefined)
 }
 
-function answers(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
-    const settle = (isThere: boolean): void => {
+    const settle = (isConnected: boolean): void => {
       socket.destroy()
-      resolve(isThere)
+      resolve(isConnected)
     }
     socket.once('connect', () => settle(true)).once('error', () => settle(false))
   })

@@ -1,6 +1,6 @@
-// Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but
-// never twice with the same text. After two seconds a line states since when the command waits for them (wait-note.ts). Every verb that waits
-// or follows uses it. Test: test/e2e/cli/blocked.test.ts.
+// Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but not
+// if its text is that of the last report. After two seconds a line states since when the command waits (wait-note.ts). Every verb that waits
+// or follows uses this file. Test: test/e2e/cli/blocked.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
@@ -52,7 +52,7 @@ export class BlockNotices implements AsyncDisposable {
     this.#note = new WaitNote(out)
   }
 
-  /** Must be called when the command waits for none of them any more. */
+  /** Must be called when the command no longer waits for any of the processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#note[Symbol.asyncDispose]()
   }
@@ -77,11 +77,11 @@ export class BlockNotices implements AsyncDisposable {
     const lastText = this.#lastTexts.get(process.uuid) ?? ''
     if (text === lastText) return null
     this.#lastTexts.set(process.uuid, text)
-    if (block) return this.#notice(process, block.why, block.next)
+    if (block) return this.#formatNotice(process, block.why, block.next)
     return LIVING.has(process.status) ? this.#out.paintMessage('dim', `  ${processTitle(process)} goes on`) : null
   }
 
-  #notice(process: ProcessStanding, why: string, next: string): string {
+  #formatNotice(process: ProcessStanding, why: string, next: string): string {
     const mark = process.status === 'suspended' ? `${this.#out.pauseMark} ` : ''
     const hasDiff = process.asks.some(({ diff }) => diff.length > 0)
     const summary = stripControls(`${mark}${processTitle(process)} ${why}`)

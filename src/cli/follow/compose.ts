@@ -14,7 +14,7 @@ import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
 /** the shortest time between two requests for the run */
 const MIN_INTERVAL_MS = 100
-/** The statuses that end a run. `interrupted` is none of them: the next daemon continues such a run. */
+/** The statuses that end a run. `interrupted` is not one of them: the next daemon continues such a run. */
 const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'stopped'])
 
 export interface ComposeFollowOptions {

@@ -13,7 +13,7 @@ import { fitWidth, oneLine, padWidth } from '../print/text.ts'
 
 /** the width of the column with the task or member of an event */
 const ABOUT_COLUMNS = 12
-/** the greatest width of a line that no terminal limits */
+/** the greatest width of a line that is not printed on a terminal */
 const TEXT_COLUMNS = 160
 /** the number of recent texts to keep, so that a cause is not printed twice */
 const RECENT_TEXTS = 8

@@ -22,7 +22,7 @@ import { planIn, planLines, planOfCall, planSummary, type PlanEntry } from './pl
 const OUTCOME_COLUMNS = 24
 /** the indentation of an error, and one free column */
 const ERROR_INDENT = 5
-/** the results that can be shown whole, and the lines of each */
+/** the number of recent results that `unfold` can show, and the greatest number of lines of each */
 const MAX_FOLDED = 20
 const MAX_UNFOLDED_LINES = 500
 
@@ -47,9 +47,9 @@ export class LivePrinter implements FollowPrinter {
   #isCallOpen = false
   /** text that arrived before the start event of its step: text is sent at once, the event only after it is stored */
   #earlyText = { step: 0, text: '' }
-  /** the newest come last */
+  /** the recent results of which only the beginning was printed, oldest first */
   #folded: readonly Folded[] = []
-  /** the number of `#folded` that were shown whole since the last one */
+  /** how many results of `#folded` were shown whole since the newest one was added */
   #unfoldedCount = 0
   #canUnfold = false
   #pid = 0

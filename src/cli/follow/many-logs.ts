@@ -1,4 +1,4 @@
-// Prints the logs of several processes as one: in the order of time, each row with the name of its process. With `-f` it goes on until all
+// Prints the logs of several processes as one: in the order of time, each row with the name of its process. With `-f` it continues until all
 // have ended; new descendants join a tree, and every new process joins `--all`. Test: test/e2e/cli/logs.test.ts.
 import { logLines } from '../../api/text/log-lines.ts'
 import type { EventView } from '../../api/views/daemon.ts'
@@ -26,9 +26,9 @@ export interface ManyLogsOptions {
   readonly joining: 'none' | 'descendants' | 'all'
 }
 
-/** the greatest number of lines before the ones that are followed, unless `tail` is given */
+/** the number of earlier lines that all processes share, unless `tail` is given */
 const MAX_LINES = 20_000
-/** the greatest and the least number of lines of one process, unless `tail` is given */
+/** the greatest and the smallest share of one process, in lines */
 const [MOST_LINES, LEAST_LINES] = [10_000, 10]
 /** the number of logs that are read in parallel */
 const MAX_PARALLEL = 8

@@ -1,11 +1,11 @@
-// Reports without a terminal that a model has not begun to answer for a minute. A terminal shows the open call in its last rows instead. The
-// report comes once for each call. Test: test/tables/cli/follow/slow-call-reminder.test.ts.
+// Without a terminal, reports that a model has not begun its answer within a minute, once for each call. A terminal shows the open call in
+// its last rows instead. Test: test/tables/cli/follow/slow-call-reminder.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatElapsed } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { processTitle } from '../print/process-text.ts'
 
-/** the time after which a model without a word is reported */
+/** the time after which a call without any output is reported */
 const SLOW_MS = 60_000
 
 type Reporter = Pick<Output, 'isLively' | 'json' | 'message' | 'paintMessage'>

@@ -1,24 +1,24 @@
-// States on stderr what a command waits for, since when, and what ends the wait, if that takes more than two seconds. A terminal shows one
-// last line, which goes with the wait. Without a terminal a line is printed, and another one when the wait has become a different one.
-// `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
+// States on stderr what a command waits for, since when, and what ends the wait, if the wait takes more than two seconds. A terminal shows a
+// last line, which disappears when the wait ends. Without a terminal a line is printed, and another one when the command waits for something
+// else. `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
 import { Footer } from '../live/footer.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
 
-/** the time after which a wait is no short one, in ms; also the shortest time between two lines. The user may set another, in seconds. */
-const FIRST_MS = firstMsFrom(process.env['REEVE_WAIT_NOTE_S'])
-/** the same without a terminal for a fallback, in ms: what ends by itself on a slow machine is no news for a script */
+/** the time before the first line of a wait. The user may set another, in seconds */
+const FIRST_LINE_MS = firstLineMsFrom(process.env['REEVE_WAIT_NOTE_S'])
+/** the least time before the line of a fallback without a terminal: such a wait may only mean a slow machine, of which scripts need no line */
 const FALLBACK_MS = 5_000
-/** the shortest time between two looks at the wait */
+/** the time between two checks of the waits */
 const TICK_MS = 500
 
 /** Anything but a number of seconds counts as not set. */
-function firstMsFrom(setting: string | undefined): number {
+function firstLineMsFrom(setting: string | undefined): number {
   return setting !== undefined && /^\d{1,6}$/.test(setting) ? Number(setting) * 1_000 : 2_000
 }
 
-/** Resolves as `work` does, and meanwhile states what it waits for. `wait` is read again and again; null: for nothing now. */
+/** Resolves as `work` does, and meanwhile states what the command waits for. `wait` is called repeatedly; null: for nothing now. */
 export async function withWaitNote<T>(
   out: Output,
   wait: () => Wait | null,
@@ -35,15 +35,15 @@ export class WaitNote implements AsyncDisposable {
   readonly #board: Board
   readonly #isFallback: boolean
 
-  /** `isFallback`: it is shown only while the command states no other wait. */
-  constructor(out: Output, { isFallback = false, firstMs = FIRST_MS }: { isFallback?: boolean; firstMs?: number } = {}) {
+  /** `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: counts for the first wait of the command. */
+  constructor(out: Output, { isFallback = false, firstLineMs = FIRST_LINE_MS }: { isFallback?: boolean; firstLineMs?: number } = {}) {
     this.#isFallback = isFallback
     let board = boards.get(out)
-    if (!board) boards.set(out, (board = new Board(out, firstMs)))
+    if (!board) boards.set(out, (board = new Board(out, firstLineMs)))
     this.#board = board
   }
 
-  /** Must be called when what is waited for may have changed. null: nothing. */
+  /** Must be called when the wait may have changed. Null: the command waits for nothing. */
   set(wait: Wait | (() => Wait | null) | null): void {
     if (wait === null) this.#board.remove(this)
     else this.#board.put(this, { read: typeof wait === 'function' ? wait : () => wait, isFallback: this.#isFallback })
@@ -66,7 +66,9 @@ const boards = new WeakMap<Output, Board>()
 /** All waits of a command, as one line. */
 class Board {
   readonly #out: Output
-  readonly #firstMs: number
+  readonly #firstLineMs: number
+  /** the shortest time between two printed lines */
+  readonly #lineIntervalMs: number
   readonly #entries = new Map<WaitNote, Entry>()
   #timer: NodeJS.Timeout | undefined
   /** when the command began to wait; wall ms, and monotonic ms */
@@ -76,9 +78,10 @@ class Board {
   #line: LastLine | undefined
   #writes: Promise<unknown> = Promise.resolve()
 
-  constructor(out: Output, firstMs: number) {
+  constructor(out: Output, firstLineMs: number) {
     this.#out = out
-    this.#firstMs = firstMs
+    this.#firstLineMs = firstLineMs
+    this.#lineIntervalMs = firstLineMs
   }
 
   get settled(): Promise<unknown> {
@@ -89,7 +92,7 @@ class Board {
     if (this.#out.json || this.#out.quiet) return
     if (this.#entries.size === 0) this.#begun = { wall: Date.now(), mono: performance.now() }
     this.#entries.set(note, entry)
-    this.#timer ??= setInterval(this.#tick, Math.min(TICK_MS, Math.max(1, this.#firstMs))).unref()
+    this.#timer ??= setInterval(this.#tick, Math.min(TICK_MS, Math.max(1, this.#firstLineMs))).unref()
   }
 
   remove(note: WaitNote): void {
@@ -104,8 +107,8 @@ class Board {
   #tick = (): void => {
     const now = performance.now()
     const wait = this.#current()
-    const firstMs = this.#isFallback && !this.#out.isLively ? Math.max(FALLBACK_MS, this.#firstMs) : this.#firstMs
-    if (wait === null || now - this.#begun.mono < firstMs) return
+    const firstLineMs = this.#isFallback && !this.#out.isLively ? Math.max(FALLBACK_MS, this.#firstLineMs) : this.#firstLineMs
+    if (wait === null || now - this.#begun.mono < firstLineMs) return
     const line = waitLine(wait, this.#begun.wall, Date.now())
     // Rows at the bottom of the terminal already show the state.
     if (this.#out.isLively) {
@@ -113,7 +116,7 @@ class Board {
       else if (!this.#out.bottomLines) this.#line = new LastLine(this.#out, line)
       return
     }
-    if (wait.key === this.#printed.key || now - this.#printed.mono < this.#firstMs) return
+    if (wait.key === this.#printed.key || now - this.#printed.mono < this.#lineIntervalMs) return
     this.#printed = { key: wait.key, mono: now }
     this.#writes = this.#out.message(this.#out.paintMessage('dim', `  ${line}`))
   }

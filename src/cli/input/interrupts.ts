@@ -62,7 +62,7 @@ export class Interrupts implements Disposable {
     } else this.#handler(this.#detachOnly ? 'detach' : this.#stopCount++ === 0 ? 'stop' : 'kill')
   }
 
-  /** Stops the process when the reader of the output has gone. Other programs end by SIGPIPE in this case. */
+  /** Stops the process when the reader of the output is gone. Other programs are killed by SIGPIPE in this case. */
   #onBrokenPipe = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error
     if (!this.#isPipeBroken) this.#stop()

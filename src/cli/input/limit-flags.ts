@@ -55,7 +55,7 @@ interface ChangedLimit {
 /** The names of the flags, for choices. */
 export const LIMIT_FLAG_NAMES: readonly string[] = Object.keys(PARSERS)
 
-/** Parses `max-steps 60` or `timeout +10m`; null if it is no change of a limit. */
+/** Parses `max-steps 60` or `timeout +10m`; null if it is not a change of a limit. */
 export function parseLimitChange(text: string): (ChangedLimit & { readonly flag: string; readonly value: string }) | null {
   const [, flag = '', plus = '', amountOf = ''] = /^\s*(?:--)?([a-z-]+)[\s=]+(\+?)(\S+)\s*$/.exec(text) ?? []
   const parser = Object.hasOwn(PARSERS, flag) ? PARSERS[flag] : undefined

@@ -1,4 +1,4 @@
-// Patterns for names of processes, as a shell writes them: `*` is any text, `?` one character, `[a-c]` one of some, and `[!a]` none of them.
+// Patterns for names of processes, as in a shell: `*` is any text, `?` any character, `[a-c]` one of these characters, `[!a]` any other one.
 // A backslash takes the next character as it is. The time of a match is bounded by the product of both lengths. Pure. Test:
 // test/tables/cli/input/name-pattern.test.ts.
 

@@ -27,13 +27,14 @@ const HELP = [
   .map((line) => `  ${line}`)
   .join('\n')
 
+/** The attached process, and what the console does with it. */
 export interface Attached {
   readonly reeve: Reeve
   readonly out: Output
   readonly uuid: string
   /** whether its turns can be interrupted */
   readonly interactive: boolean
-  /** the latest row of the process; undefined until it has come */
+  /** returns the latest row of the process; undefined until the daemon has sent one */
   readonly row: () => RowView | undefined
   readonly redraw: () => void
   /** prints all of a result of which only the beginning is shown */

@@ -1,5 +1,6 @@
 // Draws the rows below the events of a followed crew on a terminal: the activity of each worker, and the state of the tasks. The daemon
-// streams what the members do, cost and hold; the crew with its tasks is requested when its row shows a change. Never starts a daemon.
+// streams the rows of the members, with their costs and contexts. The crew with its tasks is requested when a row shows a change. Never
+// starts a daemon.
 // Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
 import type { CrewMemberView, CrewView } from '../../api/views/crew.ts'
 import type { EventView } from '../../api/views/daemon.ts'
@@ -115,7 +116,7 @@ export interface CrewFigures {
   readonly ageMs: number
 }
 
-/** The crew with the cost, the context and the clocks of this moment. A new status comes with its holds, which are read. Pure. */
+/** Returns the crew with its present costs, contexts and clocks. A status stays as it was read, because its holds were read with it. Pure. */
 function crewNow(crew: CrewView, { rows, ageMs }: CrewFigures): CrewView {
   const elapsedMs = (before: number, row: RowView): number => before + (row.runsSince === null ? 0 : ageMs)
   const own = rows.get(crew.uuid)

@@ -4,7 +4,7 @@
 import { displayWidth } from '../print/text.ts'
 
 const COLOUR = /\x1b\[[0-9;:]*m/g
-const TAB = 8
+const TAB_COLUMNS = 8
 
 /** Returns the text without colour sequences. */
 export function stripColours(text: string): string {
@@ -55,6 +55,6 @@ function wrappedLength(open: number, part: string, columns: number): number {
 /** A tab never wraps: it stops at the last column. */
 function lengthAfterTab(open: number, columns: number): number {
   const column = open === 0 ? 0 : ((open - 1) % columns) + 1
-  const next = Math.min(columns - 1, (Math.floor(column / TAB) + 1) * TAB)
+  const next = Math.min(columns - 1, (Math.floor(column / TAB_COLUMNS) + 1) * TAB_COLUMNS)
   return open + Math.max(0, next - column)
 }

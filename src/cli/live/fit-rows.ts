@@ -21,6 +21,6 @@ export function fitRows([titles = '', ...rows]: readonly string[], { room, keep,
   if (keep === 'last') others.reverse()
   const kept = new Set([...numbers.filter(isUrgent), ...others].slice(0, Math.max(0, room - 1)))
   const shown = rows.filter((_, row) => kept.has(row))
-  const more = cut(`${formatCount(rows.length - shown.length, 'more row')}: without --watch all are printed`)
+  const more = cut(`${formatCount(rows.length - shown.length, 'more row')}: run without --watch to see all`)
   return keep === 'first' ? [titles, ...shown, more] : [titles, more, ...shown]
 }

@@ -1,9 +1,10 @@
-// The rows of the daemon as its stream has sent them, and the daemon's clock, which clocks of rows need. Test: test/e2e/screen/watch.test.ts.
+// The rows that the daemon's stream has sent, and the time on the daemon's clock, with which the elapsed times of rows are computed.
+// Test: test/e2e/screen/watch.test.ts.
 import { applyRowEvent, type RowEvent, type RowView } from '../../index.ts'
 
 export class FollowedRows {
   readonly byUuid = new Map<string, RowView>()
-  /** the clock of the daemon less the one of this program, in ms */
+  /** how far the daemon's clock is ahead of the clock of this program, in ms */
   #lead = 0
 
   take(event: RowEvent): void {

@@ -42,7 +42,7 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
     this.redraw()
   }
 
-  /** The row of the process; undefined until the first rows have come. */
+  /** The row of the process; undefined until the daemon has sent the first rows. */
   get row(): RowView | undefined {
     return this.#live.byUuid.get(this.#uuid)
   }

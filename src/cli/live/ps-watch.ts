@@ -1,5 +1,5 @@
 // `reeve ps --watch`: keeps a table up to date with the rows that the daemon sends. On a terminal the table uses the alternate screen.
-// Every end but SIGKILL returns to the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
+// Every end except by SIGKILL restores the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
 // once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/screen/watch.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
@@ -108,7 +108,7 @@ class TablePrinter implements Disposable {
   [Symbol.dispose](): void {}
 }
 
-/** the least height with a line of needs beside the summary; a lower terminal has one of both */
+/** the least height for both the summary and the line of needs; a lower terminal shows one of them */
 const MIN_ROWS_FOR_BOTH = 6
 const AWAY_TEXT = 'the daemon does not answer; this is the last known state'
 

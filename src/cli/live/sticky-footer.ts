@@ -1,4 +1,4 @@
-// Keeps lines at the bottom of a terminal while output continues above them. All output passes through `around`: it removes the lines,
+// Keeps lines at the bottom of a terminal while output continues above them. All output passes through `renderAbove`: it removes the lines,
 // continues the output where it ended (even within a line), and draws the lines again. Cursor moves are relative, so the rest of the
 // screen stays as it is. Test: test/tables/cli/live/sticky-footer.test.ts.
 import { activeColours, unfinishedLength, stripColours, rowsOf } from './cursor.ts'

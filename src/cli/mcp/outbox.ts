@@ -18,7 +18,7 @@ export class ReportOutbox {
     this.#sender = sender
   }
 
-  /** Stores a report and returns its id. Returns null for a call that is no report. */
+  /** Stores a report and returns its id. Returns null for a call that is not a report. */
   store(name: string, input: unknown): string | null {
     if (!REPORTS.has(name)) return null
     const id = randomUUID()

@@ -13,7 +13,7 @@ export interface Column {
 
 const SPACE = '  '
 /** the number of columns between two cells */
-export const GAP = SPACE.length
+export const GAP_COLUMNS = SPACE.length
 
 /**
  * Returns the lines of the table, titles first. This is one function with plain loops, because `reeve ps` spends most of its time here. V8
@@ -63,7 +63,7 @@ function fittingWidths(widths: readonly number[], maxWidth: number): number[] {
   for (const each of widths) {
     if (room <= 0) break
     fitting.push(Math.min(each, room))
-    room -= each + GAP
+    room -= each + GAP_COLUMNS
   }
   return fitting
 }
@@ -71,7 +71,7 @@ function fittingWidths(widths: readonly number[], maxWidth: number): number[] {
 /** Returns the widths after columns with `min` have shrunk. */
 function narrowColumns(columns: readonly Column[], natural: readonly number[], maxWidth: number): number[] {
   const widths = [...natural]
-  let over = widths.reduce((sum, each) => sum + each, 0) + GAP * (columns.length - 1) - maxWidth
+  let over = widths.reduce((sum, each) => sum + each, 0) + GAP_COLUMNS * (columns.length - 1) - maxWidth
   for (let i = columns.length - 1; i >= 0 && over > 0; i--) {
     const min = columns[i]?.min
     const current = widths[i] ?? 0

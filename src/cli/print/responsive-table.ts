@@ -1,6 +1,6 @@
 // Omits unimportant columns from a table that is too wide, before important columns are truncated. Must never omit a column without
 // `omitRank`. Test: test/tables/cli/print/crew.test.ts.
-import { GAP, formatTable, type Column } from './format-table.ts'
+import { GAP_COLUMNS, formatTable, type Column } from './format-table.ts'
 import { displayWidth } from './text.ts'
 
 export interface OmittableColumn extends Column {
@@ -29,11 +29,11 @@ export function responsiveTable(
   const order = columns
     .flatMap(({ omitRank }, at) => (omitRank === undefined ? [] : [{ at, omitRank }]))
     .sort((a, b) => a.omitRank - b.omitRank)
-  let over = wanted.reduce((sum, each) => sum + each + GAP, -GAP) - maxWidth
+  let over = wanted.reduce((sum, each) => sum + each + GAP_COLUMNS, -GAP_COLUMNS) - maxWidth
   for (const { at } of order) {
     if (over <= 0) break
     omitted.add(at)
-    over -= (wanted[at] ?? 0) + GAP
+    over -= (wanted[at] ?? 0) + GAP_COLUMNS
   }
   const withoutOmitted = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => !omitted.has(at))
   return formatTable(withoutOmitted(columns), rows.map(withoutOmitted), maxWidth, ellipsis)

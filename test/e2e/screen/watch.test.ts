@@ -47,7 +47,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('the table fits the terminal, and counts the omitted rows', async () => {
     for (const name of ['w1', 'w2', 'w3', 'w4']) await startSleeper(name)
     const terminal = openWatch({ columns: 40, rows: 4 })
-    await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n3 more rows: without --watch all are pr…$/)
+    await terminal.waitForText(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n3 more rows: run without --watch to see…$/)
     expect(terminal.screen.lines.every((line) => line.length <= 40)).toBe(true)
     terminal.type('\x03')
     expect([await terminal.exitCode, terminal.isRestored]).toEqual([0, true])
@@ -61,7 +61,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     for (const flags of [[], ['--tree'], ['-a']]) {
       const terminal = openWatch({ columns: 60, rows: 8 }, ...flags)
       await terminal.waitForText(/^.* q ends\n1 needs you \(`reeve needs`, `reeve web`\): asker\nPID [^]*asker +waiting/)
-      expect(terminal.text).toMatch(/\d more rows: without --watch all are printed/)
+      expect(terminal.text).toMatch(/\d more rows: run without --watch to see all/)
       expect(terminal.screen.lines.filter((line) => line !== '').length).toBeLessThanOrEqual(8)
       terminal.type('q')
       expect([await terminal.exitCode, terminal.screen.modes.has('7')]).toEqual([0, true])

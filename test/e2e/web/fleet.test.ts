@@ -54,7 +54,7 @@ describePage('the fleet', {}, (world) => {
     expect(await shownNames(page)).toEqual(['docs'])
     expect(new URL(page.url()).search).toBe('?q=name%3Adocs')
     await page.locator('#filter').fill('colour:red')
-    await page.getByText('"colour" is no condition').waitFor()
+    await page.getByText('"colour" is not a condition').waitFor()
     expect(await shownNames(page)).toEqual(['build', 'docs'])
   })
 

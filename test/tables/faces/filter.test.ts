@@ -94,8 +94,8 @@ test.each([
 
 describe('a part with an error', () => {
   test.each([
-    ['colour:red', '"colour" is no condition; conditions: ' + FILTER_KEYS.join(', ')],
-    ['constructor:x', '"constructor" is no condition; conditions: ' + FILTER_KEYS.join(', ')],
+    ['colour:red', '"colour" is not a condition; conditions: ' + FILTER_KEYS.join(', ')],
+    ['constructor:x', '"constructor" is not a condition; conditions: ' + FILTER_KEYS.join(', ')],
     ['status:', '"status:" needs a value'],
     ['cost:much', 'write a number, such as cost:>5'],
     ['cost:>5m', 'write a number, such as cost:>5'],

@@ -53,7 +53,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
 /** Reads the usage of the processes with a label, `KEY=VALUE` or `KEY`, by one group. The daemon groups by the values of the key. */
 async function readLabelled(reeve: Reeve, query: Parameters<Reeve['usageReport']>[0] & object, text: string): Promise<UsageReportView> {
   const { by = 'agent' } = query
-  if (by.includes(',') || query.label !== undefined) throw new UsageError('with --label, --by takes one group that is no label')
+  if (by.includes(',') || query.label !== undefined) throw new UsageError('with --label, --by takes one group other than label')
   const [[key, value] = ['', '']] = Object.entries(parseLabels([text]) ?? {})
   const isWanted = (row: UsageRowView): boolean => (text.includes('=') ? row.key === value : row.key !== '')
   const [parts, values] = await Promise.all([

@@ -142,13 +142,13 @@ test.each([
   [['fix'], 'what is "fix"?'],
   [['--listen', '0.0.0.0'], '--listen needs --tls-cert and --tls-key'],
   [['--listen', '127.0.0.1:7443', '--tls-cert', 'c.pem'], '--listen needs --tls-cert and --tls-key'],
-  [['--listen', 'box.example', '--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'is no address'],
+  [['--listen', 'box.example', '--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'is not an address'],
   [['--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'belong to --listen'],
   [['--remember'], '--remember needs --allow-host or --listen'],
   [['--allow-host', 'box.example', '--listen', '::', '--tls-cert', 'c', '--tls-key', 'k'], '--allow-host does not go with --listen'],
   [['--ssh', 'build', '--allow-host', 'box.example'], '--ssh does not go with'],
-  [['--ssh=-oProxyCommand=touch x'], 'is no name of a machine'],
-  [['--ssh', 'a b'], 'is no name of a machine'],
+  [['--ssh=-oProxyCommand=touch x'], 'is not the name of a machine'],
+  [['--ssh', 'a b'], 'is not the name of a machine'],
 ])('%j is refused: %s', async (args, text) => {
   const { code, stderr } = await reeve(...args)
   expect([code, stderr]).toEqual([64, expect.stringContaining(text)])

@@ -25,7 +25,7 @@ test('without a terminal a line is printed for each wait, once', async () => {
   const terminal = makeStreams(false)
   const out = createOutput(terminal)
   {
-    await using note = new WaitNote(out, { firstMs: 5 })
+    await using note = new WaitNote(out, { firstLineMs: 5 })
     note.set(wait('end'))
     await vi.waitFor(() => expect(terminal.written()).toContain('PID 5 to end'))
     note.set(() => wait('be killed'))
@@ -41,7 +41,7 @@ test('without a terminal a line is printed for each wait, once', async () => {
 test('several waits share one line, and a fallback is silent beside them', async () => {
   const terminal = makeStreams(false)
   const out = createOutput(terminal)
-  await using fallback = new WaitNote(out, { firstMs: 5, isFallback: true })
+  await using fallback = new WaitNote(out, { firstLineMs: 5, isFallback: true })
   fallback.set(wait('answer'))
   await using first = new WaitNote(out)
   first.set(wait('end'))
@@ -55,7 +55,7 @@ test('a terminal shows one last line, which goes with the wait', async () => {
   const terminal = makeStreams(true)
   const out = createOutput(terminal)
   {
-    await using note = new WaitNote(out, { firstMs: 5 })
+    await using note = new WaitNote(out, { firstLineMs: 5 })
     note.set(wait('end'))
     await vi.waitFor(() => expect(out.bottomLines).not.toBeNull())
   }
@@ -75,7 +75,7 @@ test.each([
   const terminal = makeStreams(false)
   const reads = vi.fn<() => Wait>(() => wait('end'))
   {
-    await using note = new WaitNote(createOutput(terminal, options), { firstMs: 1 })
+    await using note = new WaitNote(createOutput(terminal, options), { firstLineMs: 1 })
     note.set(reads)
   }
   expect([terminal.written(), reads.mock.calls.length]).toEqual(['', 0])

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fitRows } from '../../../../src/cli/live/fit-rows.ts'
 
 const lines = ['T', 'a', 'b', 'c', 'd']
-const more = (count: number): string => `${count} more row${count === 1 ? '' : 's'}: without --watch all are printed`
+const more = (count: number): string => `${count} more row${count === 1 ? '' : 's'}: run without --watch to see all`
 
 describe('a table that does not fit', () => {
   test.each([
