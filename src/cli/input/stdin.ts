@@ -10,8 +10,8 @@ const MAX_BYTES = 1_000_000
 /** how long stdin may be silent before its first byte */
 const FIRST_BYTE_MS = 3_000
 
-/** What stdin is read for: its words in messages. */
-interface Reader {
+/** What stdin is read for, in the words of messages. */
+interface StdinUse {
   /** such as `the input of the command` */
   readonly what: string
   /** what a silent stdin means, such as `the command has no input` */
@@ -19,12 +19,12 @@ interface Reader {
   readonly hint: string
 }
 
-const COMMAND: Reader = {
+const COMMAND: StdinUse = {
   what: 'the input of the command',
   without: 'the command has no input',
   hint: "Let the command read a file (`-- sh -c 'CMD < FILE'`), or give it no input (`< /dev/null`).",
 }
-const INTENT: Reader = {
+const INTENT: StdinUse = {
   what: 'the text on stdin',
   without: 'the agent gets only the intent',
   hint: 'Let the agent read a file itself, or give it no text (`< /dev/null`).',
@@ -33,7 +33,7 @@ const INTENT: Reader = {
 /** Reads the input of a command, as `readStdin` does. */
 export const readInput = (out: Output): Promise<string | undefined> => readStdin(out, COMMAND)
 
-/** Adds what stdin has to the intent, as in `git diff | reeve run "review this"`. Errors: as of `readStdin`. */
+/** Adds what stdin has to the intent, as in `git diff | reeve run "review this"`. Errors: those of `readStdin`. */
 export async function withTextOfStdin(intent: string, out: Output): Promise<string> {
   const text = await readStdin(out, INTENT)
   return text === undefined ? intent : `${intent}\n\n${text.replace(/\r?\n$/, '')}`
@@ -41,16 +41,16 @@ export async function withTextOfStdin(intent: string, out: Output): Promise<stri
 
 /**
  * Reads stdin to its end. Returns undefined if stdin is a terminal or /dev/null, if it is empty, or if it stays silent. Errors: usage, for
- * an input that is too long or is no text.
+ * an input that is too long or is not text.
  */
-async function readStdin(out: Output, reader: Reader): Promise<string | undefined> {
+async function readStdin(out: Output, use: StdinUse): Promise<string | undefined> {
   if (!canHaveInput()) return undefined
-  const bytes = await readBytes(out, reader)
-  if (!isUtf8(bytes)) throw new UsageError(`${reader.what} is not text in UTF-8`, reader.hint)
+  const bytes = await readBytes(out, use)
+  if (!isUtf8(bytes)) throw new UsageError(`${use.what} is not text in UTF-8`, use.hint)
   return bytes.length === 0 ? undefined : bytes.toString('utf8')
 }
 
-/** Whether stdin is a pipe, a socket or a file. Programs of Node start their children with a socket. */
+/** Whether stdin is a pipe, a socket or a file. Node programs start their children with a socket. */
 function canHaveInput(): boolean {
   try {
     const stat = fstatSync(0)
@@ -61,8 +61,8 @@ function canHaveInput(): boolean {
   }
 }
 
-/** Reads all bytes. On a terminal, a line reports that the process starts only at their end. */
-async function readBytes(out: Output, { what, without, hint }: Reader): Promise<Buffer> {
+/** Reads all bytes. If that takes long, a line on a terminal reports that they are being read. */
+async function readBytes(out: Output, { what, without, hint }: StdinUse): Promise<Buffer> {
   const { stdin } = process
   const { promise, resolve, reject } = Promise.withResolvers<'end' | 'silent'>()
   const chunks: Buffer[] = []
