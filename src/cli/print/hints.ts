@@ -48,7 +48,7 @@ function withShortIds(message: string, code: string | undefined): string {
     : message
 }
 
-/** Returns an own message if the working directory was removed; undefined for other errors. */
+/** Returns a message about a removed working directory; undefined for other errors. */
 function missingDirectoryError(
   error: unknown,
 ): { message: string; hint: string; code?: never; details?: never; cause?: never } | undefined {
@@ -125,7 +125,7 @@ function endedHint(message: string): string | null {
     : `\`reeve inspect ${shortId(uuid)}\` shows how it ended; \`reeve resume ${shortId(uuid)}\` continues it if possible (a command: \`--rerun\`).`
 }
 
-/** The keys of the built-in providers, and a model that is proposed when only this key is there. */
+/** The keys of built-in providers, each with the model that is proposed if it is the first key in the environment. */
 export const PROPOSED_MODELS: Readonly<Record<string, string>> = {
   ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5',
   OPENAI_API_KEY: 'openai/gpt-5.5',

@@ -43,7 +43,7 @@ function paintKind(style: Style, need: NeedView | undefined, cell: string): stri
   return style.paint(need?.kind === 'failed' ? 'red' : need?.kind === 'finished' ? 'green' : 'yellow', cell)
 }
 
-/** Returns a need with all that its view has. `now`: wall ms. */
+/** Returns the lines about a need, with all its evidence. `now`: wall ms. */
 export function evidenceLines(need: NeedView, style: Style, now: number): string[] {
   const { kind, at, ask, task, evidence, commands } = need
   const root = need.root === need.uuid || need.rootName === null ? '' : ` of ${oneLine(need.rootName)}`

@@ -129,7 +129,7 @@ export class Output {
     await this.raw('stderr', `${this.#lineBreak()}${text}\n`)
   }
 
-  /** Begins a message line on a terminal; `finish` ends it. Does nothing without a terminal. */
+  /** Begins a message line on a terminal; `finishLine` ends it. Does nothing without a terminal. */
   async beginLine(key: string, text: string): Promise<void> {
     // Lines at the bottom already show the current activity.
     if (this.quiet || this.bottomLines || !this.isTerminal('stderr')) return
@@ -138,14 +138,14 @@ export class Output {
     this.#openLineKey = key
   }
 
-  /** Ends the line of this key. If the line is not open any more, prints all of it. */
+  /** Ends the line of this key. If the line is no longer open, prints all of it. */
   async finishLine(key: string, text: string, end: string): Promise<void> {
     if (this.#openLineKey !== key) return this.message(`${text}${end}`)
     this.#openLineKey = null
     await this.raw('stderr', `${end}\n`)
   }
 
-  /** Shows a question that the user answers with one key. `answered` removes the question. */
+  /** Shows a question that the user answers with one key. `hideQuestion` removes it. */
   showQuestion(question: string): void {
     this.#openLineKey = null
     if (this.bottomLines) this.bottomLines.showQuestion(question)

@@ -27,7 +27,10 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
 /** The state of a process, as far as the word for an open call needs it. */
 export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
 
-/** Returns the word that is shown for a call without an outcome. `unbegun`: the call waits for an answer, for a call that does, or for a resume. */
+/**
+ * Returns the word that is shown for a call without an outcome. `unbegun`: the call has not started, because it, or a call before it, waits for
+ * an answer or a resume.
+ */
 export function openCallWord(
   { state, status, note, asks }: CallStanding,
   { callId, unbegun }: { readonly callId: string; readonly unbegun?: boolean },
@@ -96,9 +99,9 @@ export function processSummary(view: ProcessView): string {
   return parts.join(' | ')
 }
 
-/** the greatest width of an input that no terminal limits */
+/** the greatest width of an input that is not printed on a terminal */
 export const INPUT_COLUMNS = 100
-/** the columns that the input of a tool call has at least */
+/** the least width of the input of a tool call */
 export const MIN_INPUT_COLUMNS = 10
 
 /** Returns the input of a tool on one line, truncated: its main field, or the whole input as JSON. */

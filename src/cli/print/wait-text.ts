@@ -40,9 +40,9 @@ export type WaitingView = Pick<
 /** What the user waits for a process to become. `exited`: its end. */
 export type WaitGoal = 'exited' | 'ready' | 'suspended' | 'waiting' | 'done'
 
-/** What nothing of the process itself changes, so that only the user or another process ends it. */
+/** The reasons of a wait that only the user or another process can end. */
 const IDLE_KINDS: ReadonlySet<WhyView['kind']> = new Set<WhyView['kind']>(['message'])
-/** Work, which ends by itself. Its text changes with each call, so it is not shown. */
+/** The reasons that are work, which ends by itself. Their texts change with each call, so they are not shown. */
 const BUSY_KINDS: ReadonlySet<WhyView['kind']> = new Set<WhyView['kind']>(['model', 'tool', 'work', 'start', 'child', 'node', 'task'])
 
 const GOAL_TEXTS: Readonly<Record<WaitGoal, string>> = {
@@ -53,7 +53,7 @@ const GOAL_TEXTS: Readonly<Record<WaitGoal, string>> = {
   done: 'be done',
 }
 
-/** What a command waits for while a process does not go on by itself. */
+/** Returns the wait for a process that is suspended or asks. */
 export function blockWait(process: ProcessStanding, { next }: Block): Wait {
   const title = processTitle(process)
   const since = process.holds.map(({ at }) => at).toSorted()[0] ?? process.asks[0]?.at
@@ -65,7 +65,7 @@ export function blockWait(process: ProcessStanding, { next }: Block): Wait {
   }
 }
 
-/** What a command waits for that waits for a process. */
+/** Returns the wait of a command that waits until a process reaches one of the goals. */
 export function processWait(process: WaitingView, goals: readonly WaitGoal[] = ['exited']): Wait {
   const { uuid, pid, why, status } = process
   const title = processTitle(process)
@@ -104,10 +104,10 @@ function impossibleText(process: WaitingView, goals: readonly WaitGoal[]): strin
 }
 
 /**
- * Whether a process that is suspended or asks goes on only after the user has done something. A limit of a provider with a known end and a
+ * Whether a process is suspended or asks, and continues only after the user has done something. A limit of a provider with a known end and a
  * restart of the daemon end by themselves.
  */
-export function needsUser(
+export function needsUserToContinue(
   process: Pick<WaitingView, 'status' | 'asks' | 'holds' | 'why' | 'uuid' | 'pid' | 'name' | 'note' | 'driver'>,
 ): boolean {
   const block = findBlock(process)

@@ -6,13 +6,13 @@ import { PassThrough } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import type { Key } from '../live/line-editor.ts'
 
-/** A report of the terminal that is no key. Rows count from 0. */
+/** A report of the terminal that is not a key. Rows count from 0. */
 export type TerminalReport =
   | { readonly type: 'focus'; readonly has: boolean }
   | { readonly type: 'wheel'; readonly by: -1 | 1 }
   | { readonly type: 'click'; readonly row: number }
 
-/** how long the begun sequence waits for its rest, in ms */
+/** how long an incomplete sequence waits for its rest */
 const ESCAPE_WAIT_MS = 50
 const REPORT = /\x1b\[(?:([IO])|<(\d+);\d+;(\d+)([Mm]))/g
 const BEGUN_SEQUENCE = /\x1b(?:\[(?:<[\d;]*)?)?$/

@@ -1,5 +1,5 @@
-// A screen of its own on the terminal: draws frames and reads keys. Returns the terminal at every end but SIGKILL, and while the program is
-// stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: none waits in a queue. Tests:
+// A screen of its own on the terminal: draws frames and reads keys. Restores the terminal at every end except by SIGKILL, and while the
+// program is stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: none waits in a queue. Tests:
 // test/e2e/screen/top.test.ts, test/e2e/screen/watch.test.ts.
 import { write } from 'node:fs'
 import type { Key } from '../live/line-editor.ts'
@@ -29,12 +29,12 @@ const FRAME_MS = 100
 const BACKGROUND_FRAME_MS = 500
 /** the time between two frames without a request, for clocks */
 const CLOCK_MS = 1000
-/** the wait before a write is tried again that the terminal did not accept */
+/** the delay before a write that the terminal did not accept is tried again */
 const RETRY_MS = 20
 
 /**
- * The title of the terminal is kept. The alternate screen, without a cursor, with reports of the focus. Bracketed paste: a paste is no series of keys. Long lines are cut: a line
- * that is drawn while the terminal becomes smaller would else take two lines.
+ * Saves the title, and opens the alternate screen. Hides the cursor, turns on reports of the focus, and brackets each paste, so that it is not
+ * read as keys. Long lines are cut, because a line that is drawn while the terminal becomes smaller would take two lines.
  */
 const ENTER = '\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1004h\x1b[?2004h'
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
@@ -71,7 +71,7 @@ export class Screen implements Disposable {
   /** Requests a frame soon. */
   requestFrame = (): void => this.#throttle.request()
 
-  /** Whether the terminal reports the mouse. Its own selection of text does not work then. */
+  /** Whether the terminal reports the mouse. While it does, its own selection of text does not work. */
   get hasMouse(): boolean {
     return this.#hasMouse
   }

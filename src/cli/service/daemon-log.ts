@@ -19,7 +19,7 @@ export class DaemonLog {
   }
 
   /** Returns the complete lines since the last call; at the first call the last lines of the file. Empty if there is no file. */
-  next(): string[] {
+  readNewLines(): string[] {
     let fd: number
     try {
       fd = openSync(this.#file, 'r')
@@ -70,7 +70,7 @@ function parseEntry(line: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(line) as Record<string, unknown>
   } catch {
-    // The caller prints a line that is no JSON unchanged.
+    // The caller prints a line that is not JSON unchanged.
     return undefined
   }
 }

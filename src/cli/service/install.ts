@@ -16,9 +16,9 @@ export interface InstallOptions {
   readonly now: boolean
   /** stops the running daemon, if there is one */
   readonly stop: () => Promise<unknown>
-  /** starts the daemon if none runs; resolves to its PID */
+  /** starts the daemon if none runs; resolves to its OS pid */
   readonly start: () => Promise<number>
-  /** resolves to the PID of the running daemon; null if none runs */
+  /** resolves to the OS pid of the running daemon; null if none runs */
   readonly findPid: () => Promise<number | null>
 }
 

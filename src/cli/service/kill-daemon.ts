@@ -1,4 +1,4 @@
-// Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Signals only a program with the PID and start time
+// Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Kills only a program with the OS pid and start time
 // that the daemon recorded with its lock, and checks both directly before the signal. Shell completion must never load this file: it
 // would become slow. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,7 +12,7 @@ const POLL_MS = 20
 /** Kills the holder of the lock, and resolves when it has ended. Errors: exit 4 if the signal is refused, or the program does not end. */
 export async function killHolder(holder: Holder, file: string): Promise<void> {
   const deadline = performance.now() + KILL_LIMIT_MS
-  if (isSameProgram(holder, file)) signal(holder.pid)
+  if (isSameProgram(holder, file)) killProgram(holder.pid)
   while (isSameProgram(holder, file)) {
     if (performance.now() > deadline)
       throw new Failure(
@@ -29,7 +29,7 @@ function isSameProgram({ pid, startTime }: Holder, file: string): boolean {
   return current?.pid === pid && current.startTime === startTime
 }
 
-function signal(pid: number): void {
+function killProgram(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {

@@ -18,7 +18,7 @@ const START_MS = 20_000
 /** the time limit for loading the daemon's code */
 const LOAD_MS = 20_000
 const POLL_MS = 20
-/** the pause before the next attempt while another daemon has the lock */
+/** the delay before the next attempt while another daemon has the lock */
 const RETRY_MS = 300
 /** the number of log lines in an error */
 const SHOWN_LINES = 5
@@ -33,7 +33,7 @@ export async function startDaemon(env: Env = process.env, options: readonly stri
   if (options.length === 0 && (await tryStartUnit(where, env))) return waitForUnit(where, deadline)
   // Skips the existing lines, which are from earlier starts.
   const log = new DaemonLog(where.logFile)
-  log.next()
+  log.readNewLines()
   let child = spawnDaemon(where, env, options)
   while (!(await isAnswering(where))) {
     if (performance.now() > deadline) throw timeoutError(where, log)
@@ -158,7 +158,7 @@ function timeoutError(where: Paths, log: DaemonLog): ApiError {
 }
 
 function startError(why: string, where: Paths, log: DaemonLog): ApiError {
-  const lines = log.next().slice(-SHOWN_LINES).map(readableLine)
+  const lines = log.readNewLines().slice(-SHOWN_LINES).map(readableLine)
   const shown = lines.length === 0 ? '' : `\n${lines.map((line) => `  ${line}`).join('\n')}`
   return new ApiError('UNAVAILABLE', `the daemon could not be started: ${why}${shown}`, { hint: `The whole log: ${where.logFile}` })
 }

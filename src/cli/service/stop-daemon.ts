@@ -26,7 +26,7 @@ const POLL_MS = 50
 
 /** The result of a stop. */
 export interface StoppedDaemon {
-  /** the PID of the stopped daemon; null if none was running */
+  /** the OS pid of the stopped daemon; null if none was running */
   readonly pid: number | null
   /** whether SIGKILL was necessary */
   readonly killed?: true
@@ -47,7 +47,7 @@ export async function stopDaemon(call: Pick<VerbCall, 'out'>, { drainMs, restart
     return await stopGracefully(call, { drainMs, restart, endMs: isForced && holder ? FORCED_END_MS : END_MS })
   } catch (error) {
     const hangs = error instanceof ApiError && error.code === 'HANGS'
-    if (!holder || !(hangs || error instanceof NotEndedError)) throw error
+    if (!holder || !(hangs || error instanceof StopTimeoutError)) throw error
     if (!isForced)
       throw hangs
         ? new ApiError('HANGS', error.message, {
@@ -61,8 +61,8 @@ export async function stopDaemon(call: Pick<VerbCall, 'out'>, { drainMs, restart
   }
 }
 
-/** The error that the daemon has not ended within the time limit, or does not listen although it has the lock. */
-class NotEndedError extends Failure {}
+/** The error that the daemon has not ended within the time limit, or for that time has had the lock without listening. */
+class StopTimeoutError extends Failure {}
 
 /** Stops the daemon gracefully, and warns about the processes that the stop suspends or ends. */
 async function stopGracefully(
@@ -75,7 +75,7 @@ async function stopGracefully(
     () => ({
       key: 'listen',
       what: 'the daemon, which is starting or ending',
-      ends: `it ends by itself after ${formatElapsed(time.endMs)}, and \`reeve daemon stop --now\` kills the daemon`,
+      ends: `this command gives up after ${formatElapsed(time.endMs)}, and \`reeve daemon stop --now\` kills the daemon`,
     }),
     findDaemon(reeve, time.endMs),
   )
@@ -88,7 +88,7 @@ async function stopGracefully(
   let stopping: DaemonView['stopping']
   await withWaitNote(
     out,
-    () => drainWait(stopping, time.endMs),
+    () => describeWait(stopping, time.endMs),
     waitForEnd(reeve, found.pid, time, (view) => (stopping = view?.stopping)),
   )
   if (!out.json) await out.message('the daemon has ended')
@@ -105,7 +105,7 @@ async function sendStop(reeve: Reeve, { drainMs, restart }: { readonly drainMs: 
   }
 }
 
-/** Finds the daemon. A daemon that has the lock but does not listen is starting or ending, and is waited for. */
+/** Finds the daemon. A daemon that has the lock but is not listening is starting or ending; waits until it listens or has ended. */
 async function findDaemon(reeve: Reeve, endMs: number): Promise<DaemonView | undefined> {
   const deadline = performance.now() + endMs
   for (;;) {
@@ -117,12 +117,12 @@ async function findDaemon(reeve: Reeve, endMs: number): Promise<DaemonView | und
   }
 }
 
-/** Returns the error about a daemon that has the lock but does not listen. */
+/** Returns the error about a daemon that has the lock but is not listening. */
 export function notListeningError(holder: Holder): Error {
   if (!isStopped(holder))
-    return new NotEndedError(
+    return new StopTimeoutError(
       4,
-      `the daemon (PID ${holder.pid}) does not listen: it is starting, or ending`,
+      `the daemon (PID ${holder.pid}) is not listening: it is starting or ending`,
       '`reeve daemon stop --now` kills it if that lasts.',
     )
   const { message, hint } = describeHang(holder)
@@ -142,7 +142,7 @@ async function waitForEnd(
     if (!view && readHolderRecord(pid) === null) return
     onView(view)
     if (performance.now() > deadline) {
-      throw new NotEndedError(
+      throw new StopTimeoutError(
         1,
         `the daemon (PID ${pid}) has not ended within ${formatElapsed(endMs)} after its drain`,
         '`reeve daemon logs` may show why; `reeve daemon stop --now` kills it without losing acknowledged data.',
@@ -152,15 +152,15 @@ async function waitForEnd(
   }
 }
 
-/** What a stop waits for: the processes whose work is in flight, then the end of the daemon itself. */
-function drainWait(stopping: DaemonView['stopping'], endMs: number): Wait {
+/** Describes what a stop waits for: the processes whose work is in flight, then the end of the daemon itself. */
+function describeWait(stopping: DaemonView['stopping'], endMs: number): Wait {
   const now = '`reeve daemon stop --now` cuts it short'
   if (!stopping || stopping.waitsFor.length === 0)
     return { key: 'end', what: 'the daemon to end', ends: `at most ${formatElapsed(endMs)}, and ${now}` }
   const pids = stopping.waitsFor.join(', ')
   return {
     key: `drain ${pids}`,
-    what: `PID ${pids} to reach a boundary`,
+    what: `PID ${pids} to reach the end of ${stopping.waitsFor.length === 1 ? 'its step' : 'their steps'}`,
     ends: `at most ${formatElapsed(stopping.leftMs)} more, and ${now}`,
   }
 }

@@ -30,7 +30,7 @@ export interface Upgrade {
   readonly from: { readonly pid: number; readonly reeve: string; readonly build: string | null } | null
 }
 
-/** Replaces the running daemon, if its build is another one. Errors: exit 1 if the new one cannot start, or the user does not agree. */
+/** Replaces the running daemon if it has another build. Errors: exit 1 if the new one cannot start, or the user does not agree. */
 export async function upgradeDaemon({ out, force, stop, start }: UpgradeOptions): Promise<Upgrade> {
   if (BUILD === null) throw new Failure(1, 'this command runs from its sources, which have no build', 'Use `reeve daemon restart`.')
   const old = await readDaemonView(connect({ start: false }))

@@ -1,5 +1,5 @@
 // The scripts of `reeve completion`: they pass the typed words to `reeve completion --`, and offer the words of its answer. The scripts
-// contain no verbs and flags, so that they never go out of date. Only data. Test: test/e2e/cli/completion.test.ts, in the real shells.
+// contain no verbs or flags, so that they never go out of date. Only data. Test: test/e2e/cli/completion.test.ts, in the real shells.
 
 /** Returns the text of a template without escapes. A `${` of the shell is written as `\${`. */
 function shellScript({ raw }: TemplateStringsArray): string {

@@ -275,7 +275,7 @@ async function memberIds(crew: string | undefined): Promise<Candidate[]> {
 /** Resolves to the answer of the daemon; undefined if no daemon answers in time. */
 async function askDaemon<T>(ask: (reeve: Reeve) => Promise<T>): Promise<T | undefined> {
   const timeout = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), DAEMON_TIMEOUT_MS).unref())
-  // Without a daemon there are no names to offer, which is no error.
+  // Without a daemon there are no names to offer, which is not an error.
   return Promise.race([ask(connect({ start: false })).catch(() => undefined), timeout])
 }
 
@@ -304,12 +304,13 @@ async function filterWords(current: string): Promise<Candidate[]> {
   return [...new Set(values[key] ?? [])].map((word) => [`${key}=${word}`, ''])
 }
 
-/** Returns the labels of the living processes and of the newest ended ones. */
+/** Returns the sessions of the web page. */
 async function sessionIds(): Promise<Candidate[]> {
   const found = await askDaemon((reeve) => reeve.web.get())
   return (found?.sessions ?? []).map(({ id, right, userAgent }) => [id, `${right}, ${userAgent}`])
 }
 
+/** Returns the labels of the living processes and of the newest ended ones. */
 async function labelWords(): Promise<Candidate[]> {
   const rows = (await askDaemon((reeve) => reeve.list({ all: true, limit: MAX_ENDED, fields: ['labels'] }))) ?? []
   const words = rows.flatMap(({ labels }) => Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`)))

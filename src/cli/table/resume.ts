@@ -79,8 +79,8 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
     summary: 'List the processes that can be resumed',
     usage: ['reeve list-resumable [--limit N]'],
     about: [
-      'Lists suspended and ended processes, newest first. CONTINUE shows whether `reeve resume P` works. FORK lists the steps after which `reeve resume --fork P` can begin; `known at start` means that reeve asks the agent then. RERUN shows whether `reeve resume --rerun P` works. WHY gives the reason if neither of the first two is possible.',
-      'Whether an ACP agent can fork its sessions is only known when it runs: `asked` means that reeve asks it then.',
+      'Lists suspended and ended processes, newest first. CONTINUE shows whether `reeve resume P` works. FORK lists the steps after which `reeve resume --fork P` can begin. RERUN shows whether `reeve resume --rerun P` works. WHY gives the reason if neither of the first two is possible.',
+      'Whether an ACP agent can fork its sessions is only known when it runs: FORK is `known at start`, and reeve asks the agent then.',
     ],
     wordRange: [0, 0],
     flags: { limit: count('list at most N ended processes (default 100)') },

@@ -29,7 +29,7 @@ const SOME_WORDS = [1, 1000] as const
 const NO_WORDS = [0, 0] as const
 /** the words of a verb that also takes `--all` */
 const ANY_WORDS = [0, 1000] as const
-/** Returns the flags of a verb that selects processes. `all`: what `--all` does to which processes */
+/** Returns the flags of a verb that selects processes. `all`: the help of `--all` */
 const allFlags = (all: string): Readonly<Record<'label' | 'all' | 'yes', Flag>> => ({
   label: LABEL_FILTER,
   all: on(all),

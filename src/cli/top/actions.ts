@@ -15,7 +15,7 @@ import type { Action } from './dialogs.ts'
 
 type OptionKind = AskView['options'][number]['kind']
 
-/** An action on each of the rows. `verb`: its command line without the processes; `done`: what it did, before the names. */
+/** An action on each of the rows. `verb`: its command line without the processes; `done`: the words before their names in the result. */
 function onEach(rows: readonly RowView[], verb: string, done: string, act: (reeve: Reeve, uuid: string) => Promise<SteerView>): Action {
   return {
     command: `${verb} ${rows.map(commandName).join(' ')}`,
@@ -67,7 +67,7 @@ export function markSeen(rows: readonly RowView[]): Action {
   return onEach(rows, 'reeve needs --seen', 'seen:', (reeve, uuid) => reeve.markSeen(uuid))
 }
 
-/** Puts off what the rows need, for a time such as `2h`, or shows it again (`off`); null: it is no time. */
+/** Snoozes the needs of the rows for a time such as `2h`, or shows them again (`off`). Null if `time` is neither. */
 export function snooze(rows: readonly RowView[], time: string): Action | null {
   const ms = time === 'off' ? 0 : parseDuration(time)
   if (ms === null || (ms <= 0 && time !== 'off')) return null
@@ -81,7 +81,7 @@ export function snooze(rows: readonly RowView[], time: string): Action | null {
   return { ...action, command: commands.join('; ') }
 }
 
-/** Changes a limit of a process. One that this limit has held continues. */
+/** Changes a limit of a process. If the limit has suspended the process, it continues. */
 export function changeLimit(row: RowView, change: NonNullable<ReturnType<typeof parseLimitChange>>): Action {
   const { flag, value, limits, raise } = change
   return onEach([row], `reeve resume --${flag} ${value}`, `${flag} ${value} for`, (reeve, uuid) =>
@@ -141,20 +141,20 @@ export function fork(row: RowView, step: number | null, text: string): Action {
   }
 }
 
-/** Adds USD to the budget of a process. A process that its budget has paused continues. */
+/** Adds USD to the budget of a process. If the budget has suspended the process, it continues. */
 export function raiseBudget(row: RowView, usd: number): Action {
   return onEach([row], `reeve resume --budget-usd +${usd}`, `$${usd} more for`, (reeve, uuid) =>
     reeve.resume(uuid, { raise: { budgetUsd: usd } }),
   )
 }
 
-/** The answer of a question by the kind of an option; null: it has no such option. */
+/** Answers a question with its option of this kind; null: the question has no such option. */
 export function answerByKind(need: NeedView, kind: OptionKind): Action | null {
   const option = need.ask?.options.find((one) => one.kind === kind)
   return option ? answerOption(need, option) : null
 }
 
-/** All answers of a question, for a choice. */
+/** Returns an action for each option of a question. */
 export function answerChoices(need: NeedView): [name: string, action: Action][] {
   return (need.ask?.options ?? []).map((option) => [option.name, answerOption(need, option)])
 }
@@ -171,7 +171,7 @@ function answerOption(need: NeedView, option: AskView['options'][number]): Actio
   }
 }
 
-/** The answer of a question by text. */
+/** Answers a question with a text. */
 export function answerText(need: NeedView, text: string): Action {
   const { ask, uuid } = need
   return {

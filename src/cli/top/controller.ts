@@ -79,7 +79,7 @@ export class Controller {
   readonly #model: TopModel
   readonly #mono: () => number
   #isPasting = false
-  /** the first of two keys after each other */
+  /** the first key of a sequence of two, and a space; empty: none has begun */
   #begun = ''
 
   /** `mono`: reads the monotonic clock, in ms */
@@ -90,7 +90,7 @@ export class Controller {
 
   onKey(key: Key): Outcome | null {
     const { dialog } = this.#model
-    // A pasted text is no series of keys: only an input takes it.
+    // A pasted text is not read as keys: only a text field takes it.
     if (key.name === 'paste-start' || key.name === 'paste-end') this.#isPasting = key.name === 'paste-start'
     if ((this.#isPasting || key.name === 'paste-end') && !dialog?.editor) return null
     if (dialog) return this.#onDialogKey(dialog, key)
@@ -163,14 +163,14 @@ export class Controller {
   }
 
   #onAction(action: KeyAction, key: string): Outcome | null {
-    const move = this.#moves(key)[action]
-    if (!move) return this.#onProcessAction(action)
-    move()
+    const change = this.#viewActions(key)[action]
+    if (!change) return this.#onProcessAction(action)
+    change()
     return null
   }
 
-  /** Keys that change only what is shown. */
-  #moves(key: string): Partial<Record<KeyAction, () => void>> {
+  /** The actions that change only what is shown. */
+  #viewActions(key: string): Partial<Record<KeyAction, () => void>> {
     const model = this.#model
     return {
       selectNext: () => model.scrollOrMove(1),
@@ -198,7 +198,7 @@ export class Controller {
     }
   }
 
-  /** Keys that concern processes. */
+  /** Does an action that concerns processes. */
   #onProcessAction(action: KeyAction): Outcome | null {
     const model = this.#model
     const { targets } = model
@@ -354,7 +354,7 @@ export class Controller {
   /** All actions and processes, found by a part of their names. */
   #openPalette(): Outcome | null {
     const commands = actionsAt(PLACES)
-      .filter((action) => !MOVES.has(action))
+      .filter((action) => !NOT_IN_PALETTE.has(action))
       .map((action): PaletteChoice => ({
         text: `${KEYS[action].does}  (${keyTexts(action).join(' ')})`,
         choose: () => this.#onAction(action, ''),
@@ -410,8 +410,8 @@ export class Controller {
   }
 }
 
-/** The actions that need no command line. */
-const MOVES: ReadonlySet<KeyAction> = new Set([
+/** The actions that the palette does not offer. */
+const NOT_IN_PALETTE: ReadonlySet<KeyAction> = new Set([
   'openPalette',
   'goToPage',
   'goToNeed',

@@ -1,21 +1,21 @@
-// The dialogs of `reeve top`. Each takes keys until it is closed, and may give an action. Ending actions first show what they cost, and are
-// confirmed by another key than the one that opened the dialog. Test: test/tables/cli/top/controller.test.ts.
+// The dialogs of `reeve top`. Each takes keys until it is closed, and may result in an action. A dialog that ends processes first shows what
+// that costs, and its key differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
 import { LineEditor, type Key } from '../live/line-editor.ts'
 
-/** Something to do at the daemon. */
+/** A request to the daemon. */
 export interface Action {
   /** the command line that does the same */
   readonly command: string
-  /** Does it, and resolves to a text for the user. Errors: those of the daemon. */
+  /** Sends the request, and resolves to a text for the user. Errors: those of the daemon. */
   readonly run: (reeve: Reeve) => Promise<string>
 }
 
-/** What a key gives besides a change of what is shown. */
+/** What a key requests, besides a change of what is shown. */
 export type Outcome =
   | { readonly type: 'action'; readonly action: Action }
-  /** the costs of an ending are wanted for its dialog */
+  /** reads what the end of the rows would cost, for the dialog that asks about it */
   | { readonly type: 'stakes'; readonly dialog: ConfirmDialog; readonly rows: readonly RowView[]; readonly how: 'stop' | 'kill' }
   | { readonly type: 'copy'; readonly text: string }
   | { readonly type: 'mouse' }
@@ -36,7 +36,7 @@ export interface Dialog {
   readonly lines: readonly string[]
   /** the keys that it takes, for the last line */
   readonly keys: string
-  /** the command line of its action; null: unknown yet */
+  /** the command line of its action; null: it has none, or not yet */
   readonly command: string | null
   readonly editor?: LineEditor
   onKey(key: Key): DialogResult
@@ -50,7 +50,7 @@ export class ConfirmDialog implements Dialog {
   readonly #action: Action
   readonly #openedAt: number
   readonly #mono: () => number
-  /** what the action costs; null: it was requested */
+  /** what the action costs; null: not known yet */
   stakes: readonly string[] | null = null
   #from = 0
 

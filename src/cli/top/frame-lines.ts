@@ -21,7 +21,7 @@ const MAX_NEEDS = 9
 /** the most lines of a text that is typed */
 const MAX_INPUT_LINES = 4
 /** the most columns of the name of this machine */
-const MAX_HOST = 16
+const MAX_HOST_COLUMNS = 16
 /** after this time without a sign of life the figures count as old, in ms */
 const STALE_MS = 5_000
 
@@ -63,7 +63,7 @@ function headLine(model: TopModel, columns: number, { wall, mono }: Clocks, styl
   const clock = new Date(wall).toTimeString().slice(0, 8)
   const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer for ${formatElapsed(quietMs)}` : 'live'
   const parts = [
-    host === '' ? 'reeve' : `reeve ${fitWidth(oneLine(host), MAX_HOST, style.ellipsis)}`,
+    host === '' ? 'reeve' : `reeve ${fitWidth(oneLine(host), MAX_HOST_COLUMNS, style.ellipsis)}`,
     ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
     shownText(model),
   ].filter((part) => part !== '')
@@ -86,7 +86,7 @@ function countsText({ working, asking, held, failed }: SumsView, { ascii, pauseM
   return counts.flatMap(([count, mark]) => (count === 0 ? [] : [`${count} ${mark}`])).join(' ')
 }
 
-/** On a wide terminal with the last 24 hours as bars. */
+/** What was spent today and is spent per minute; on a wide terminal also the last 24 hours, as bars. */
 function spentText({ usdPerMinute, hours }: TopModel, { todayUsd }: SumsView, columns: number, { ascii }: Style): string {
   const bars = columns < WIDE_COLUMNS ? '' : sparkline(hours, ascii)
   return `${formatCost(todayUsd)} today${usdPerMinute > 0 ? `, ${formatCost(usdPerMinute)}/min` : ''}${bars === '' ? '' : ` 24h ${bars}`}`
@@ -251,7 +251,7 @@ function dialogLines({ dialog, filterError }: TopModel, columns: number, room: n
   return { lines: [...above, ...(input?.lines ?? []), ...error], ...(cursor ? { cursor } : {}) }
 }
 
-/** from this width on, the last line has the keys and a command line */
+/** from this width on, a terminal is wide: it also shows a command line beside the keys, and the hours */
 const WIDE_COLUMNS = 100
 const COMMAND_SHARE = 0.45
 const KEYS = [

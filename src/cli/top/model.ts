@@ -1,7 +1,7 @@
 // The state of `reeve top`: rows and needs, the selection, folds, the filter, the panel and the dialog. Knows no terminal and no daemon.
 // Test: test/tables/cli/top/controller.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
-import { isPutOff } from '../../faces/attention.ts'
+import { isSnoozed } from '../../faces/attention.ts'
 import { applyRowEvent, needsAfter, type RowEvent, type RowView, type SumsView } from '../../index.ts'
 import { meetsFilter, parseFilter } from '../../faces/filter.ts'
 import { FLAT_ORDERS, flatOrder, treeLines, type FlatOrder, type TreeLine } from '../../faces/tree.ts'
@@ -14,7 +14,7 @@ export type PeekTab = (typeof PEEK_TABS)[number]
 export type Order = 'tree' | FlatOrder
 const ORDERS: readonly Order[] = ['tree', ...FLAT_ORDERS]
 
-/** The fields that decide whether a row is visible without a filter, and where it is in each order; `name`: conditions on the tree have it. */
+/** The fields that decide whether a row is visible, and where it is in each order. A filter can name a process whose tree it selects. */
 const PLACE_FIELDS = ['parent', 'name', 'endedAt', 'attention'] as const
 const ORDER_FIELDS: Readonly<Record<Order, readonly (keyof RowView)[]>> = {
   tree: [],
@@ -29,7 +29,7 @@ export interface Peek {
   readonly tab: PeekTab
   /** whether it has the whole screen */
   readonly isWhole: boolean
-  /** lines above the shown ones */
+  /** how many lines the panel is scrolled, from the end that it shows first */
   readonly scroll: number
   /** the step as of which the process is shown; null: now */
   readonly at: number | null
@@ -49,7 +49,7 @@ export interface ScreenNotice {
   readonly isError: boolean
 }
 
-/** Names a need with the question as it is now: an answer counts for nothing else. */
+/** Identifies a need and the version of its question: an answer counts for no other version. */
 function needKey({ id, ask }: NeedView): string {
   return `${id} ${ask?.hash ?? ''}`
 }
@@ -57,7 +57,7 @@ function needKey({ id, ask }: NeedView): string {
 export class TopModel {
   readonly rows = new Map<string, RowView>()
   sums: SumsView | null = null
-  /** those that are not put off, the most urgent first */
+  /** the needs that are not snoozed, the most urgent first */
   needs: readonly NeedView[] = []
   #allNeeds: readonly NeedView[] = []
   /** the USD a minute over the last five minutes: of all, and of the trees that spend, by their roots */
@@ -67,9 +67,9 @@ export class TopModel {
   hours: readonly number[] = []
   /** the name of this machine */
   host = ''
-  /** the daemon's clock less this one, in ms */
+  /** how far the daemon's clock is ahead of this one, in ms */
   clockLead = 0
-  /** when the daemon was heard of last, monotonic ms; null: never */
+  /** when the daemon last sent an event, monotonic ms; null: never */
   heardAt: number | null = null
   isLinkUp = true
   /** whether all ended processes are shown, also those that do not need the user */
@@ -92,7 +92,7 @@ export class TopModel {
   /** when each need was shown first, monotonic ms */
   readonly #needShownAt = new Map<string, number>()
   #lines: readonly TreeLine[] | null = null
-  /** where the selection was last */
+  /** the last known index of the selected row */
   #index = -1
 
   /** Applies an event of the stream of rows. `mono`: monotonic ms; `wall`: ms. */
@@ -103,7 +103,7 @@ export class TopModel {
     this.#allNeeds = needsAfter(this.#allNeeds, event)
     const now = wall + this.clockLead
     this.onNeeds(
-      this.#allNeeds.filter((need) => !isPutOff(need, now)),
+      this.#allNeeds.filter((need) => !isSnoozed(need, now)),
       mono,
     )
     if (event.type === 'alive') return
@@ -246,7 +246,7 @@ export class TopModel {
     this.#lines = null
   }
 
-  /** Folds or unfolds all rows of the level below those that are open. */
+  /** Folds the deepest level that is open, or unfolds the highest level that is folded. */
   foldLevel(isFolding: boolean): void {
     const lines = this.lines().filter(({ hasChildren, isFolded }) => hasChildren && isFolded !== isFolding)
     const depths = lines.map(({ depth }) => depth)
@@ -288,13 +288,13 @@ export class TopModel {
     this.peek = { ...this.peek, scroll: Math.max(0, Math.min(most, this.peek.scroll + by * direction)) }
   }
 
-  /** Gives the panel the whole screen, or takes it back. */
+  /** Gives the panel the whole screen, or returns it to its part of the screen. */
   toggleWholePeek(): void {
     if (!this.peek) this.togglePeek()
     if (this.peek) this.peek = { ...this.peek, isWhole: !this.peek.isWhole }
   }
 
-  /** Closes the panel, else clears the tags, else the filter. */
+  /** Ends the replay, else shrinks a panel that has the whole screen, else closes it, else clears the tags, else the filter. */
   close(): void {
     if (this.peek && this.peek.at !== null) this.peek = { ...this.peek, at: null, scroll: 0 }
     else if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null
@@ -338,7 +338,7 @@ export class TopModel {
     return true
   }
 
-  /** The tab that the panel shows: without a need there is no tab for it. */
+  /** The tab that the panel shows: `steps` in place of `need`, if the process has no need. */
   get shownTab(): PeekTab | null {
     if (!this.peek) return null
     return this.peek.tab === 'need' && !this.selectedNeed ? 'steps' : this.peek.tab
@@ -380,7 +380,7 @@ export class TopModel {
     for (let up = this.rows.get(uuid)?.parent ?? null; up !== null; up = this.rows.get(up)?.parent ?? null) this.#setFolded(up, false)
   }
 
-  /** If the selected row is not visible any more, selects the one in its place. `index`: its place before. */
+  /** If the selected row is no longer visible, selects the one in its place. `index`: its place before. */
   #keepSelection(index = 0): void {
     const lines = this.lines()
     if (this.selected !== null && lines.some(({ uuid }) => uuid === this.selected)) return

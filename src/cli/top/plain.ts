@@ -45,7 +45,7 @@ export async function printChanges(reeve: Reeve, out: Output, { showsEnded, filt
       const state = text === '' ? row.status : `${row.status}: ${text}`
       const isKnown = shown.get(row.uuid) === state || !meetsFilter(parts, row, Date.now())
       shown.set(row.uuid, state)
-      // What ended before the command began is no change.
+      // A process that ended before the command began has not changed.
       if (!isKnown && !(isFirst && row.endedAt !== null && !showsEnded)) await printChange(row, state, out)
     }
     for (const uuid of shown.keys()) if (!rows.has(uuid)) shown.delete(uuid)

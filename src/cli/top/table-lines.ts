@@ -12,7 +12,7 @@ export interface TableRow {
   readonly line: TreeLine
   readonly isSelected: boolean
   readonly isTagged: boolean
-  /** the USD a minute of its tree; absent: it spends nothing, or is no root */
+  /** the USD that its tree spends per minute; absent: none, or the process is not a root */
   readonly usdPerMinute?: number | undefined
 }
 
@@ -28,8 +28,8 @@ interface ColumnDef {
 
 /** Below this width each process has two lines. */
 const TWO_LINES_BELOW = 80
-/** Each level of the tree moves a name by this much. */
-const INDENT = 2
+/** the columns by which each level of the tree indents a name */
+const INDENT_COLUMNS = 2
 /** the deepest level that still moves the name */
 const MAX_INDENTS = 8
 const BAR_COLUMNS = 8
@@ -91,8 +91,8 @@ export function titleLine(columns: number, style: Style): string {
   return lineOf([{ text: '', columns: 1 }, ...cells], columns, style)
 }
 
-/** The lines of each row as they were made last: only few rows change from one frame to the next. */
-const made = new WeakMap<RowView, { readonly key: string; readonly lines: string[] }>()
+/** The last lines of each row: only few rows change from one frame to the next. */
+const lastLines = new WeakMap<RowView, { readonly key: string; readonly lines: string[] }>()
 
 /** Returns the lines of a process. */
 export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
@@ -100,10 +100,10 @@ export function rowLines(table: TableRow, columns: number, now: number, style: S
   // All that decides on the lines besides the row, which is replaced when it changes.
   const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, style.ascii].map(Number).join('')
   const key = `${columns} ${line.depth} ${flags} ${usdPerMinute} ${formatElapsed(elapsedAt(row, now))}`
-  const known = made.get(row)
+  const known = lastLines.get(row)
   if (known?.key === key) return known.lines
   const lines = makeRowLines(table, columns, now, style)
-  made.set(row, { key, lines })
+  lastLines.set(row, { key, lines })
   return lines
 }
 
@@ -140,9 +140,9 @@ function nameText({ row, line }: TableRow, style: Style, withKind: boolean): str
   return `${fold}${style.ascii ? mark.ascii : mark.symbol} ${kind === undefined ? '' : `${kind} `}${title}`
 }
 
-/** A row without a fold stands where the marks of its siblings with a fold are. */
+/** A row without a fold is indented by the width of one, so that the marks of siblings are in one column. */
 function indentOf({ line }: TableRow): number {
-  return Math.min(line.depth, MAX_INDENTS) * INDENT + (line.hasChildren ? 0 : INDENT)
+  return Math.min(line.depth, MAX_INDENTS) * INDENT_COLUMNS + (line.hasChildren ? 0 : INDENT_COLUMNS)
 }
 
 function nameStyle({ row, line }: TableRow): Cell['style'] {

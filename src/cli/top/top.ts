@@ -24,14 +24,14 @@ const READ_MS = 500
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** the longest wait for answers after the screen was left */
 const LAST_ANSWERS_MS = 1_000
-/** the time between two reads of what is spent a minute */
+/** the time between two reads of the rate of spending */
 const RATE_MS = 10_000
 const RATE_MINUTES = 5
 const HOUR_MS = 3_600_000
 const HOURS = 24
 /** the time between two reads of what the last hours cost */
 const HOURS_READ_MS = 60_000
-/** the most processes whose end is described before it */
+/** the most processes whose costs are shown before they are ended */
 const MAX_STAKES = 10
 
 export interface TopOptions {
@@ -101,7 +101,7 @@ class Top implements Disposable {
       this.#refreshPeek()
       this.#screen.requestFrame()
     }
-    // What was asked for was sent; its answer is not worth a long wait.
+    // All requests have been sent; their answers are not worth a long wait.
     await Promise.race([Promise.all(this.#running), setTimeout(LAST_ANSWERS_MS, undefined, { ref: false })])
   }
 
@@ -149,7 +149,7 @@ class Top implements Disposable {
     this.#say(await action.run(this.#reeve))
   }
 
-  /** Reads what each end would cost. Many are only counted. */
+  /** Reads what the end of each process would cost; beyond `MAX_STAKES`, processes are only counted. */
   async #readStakes({ dialog, rows, how }: Extract<Outcome, { type: 'stakes' }>): Promise<void> {
     const read = async ({ uuid }: RowView): Promise<string[]> => {
       try {
@@ -189,7 +189,7 @@ class Top implements Disposable {
     this.#model.hours = costChart(report, 'cost', range).columns.map(({ value }) => value)
   }
 
-  /** Reads the panel again if it shows something else, or if its process has gone on. */
+  /** Reads the panel again if it shows something else, or if its process has new facts. */
   #refreshPeek(): void {
     const { shownTab, selectedRow, peekKey } = this.#model
     const key = shownTab === null ? '' : `${peekKey} ${selectedRow?.seq}`
@@ -221,7 +221,7 @@ class Top implements Disposable {
     this.#running.add(running)
   }
 
-  /** Shows the error of work, and what it has changed. Never rejects. */
+  /** Waits for `work`, and shows its error or what it has changed. Never rejects. */
   async #track(work: Promise<void>): Promise<void> {
     try {
       await work

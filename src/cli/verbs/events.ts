@@ -24,7 +24,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   }
   for await (const event of reeve.events(options)) {
     if (out.json) await out.record(event)
-    else await out.line(line(event, out))
+    else await out.line(formatEvent(event, out))
   }
   return 0
 }
@@ -32,7 +32,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
 /** the fields that every event has; they are not printed as values */
 const ENVELOPE: ReadonlySet<string> = new Set(['version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact'])
 
-function line(event: EventView, out: Output): string {
+function formatEvent(event: EventView, out: Output): string {
   const fields = Object.entries(event).filter(
     ([key, value]) => !ENVELOPE.has(key) && value !== null && !(key === 'queueCount' && value === 0),
   )

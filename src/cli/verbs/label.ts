@@ -1,4 +1,4 @@
-// `reeve label`: shows or changes the labels of a process. Test: test/e2e/naming/labels.test.ts.
+// `reeve label`: changes the labels of a process, and prints them. Test: test/e2e/naming/labels.test.ts.
 import { labelsText } from '../../api/text/labels-text.ts'
 import { parseLabelChanges } from '../input/labels.ts'
 import { oneLine } from '../print/text.ts'

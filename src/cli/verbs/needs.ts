@@ -1,4 +1,4 @@
-// `reeve needs`: lists what waits for the user, with the command for each. Marks it as seen, or puts it off.
+// `reeve needs`: lists what waits for the user, with the command for each. Marks the listed needs as seen, or snoozes them.
 // Test: test/e2e/lifecycle/needs.test.ts.
 import type { NeedsView } from '../../api/views/needs.ts'
 import { parseDuration } from '../../config/duration.ts'
@@ -8,7 +8,7 @@ import { formatCount } from '../../faces/format.ts'
 import { evidenceLines, needLines } from '../print/needs.ts'
 import type { VerbCall } from '../table/verb.ts'
 
-/** the word that shows needs again that were put off */
+/** the value of `--snooze` that shows snoozed needs again */
 const OFF = 'off'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {

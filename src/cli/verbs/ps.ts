@@ -15,6 +15,7 @@ import type { VerbCall } from '../table/verb.ts'
 import { STATUSES, PROCESS_STATES, RUNNING_STATUSES } from '../../kernel/model/words.ts'
 
 export const STATES: readonly string[] = PROCESS_STATES
+/** the values of the filters `status` and `state` that only ended processes have */
 const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {

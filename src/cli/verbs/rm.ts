@@ -1,5 +1,5 @@
-// `reeve rm`: removes ended processes with their history. On a terminal it asks before it removes many processes; a script has named them
-// on purpose. Test: test/e2e/cli/rm.test.ts.
+// `reeve rm`: removes ended processes with their history. On a terminal it asks before it removes many processes. A script is not asked.
+// Test: test/e2e/cli/rm.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { RemovedView } from '../../api/views/process.ts'
 import { processTitle, hasEnded } from '../print/process-text.ts'

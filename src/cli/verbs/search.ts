@@ -14,7 +14,7 @@ import type { VerbCall } from '../table/verb.ts'
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
 /** the least width of an excerpt */
-const MIN_COLUMNS = 20
+const MIN_EXCERPT_COLUMNS = 20
 
 /** the width of the longest kind */
 const KIND_COLUMNS = 'reasoning'.length
@@ -29,7 +29,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const processes = [...new Set(named.map(({ uuid }) => uuid))]
   const { version: _, ...found } = await withWaitNote(
     out,
-    () => ({ key: 'search', what: 'the search', ends: 'it ends by itself after a minute' }),
+    () => ({ key: 'search', what: 'the search', ends: 'the search ends after a minute' }),
     reeve.search(text, { since, limit, ignoreCase: args.on('ignore-case'), ...(processes.length > 0 ? { processes } : {}) }),
   )
   if (out.json) await out.value(found)
@@ -65,7 +65,7 @@ function stepText({ step }: SearchMatchView): string {
 
 /** Returns the line with the match marked: red, or in guillemets without colours. The match is kept if the columns are few. */
 function excerpt(match: SearchMatchView, out: Output, room: number): string {
-  const columns = Math.max(MIN_COLUMNS, room)
+  const columns = Math.max(MIN_EXCERPT_COLUMNS, room)
   const [before, hit, after] = [match.before, match.match, match.after].map(oneRow)
   const marked = fitWidth(hit ?? '', columns, out.ellipsis)
   const painted = out.paint('red', marked)

@@ -28,7 +28,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   for (let after = 0; ;) {
     const page = await reeve.steps(uuid, { after, limit: PAGE_STEPS })
     if (out.json) all.push(...page)
-    else for (const step of page) for (const line of lines(step, out, wordOf)) await out.line(line)
+    else for (const step of page) for (const line of stepLines(step, out, wordOf)) await out.line(line)
     after = page.at(-1)?.step ?? after
     if (page.length < PAGE_STEPS) break
   }
@@ -43,7 +43,7 @@ async function showStep({ out, reeve }: Pick<VerbCall, 'out' | 'reeve'>, uuid: s
   return 0
 }
 
-function lines(step: StepView, out: Output, wordOf: (tool: Tool) => string): string[] {
+function stepLines(step: StepView, out: Output, wordOf: (tool: Tool) => string): string[] {
   const parts = [
     `step ${step.step}`,
     oneLine(step.model),

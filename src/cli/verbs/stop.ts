@@ -1,4 +1,4 @@
-// `reeve stop`: ends processes by SIGTERM, with time for cleanup. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
+// `reeve stop`: ends processes with SIGTERM, and gives them time to clean up. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { forEachSelected } from '../actions/for-each-process.ts'
 import { dryRun, previewLines, withSummary } from '../actions/stakes.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'

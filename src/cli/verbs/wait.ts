@@ -7,13 +7,13 @@ import { mayChangeBlock, watchBlocks } from '../follow/block-notices.ts'
 import { WaitNote } from '../follow/wait-note.ts'
 import { blockText, findBlock } from '../print/blocked.ts'
 import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
-import { joinWaits, needsUser, processWait, type WaitGoal } from '../print/wait-text.ts'
+import { joinWaits, needsUserToContinue, processWait, type WaitGoal } from '../print/wait-text.ts'
 import { UsageError } from '../errors.ts'
 import { resolveForRead } from '../input/which-process.ts'
 import type { VerbCall } from '../table/verb.ts'
 import { WAIT_TARGETS } from '../../kernel/model/words.ts'
 
-/** `done`: it has ended, or is ready with nothing left to do. This is a condition of the command alone: it also ends when the user is needed. */
+/** `done`: it has ended, or is ready with nothing left to do. Only the command knows it; its wait also ends when the process needs the user. */
 const WAITABLE: readonly string[] = [...WAIT_TARGETS, 'done']
 /** the exit code of `--for done` if the process needs the user, as EX_TEMPFAIL of sysexits.h */
 const NEEDS_USER = 75
@@ -56,18 +56,18 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   try {
     results = args.on('any') ? [await Promise.race(waits)] : await Promise.all(waits)
   } finally {
-    // Ends the waits that are not needed any more, and ignores their errors.
+    // Ends the waits that are no longer needed, and ignores their errors.
     stopWaiting.abort()
     await Promise.allSettled([...waits, watching])
   }
   const hasTimedOut = results.some((result) => result.timedOut)
   if (out.json) await out.value({ processes: results.map(({ process }) => process), timedOut: hasTimedOut })
   else if (!out.quiet) for (const result of results) await out.line(resultText(result, goals))
-  for (const { process } of goals.includes('done') ? results : []) if (needsUser(process)) await out.message(blockText(process) ?? '')
+  for (const { process } of goals.includes('done') ? results : []) if (needsUserToContinue(process)) await out.message(blockText(process) ?? '')
   return hasTimedOut ? TIMED_OUT : (results.map(({ process }) => codeOf(process, goals)).find((code) => code !== 0) ?? 0)
 }
 
-/** The facts after which a process may stand differently, beside those of blocks. */
+/** The facts that may change whether a process meets a goal, beside those that may change a block. */
 const STANDING_FACTS: ReadonlySet<string> = new Set([
   'process.ready',
   'process.started',
@@ -111,7 +111,7 @@ async function waitFor(reeve: Reeve, uuid: string, { goals, signal, timeoutMs }:
 function isMet(process: ProcessView, goals: readonly WaitGoal[]): boolean {
   if (process.state === 'dead' || goals.some((goal) => goal === process.status)) return true
   if (!goals.includes('done')) return false
-  return needsUser(process) || (process.status === 'ready' && process.interactive && process.queueCount === 0)
+  return needsUserToContinue(process) || (process.status === 'ready' && process.interactive && process.queueCount === 0)
 }
 
 /** Parses the value of `--for`. Errors: usage. */
@@ -133,7 +133,7 @@ function parseConditions(text: string): WaitGoal[] {
  */
 function codeOf(process: ProcessView, conditions: readonly WaitGoal[]): number {
   if (conditions.includes('done'))
-    return hasEnded(process) ? (process.exit?.code ?? CONDITION_NOT_MET) : needsUser(process) ? NEEDS_USER : 0
+    return hasEnded(process) ? (process.exit?.code ?? CONDITION_NOT_MET) : needsUserToContinue(process) ? NEEDS_USER : 0
   const awaitsExit = conditions.includes('exited')
   if (hasEnded(process)) return awaitsExit ? (process.exit?.code ?? CONDITION_NOT_MET) : CONDITION_NOT_MET
   return awaitsExit ? NOT_EXITED : 0

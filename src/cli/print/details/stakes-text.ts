@@ -20,7 +20,7 @@ const BECOMES: Readonly<Record<InFlightView['becomes'], string>> = {
   'goes on': 'it goes on',
 }
 
-const ENDS: Readonly<Record<StakesView['action'], string>> = {
+const EFFECTS: Readonly<Record<StakesView['action'], string>> = {
   stop: 'would end',
   kill: 'would be killed',
   pause: 'would be paused',
@@ -54,7 +54,7 @@ export function stakesLines(stakes: StakesView, now: number): string[] {
     ...notes.map((note) => ['note', oneLine(note)] as const),
   ]
   return [
-    `${processTitle(stakes)} ${ENDS[action]}`,
+    `${processTitle(stakes)} ${EFFECTS[action]}`,
     ...rows.map(([label, text], index) => `  ${(rows[index - 1]?.[0] === label ? '' : label).padEnd(LABEL_COLUMNS)}${text}`),
   ]
 }

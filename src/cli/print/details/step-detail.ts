@@ -13,7 +13,7 @@ interface Painter {
 
 export function stepDetailLines(step: StepDetailView, out: Painter): string[] {
   const heading = (text: string): string => out.paint('cyan', text)
-  const section = (title: string, text: string | null): string[] => (text === null || text === '' ? [] : [heading(title), ...block(text)])
+  const section = (title: string, text: string | null): string[] => (text === null || text === '' ? [] : [heading(title), ...indentedLines(text)])
   return [
     out.paint('bold', titleOf(step)),
     ...(figuresOf(step).length === 0 ? [] : [`  ${figuresOf(step).join(' | ')}`]),
@@ -23,7 +23,7 @@ export function stepDetailLines(step: StepDetailView, out: Painter): string[] {
     ...step.messages.flatMap(({ from, text, truncated }) => section(`message from ${oneLine(from)}${truncated ? ' (cut)' : ''}`, text)),
     ...section('reasoning', step.reasoning),
     ...section('text', step.text),
-    ...step.tools.flatMap((tool) => [heading(toolTitle(tool)), ...block(inputText(tool)), ...resultLines(tool, out)]),
+    ...step.tools.flatMap((tool) => [heading(toolTitle(tool)), ...indentedLines(inputText(tool)), ...resultLines(tool, out)]),
     ...step.asks.map((ask) => `${heading('asked')} ${oneLine(ask.text)}: ${askEnd(ask)}`),
     ...step.holds.map((hold) => `${heading('held')} ${oneLine(hold.reason)} by ${oneLine(hold.by)}: ${holdEnd(hold)}`),
     ...(step.compaction
@@ -69,7 +69,7 @@ function inputText({ input, truncated }: StepToolView): string {
 
 function resultLines({ result, truncated, images }: StepToolView, out: Painter): string[] {
   return [
-    ...(result === null || result === '' ? [] : block(result).map((line) => out.paint('dim', line))),
+    ...(result === null || result === '' ? [] : indentedLines(result).map((line) => out.paint('dim', line))),
     ...(truncated.includes('result') ? ['  (cut at 64 KB)'] : []),
     ...images.map(({ mediaType, bytes }) => `  (image ${oneLine(mediaType)}, ${bytes} bytes)`),
   ]
@@ -85,8 +85,8 @@ function holdEnd({ at, releasedAt, releasedBy }: StepDetailView['holds'][number]
   return `released by ${oneLine(releasedBy ?? '')} after ${formatDuration(Date.parse(releasedAt) - Date.parse(at))}`
 }
 
-/** Indents the lines of a text. */
-function block(text: string): string[] {
+/** Returns the lines of a text, each indented. */
+function indentedLines(text: string): string[] {
   return stripControls(text)
     .trimEnd()
     .split('\n')

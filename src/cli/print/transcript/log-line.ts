@@ -90,7 +90,7 @@ export class LogPrinter {
   }
 }
 
-/** Makes a prefix of a text and its width. */
+/** Returns the prefix with a label. */
 export function prefixOf(label: string, paint: (text: string) => string): LogPrefix {
   return { text: `${paint(`${label} |`)} `, columns: displayWidth(label) + 3 }
 }

@@ -105,7 +105,7 @@ export class MarkdownText implements TextWrapper {
   #isWordsLine(until: 'more follows' | 'words' | 'all'): boolean {
     if (this.#line) return true
     if (this.#fence !== null || this.#raw.trimStart().startsWith('|') || fenceOf(this.#raw) !== null) return false
-    // A short text without more is no mark: `5` at the end of a text.
+    // A short word at the end of a text, such as `5`, is not a mark.
     return this.#raw.length > MAX_MARK_CHARS || !MAYBE_MARK.test(this.#raw) || (until !== 'more follows' && /^\w+$/.test(this.#raw))
   }
 
@@ -172,7 +172,7 @@ export class MarkdownText implements TextWrapper {
     return kind === 'item' && !this.#style.ascii ? open.replace(/[-*+](?=\s*$)/, '•') : open
   }
 
-  /** Reads the marks of a part of a line. A mark within a word is none, also if the word began in the part before. */
+  /** Reads the marks of a part of a line. Marks within a word do not count, even if the word began in the previous part. */
   #readParts(text: string): TextPart[] {
     const parts = readInline((this.#isInWord ? 'x' : '') + text)
     const [first, ...others] = parts
@@ -216,8 +216,8 @@ export class MarkdownText implements TextWrapper {
 }
 
 /**
- * Returns where the last word begins, and where the word with an unfinished mark begins. Without one it is the length of the text. Text
- * behind a mark that is too long has none.
+ * `wordAt`: where the last word begins; `open`: where the word with an unfinished mark begins, or the length of the text if no mark is
+ * unfinished. A mark that more than `MAX_SPAN_CHARS` follow is not a mark.
  */
 function unfinishedParts(text: string, isInWord: boolean): { readonly open: number; readonly wordAt: number } {
   const before = isInWord ? 'x' : ''

@@ -12,9 +12,9 @@ const DIFF_LINES = 12
 const OUTPUT_LINES = 4
 /** the lines that are kept of a result */
 const MAX_LINES = 2_000
-/** a tab would have a width that depends on its place */
+/** what replaces a tab, whose width would depend on its place */
 const TAB = '    '
-/** Tools that only read: their results are what the user has, too. */
+/** Tools that only read. The text of their results is not shown: the user has what they read, too. */
 const READING_TOOLS = /^(?:mcp__\w+__)?(?:read|ls|glob|grep|search|fetch|skill|list|todo\w*|update_plan|think)\w*$/i
 
 export interface ResultLines {

@@ -1,5 +1,6 @@
-// `reeve diff`: shows what a process changed in its worktree, or a crew on its branch. On a terminal control characters become visible and lines have colours;
-// files and pipes get the diff unchanged, as a patch. Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
+// `reeve diff`: shows what a process changed in its worktree, or a crew on its branch. On a terminal, control characters become visible and
+// lines have colours. Files and pipes get the diff unchanged, as a patch.
+// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
 import type { DiffSideView, ProcessDiffView, ProcessFilesView } from '../../../api/views/diff.ts'
 import { UsageError } from '../../errors.ts'
 import { resolveForRead } from '../../input/which-process.ts'
@@ -90,7 +91,7 @@ function isFromBeginning({ from, to, uuid }: Pick<ProcessDiffView, 'from' | 'to'
   return from?.of === 'base' && from.uuid === uuid && to?.uuid === uuid
 }
 
-/** `step 3`; of another process than `uuid` also its title: `step 3 of PID 5 (docs)` */
+/** `step 3`; if the side is of another process than `uuid`, also that process: `step 3 of PID 5 (docs)` */
 function sideText(side: DiffSideView, uuid: string): string {
   const names = {
     worktree: 'the present files',

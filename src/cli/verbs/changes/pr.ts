@@ -87,7 +87,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return printResult(out, push, { commit, ...(await openOrExplain(push, output, out)) })
 }
 
-/** The remote to which `git push` goes from the checked-out branch; the only remote, if git knows none. */
+/** The remote to which `git push` goes from the checked-out branch. If none is configured, the only remote, or else `origin`. */
 async function remoteOf(checkout: UserCheckout): Promise<string> {
   const branch = await checkout.branch()
   const settings = [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]

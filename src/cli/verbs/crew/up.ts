@@ -40,7 +40,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return await followCrew(started.process, { out, reeve, interrupts })
 }
 
-/** The started crew. With `done` it is an earlier crew, which has finished all tasks: nothing was started, and this is no error. */
+/** The started crew. With `done` it is an earlier crew, which has finished all tasks: nothing was started, which is not an error. */
 type StartResult = CrewUpView & { readonly done?: true }
 
 /** Converts the error that an earlier crew has finished all tasks to a result; throws any other error again. */

@@ -4,7 +4,7 @@ import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
-/** the width of the output from which on the table has a column with files */
+/** the least width of the output at which the table has a column with files */
 const WIDE_COLUMNS = 140
 
 const NPM_INSTALL = 'npm install -g '

@@ -148,13 +148,13 @@ function parseDrainMs({ args }: VerbCall): number {
 
 async function logs({ args, out }: VerbCall): Promise<number> {
   const file = new DaemonLog(pathsFrom().logFile)
-  const lines = file.next()
+  const lines = file.readNewLines()
   const tail = args.number('tail') ?? Infinity
   await printLogLines(lines.slice(Math.max(0, lines.length - tail)), out)
   if (!args.on('follow')) return 0
   for (;;) {
     await delay(POLL_MS)
-    await printLogLines(file.next(), out)
+    await printLogLines(file.readNewLines(), out)
   }
 }
 

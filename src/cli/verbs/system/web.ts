@@ -38,7 +38,7 @@ export async function run(call: VerbCall): Promise<number> {
   return args.on('ssh') ? openOverSsh(call) : open(call)
 }
 
-/** Errors: exit 1 inside of a process of reeve. */
+/** Refuses to run inside a process of reeve. Errors: exit 1. */
 export function refuseInProcess(command: string): void {
   if (process.env['REEVE_PROC'])
     throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', `Run \`${command}\` in your own terminal.`)
@@ -91,7 +91,7 @@ export async function openLink(
     await out.message(`the browser asks for this number: ${number}. Your proxy must reach http://127.0.0.1:${opened.localPort}`)
   if (file === null && !out.isTerminal('stderr')) return 0
   if (file === null) await out.message(`this link works once, for ${number === null ? 'a minute' : 'five minutes'}`)
-  await watch(opened, file, { out, reeve })
+  await watchLink(opened, file, { out, reeve })
   return 0
 }
 
@@ -142,7 +142,7 @@ function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
 }
 
 /** Waits until the code of a link is void. Removes its file at the first use, and reports each further one. */
-async function watch(
+async function watchLink(
   { link, usableMs }: WebOpenedView,
   file: OpenedFile | null,
   { out, reeve }: Pick<VerbCall, 'out' | 'reeve'>,

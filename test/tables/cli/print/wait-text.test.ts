@@ -1,6 +1,6 @@
 // What a command waits for, in words: blocked, idle, working, and what can never be; and whether the user is needed.
 import { expect, test } from 'vitest'
-import { joinWaits, needsUser, processWait, waitLine, type WaitingView } from '../../../../src/cli/print/wait-text.ts'
+import { joinWaits, needsUserToContinue, processWait, waitLine, type WaitingView } from '../../../../src/cli/print/wait-text.ts'
 import { processView } from '../../../support/daemon/fake-daemon.ts'
 
 const AT = '2026-11-28T13:00:00.000Z'
@@ -60,5 +60,5 @@ test.each<[what: string, fields: Fields, needed: boolean]>([
   ['a restart of the daemon', hold('daemon-shutdown'), false],
   ['work', {}, false],
 ])('the user is needed or not: %s', (_, fields, needed) => {
-  expect(needsUser(view(fields))).toBe(needed)
+  expect(needsUserToContinue(view(fields))).toBe(needed)
 })
