@@ -1,4 +1,4 @@
-// The file change that a question is about, as lines: the lines that differ, with a few equal lines before and after them.
+// The file change that a question is about, as lines: those that differ, with a few equal lines around them.
 // Does not make the texts safe for a screen. Pure. Tests: test/tables/cli/print/needs.test.ts, test/e2e/web/actions.test.ts.
 import type { AskDiffView } from '../api/views/process.ts'
 

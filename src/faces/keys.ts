@@ -2,7 +2,7 @@
 // A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
 // Test: test/tables/faces/keys.test.ts.
 
-/** The time in ms for which a question or dialog that has just appeared takes no key: the key may have been meant for something else. */
+/** For this time in ms, a new question or dialog takes no key: the key may be meant for something else. */
 export const GUARD_MS = 400
 
 /** Where a key counts. `list`: the list of processes; `need`: a question, in the list or on a page of its own. */

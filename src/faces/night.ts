@@ -1,5 +1,4 @@
-// What happened in a period, from the spans of processes: a lane for each process, and a list of ends, holds, questions and continuations.
-// Pure. Test: test/tables/faces/night.test.ts.
+// What happened in a period, from the spans of processes: a lane for each process, and a list of events. Pure. Test: test/tables/faces/night.test.ts.
 import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
 
 /** What a process did in a part of its lane. */

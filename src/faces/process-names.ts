@@ -11,7 +11,7 @@ export function commandName({ name, pid }: Pick<RowView, 'name' | 'pid'>): strin
   return name !== null && /^[\w.-]+$/.test(name) ? name : String(pid)
 }
 
-/** The most useful command for a process: one that ends its wait, if it waits, or else one that shows it. */
+/** The most useful command for a process: one that ends its wait, or else one that shows it. */
 export function mainCommand(row: Pick<RowView, 'name' | 'pid' | 'asks' | 'status' | 'endedAt' | 'kind'>): string {
   const name = commandName(row)
   if (row.asks > 0) return `reeve answer ${name}`

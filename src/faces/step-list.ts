@@ -1,11 +1,10 @@
-// The list of steps that the page shows: which steps pass a filter, and which runs of silent reads are folded into one line. Works on
-// columns, so that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
+// The list of steps that the page shows. Finds the steps that pass a filter, and folds runs of silent reads into one line. Works on columns, so that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
 import { STEP_FLAGS } from '../api/step-flags.ts'
 import type { BriefStepsView } from '../api/views/steps.ts'
 
 export type StepColumns = BriefStepsView['columns']
 
-/** The kinds of steps to filter for: with a text, with changed files, with a failed call, of more than 30 s, of more than $0.05. */
+/** The kinds of steps to filter for. `slow`: of more than 30 s; `dear`: of more than $0.05. */
 export const STEP_KINDS = ['text', 'edits', 'failed', 'slow', 'dear'] as const
 export type StepKind = (typeof STEP_KINDS)[number]
 
@@ -63,8 +62,8 @@ export function indexOfStep({ step: steps }: StepColumns, step: number): number 
 /** The last of the known steps that can no longer change: the steps after it are read again. 0: none. */
 export function settledStep(columns: StepColumns): number {
   const count = columns.step.length
-  // The last two steps may change: usage and records of files come while the next step runs. Only the last 50 steps are searched for open
-  // calls, because a call that a crash cut off stays open for ever.
+  // The last two steps may change: usage and records of files come while the next step runs. A call that a crash cut off stays open for
+  // ever, so only the last 50 steps are searched for open calls.
   const recent = Math.max(0, count - 50)
   let settled = Math.max(0, count - 2)
   for (let index = settled - 1; index >= recent; index -= 1) if (hasFlag(columns, index, 'open')) settled = index

@@ -27,7 +27,7 @@ export interface TimeAxis {
 
 /** the largest share of the active time that all folds together may take, and that one fold may take */
 const [ALL_FOLDS, ONE_FOLD] = [0.3, 0.03]
-/** in ms: a shorter span is never folded; on a long axis, a span must also be longer than its fold would be */
+/** in ms: a shorter span is never folded, nor is one that is shorter than its fold would be */
 const MIN_FOLD_MS = 5_000
 
 /** Makes an axis from `from` to `to`. `idle`: what is folded, in order and without overlap. */

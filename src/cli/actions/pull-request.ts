@@ -24,7 +24,7 @@ export interface PullRequest {
   readonly base: string | undefined
 }
 
-/** Returns a title and a text, for a user who gave none: from the intent, and for a crew from its commits. */
+/** Returns the default title and text: from the intent, and for a crew from its commits. */
 export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,

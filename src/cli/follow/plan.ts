@@ -31,7 +31,7 @@ function planOfNote(note: string): readonly PlanEntry[] | null {
     .map((entry) => ({ text: entry.slice(4), state: STATE_OF_MARK[entry[1] ?? ' '] ?? 'later' }))
 }
 
-/** Reads the input of a tool for lists, such as `TodoWrite` or `update_plan`; null: it is not the input of such a tool. */
+/** Reads the input of a tool for lists, such as `TodoWrite` or `update_plan`; null for any other tool. */
 export function planOfCall(name: string, input: unknown): readonly PlanEntry[] | null {
   if (!/todo|plan/i.test(name) || typeof input !== 'object' || input === null) return null
   const list = (input as { todos?: unknown }).todos ?? (input as { plan?: unknown }).plan

@@ -1,4 +1,4 @@
-// States on stderr what a command waits for, since when, and what ends the wait, if the wait takes more than two seconds. A terminal shows a
+// States on stderr what a command waits for, since when, and what ends the wait. The first line comes after two seconds. A terminal shows a
 // last line, which disappears when the wait ends. Without a terminal a line is printed, and another one when the command waits for something
 // else. `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
 import { Footer } from '../live/footer.ts'
@@ -8,7 +8,7 @@ import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
 
 /** the time before the first line of a wait. The user may set another, in seconds */
 const FIRST_LINE_MS = firstLineMsFrom(process.env['REEVE_WAIT_NOTE_S'])
-/** the least time before the line of a fallback without a terminal: such a wait may only mean a slow machine, of which scripts need no line */
+/** the least time before the first line of a fallback wait without a terminal: a slow machine alone is no reason for a line */
 const FALLBACK_MS = 5_000
 /** the time between two checks of the waits */
 const TICK_MS = 500

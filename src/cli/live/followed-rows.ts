@@ -1,4 +1,4 @@
-// The rows that the daemon's stream has sent, and the time on the daemon's clock, with which the elapsed times of rows are computed.
+// The rows that the daemon's stream has sent, and the daemon's clock, by which the elapsed times of rows are computed.
 // Test: test/e2e/screen/watch.test.ts.
 import { applyRowEvent, type RowEvent, type RowView } from '../../index.ts'
 

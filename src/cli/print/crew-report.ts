@@ -45,7 +45,7 @@ function headLines({ name, uuid, status, ending, elapsedMs, totals, git, problem
     ...(git
       ? [
           '',
-          `Branch \`${git.branch.name}\`: ${formatCount(git.branch.commits, 'commit')} since \`${git.branch.base.slice(0, COMMIT_DIGITS)}\`, now at \`${git.branch.commit.slice(0, COMMIT_DIGITS)}\`${git.branch.taken && git.branch.commits > 0 ? ', all of it in what is checked out' : ''}.`,
+          `Branch \`${git.branch.name}\`: ${formatCount(git.branch.commits, 'commit')} since \`${git.branch.base.slice(0, COMMIT_DIGITS)}\`, now at \`${git.branch.commit.slice(0, COMMIT_DIGITS)}\`${git.branch.taken && git.branch.commits > 0 ? ', all of them in the checked-out branch' : ''}.`,
         ]
       : []),
     ...problems.flatMap((problem) => ['', `Not known: ${escapeMarkdown(problem)}.`]),
@@ -178,8 +178,8 @@ function setupText({ id, setup }: ReportMemberView): string[] {
   const { ok, command, code, ms, output, copied, skipped } = setup
   const parts = [
     command === null ? '' : `${escapeMarkdown(command)} ${ok ? 'took' : `failed (${code ?? 'no exit code'}) after`} ${formatElapsed(ms)}`,
-    copied > 0 ? formatCount(copied, 'file') + ' brought along' : '',
-    skipped.length > 0 ? `not brought along: ${escapeMarkdown(skipped.join('; '))}` : '',
+    copied > 0 ? formatCount(copied, 'file') + ' copied' : '',
+    skipped.length > 0 ? `not copied: ${escapeMarkdown(skipped.join('; '))}` : '',
   ]
   const summary = parts.filter((part) => part !== '').join('; ')
   if (summary === '') return []

@@ -125,7 +125,7 @@ function endedHint(message: string): string | null {
     : `\`reeve inspect ${shortId(uuid)}\` shows how it ended; \`reeve resume ${shortId(uuid)}\` continues it if possible (a command: \`--rerun\`).`
 }
 
-/** The keys of built-in providers, each with the model that is proposed if it is the first key in the environment. */
+/** The keys of built-in providers, each with a model. The model of the first key that is set is proposed. */
 export const PROPOSED_MODELS: Readonly<Record<string, string>> = {
   ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5',
   OPENAI_API_KEY: 'openai/gpt-5.5',

@@ -1,5 +1,5 @@
 // Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Kills only a program with the OS pid and start time
-// that the daemon recorded with its lock, and checks both directly before the signal. Shell completion must never load this file: it
+// that the daemon recorded with its lock. Checks both directly before the signal. Shell completion must never load this file: it
 // would become slow. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { readHolder, type Holder } from '../../api/client/daemon-holder.ts'

@@ -61,7 +61,7 @@ export async function stopDaemon(call: Pick<VerbCall, 'out'>, { drainMs, restart
   }
 }
 
-/** The error that the daemon has not ended within the time limit, or for that time has had the lock without listening. */
+/** The time limit has passed: the daemon has not ended, or has had the lock without listening. */
 class StopTimeoutError extends Failure {}
 
 /** Stops the daemon gracefully, and warns about the processes that the stop suspends or ends. */
@@ -105,7 +105,7 @@ async function sendStop(reeve: Reeve, { drainMs, restart }: { readonly drainMs: 
   }
 }
 
-/** Finds the daemon. A daemon that has the lock but is not listening is starting or ending; waits until it listens or has ended. */
+/** Finds the daemon. While a daemon has the lock but is not listening, waits until it listens or has ended. */
 async function findDaemon(reeve: Reeve, endMs: number): Promise<DaemonView | undefined> {
   const deadline = performance.now() + endMs
   for (;;) {

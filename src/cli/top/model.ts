@@ -294,7 +294,7 @@ export class TopModel {
     if (this.peek) this.peek = { ...this.peek, isWhole: !this.peek.isWhole }
   }
 
-  /** Ends the replay, else shrinks a panel that has the whole screen, else closes it, else clears the tags, else the filter. */
+  /** Undoes the first of these: a replay, a panel on the whole screen, a panel, tags, a filter. */
   close(): void {
     if (this.peek && this.peek.at !== null) this.peek = { ...this.peek, at: null, scroll: 0 }
     else if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null

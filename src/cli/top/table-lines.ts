@@ -140,7 +140,7 @@ function nameText({ row, line }: TableRow, style: Style, withKind: boolean): str
   return `${fold}${style.ascii ? mark.ascii : mark.symbol} ${kind === undefined ? '' : `${kind} `}${title}`
 }
 
-/** A row without a fold is indented by the width of one, so that the marks of siblings are in one column. */
+/** A row without a fold is indented by the width of one, which aligns the marks of siblings. */
 function indentOf({ line }: TableRow): number {
   return Math.min(line.depth, MAX_INDENTS) * INDENT_COLUMNS + (line.hasChildren ? 0 : INDENT_COLUMNS)
 }

@@ -30,7 +30,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-/** Adds the text on stdin of `reeve run`: as the input of the command to start, or to the intent of the command line. */
+/** Adds the text on stdin: as the input of the command to start, or to the intent of the command line. */
 async function withInput(body: SpawnBody, { args, out }: Pick<VerbCall, 'args' | 'out'>): Promise<SpawnBody> {
   const [word] = args.words
   if (word !== undefined && word !== '-' && body.intent !== undefined && !args.on('interactive'))

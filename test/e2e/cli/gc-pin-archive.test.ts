@@ -52,7 +52,7 @@ test(
     expect(preview).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n(.* max_entries\n){2}$/),
-      stderr: expect.stringMatching(/^2 ended processes would go, about [\d.]+ KiB\n$/),
+      stderr: expect.stringMatching(/^2 ended processes would be collected, about [\d.]+ KiB\n$/),
     })
     expect(await readRemainingNames()).toHaveLength(4)
     const gcResult = await reeve('gc')

@@ -3,6 +3,6 @@ import { sendCrewCommand } from '../../actions/crew-command.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run(call: VerbCall): Promise<number> {
-  const [ref = '', task = '', reason = 'by request of the user'] = call.args.words
+  const [ref = '', task = '', reason = 'at the request of the user'] = call.args.words
   return sendCrewCommand(call, ref, { type: 'cancel_task', task, reason, requeue: call.args.on('requeue') })
 }

@@ -9,7 +9,7 @@ export async function run(call: VerbCall): Promise<number> {
   const [ref = '', task = '', comments] = args.words
   const lines = args.texts('comment').map(parseLineComment)
   if (comments !== undefined && args.on('comments'))
-    throw new UsageError('the comments follow the task or --comments, not both', 'Give them once.')
+    throw new UsageError('the comments are given both after the task and with --comments', 'Give them once.')
   const reason = comments ?? readCommentText(args.text('comments'))
   if (reason === undefined && lines.length === 0)
     throw new UsageError('the comments are missing', 'Give them after the task, or on a line with --comment FILE:LINE=TEXT.')

@@ -3,6 +3,6 @@ import { sendCrewCommand } from '../../actions/crew-command.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run(call: VerbCall): Promise<number> {
-  const [ref = '', member = '', reason = 'by request of the user'] = call.args.words
+  const [ref = '', member = '', reason = 'at the request of the user'] = call.args.words
   return sendCrewCommand(call, ref, { type: 'retire_worker', member, reason })
 }

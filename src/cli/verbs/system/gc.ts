@@ -26,7 +26,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     await out.message(
       preview.count === 0
         ? emptyText(preview)
-        : `${formatCount(preview.count, 'ended process')} would go, about ${formatBytes(preview.bytes)}`,
+        : `${formatCount(preview.count, 'ended process')} would be collected, about ${formatBytes(preview.bytes)}`,
     )
     return 0
   }

@@ -24,13 +24,13 @@ describe('the log file', () => {
     await using dir = await tempDir()
     const file = join(dir.path, 'daemon.log')
     writeFileSync(file, `${'x'.repeat(1024 * 1024)}\nlast\n`)
-    expect(new DaemonLog(file).next()).toEqual(['last'])
+    expect(new DaemonLog(file).readNewLines()).toEqual(['last'])
   })
 
   test('cannot be a directory', async () => {
     await using dir = await tempDir()
     mkdirSync(join(dir.path, 'daemon.log'))
-    expect(() => new DaemonLog(join(dir.path, 'daemon.log')).next()).toThrow('EISDIR')
+    expect(() => new DaemonLog(join(dir.path, 'daemon.log')).readNewLines()).toThrow('EISDIR')
   })
 
   test.each([
