@@ -63,7 +63,8 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const hasTimedOut = results.some((result) => result.timedOut)
   if (out.json) await out.value({ processes: results.map(({ process }) => process), timedOut: hasTimedOut })
   else if (!out.quiet) for (const result of results) await out.line(resultText(result, goals))
-  for (const { process } of goals.includes('done') ? results : []) if (needsUserToContinue(process)) await out.message(blockText(process) ?? '')
+  for (const { process } of goals.includes('done') ? results : [])
+    if (needsUserToContinue(process)) await out.message(blockText(process) ?? '')
   return hasTimedOut ? TIMED_OUT : (results.map(({ process }) => codeOf(process, goals)).find((code) => code !== 0) ?? 0)
 }
 

@@ -13,7 +13,8 @@ interface Painter {
 
 export function stepDetailLines(step: StepDetailView, out: Painter): string[] {
   const heading = (text: string): string => out.paint('cyan', text)
-  const section = (title: string, text: string | null): string[] => (text === null || text === '' ? [] : [heading(title), ...indentedLines(text)])
+  const section = (title: string, text: string | null): string[] =>
+    text === null || text === '' ? [] : [heading(title), ...indentedLines(text)]
   return [
     out.paint('bold', titleOf(step)),
     ...(figuresOf(step).length === 0 ? [] : [`  ${figuresOf(step).join(' | ')}`]),

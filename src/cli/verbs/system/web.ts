@@ -137,7 +137,10 @@ function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
   const [, inBrackets, plain, portText] = /^(?:\[(.+)\]|([^:]+|[0-9a-fA-F:]+?))(?::(\d+))?$/.exec(listen) ?? []
   const [address, port] = [inBrackets ?? plain ?? '', Number(portText ?? TLS_PORT)]
   if (isIP(address) === 0 || port < 1 || port > 65_535)
-    throw new UsageError(`--listen ${listen} is not an address`, 'Give an IP address of this machine, as in 100.64.0.7:7443 or [fd7a::7]:7443.')
+    throw new UsageError(
+      `--listen ${listen} is not an address`,
+      'Give an IP address of this machine, as in 100.64.0.7:7443 or [fd7a::7]:7443.',
+    )
   return { address, port, cert: resolve(cert), key: resolve(key) }
 }
 
