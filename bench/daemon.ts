@@ -13,7 +13,7 @@ export interface Running extends AsyncDisposable {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** `flags` are flags of Node. */
+/** Starts the daemon in `home`, and waits until it is ready. `flags` are flags of Node. */
 export async function startDaemon(home: string, flags: readonly string[] = []): Promise<Running> {
   const env = { ...process.env, REEVE_HOME: home }
   const child = spawn(process.execPath, [...flags, join(ROOT, 'dist/daemon.js')], { env, stdio: 'ignore' })
@@ -37,8 +37,8 @@ export function statusKb(pid: number, field: string): number {
 }
 
 /**
- * Starts native processes that wait in their first model call until they are paused; each is then a row and a parked loop. `ownFields` gives
- * the fields that differ between them.
+ * Starts native processes whose first model call takes an hour, so that each is one row and one waiting loop. `ownFields` gives the fields
+ * that differ between them.
  */
 export async function spawnWaiting({ client }: Running, dir: string, count: number, ownFields: () => object = () => ({})): Promise<void> {
   const script = join(dir, 'wait.yaml')

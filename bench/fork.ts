@@ -21,7 +21,7 @@ const FORKS = 100
 const LINEAGE_LENGTH = 100
 const LINEAGE_STEPS = 5_000
 
-/** Facts of a step as the native driver reports it, with a checkpoint after every fifth. */
+/** The facts of a step as the native driver reports it. Every fifth step has a checkpoint. */
 function stepFacts(step: number): FactBody[] {
   const state = { modelOpen: false, turnOpen: true, queue: [], compactedStep: null, window: null, contextTokens: 1_000 }
   const checkpoint: FactBody = { type: 'checkpoint.written', step, ranges: [[1, 2]], turn: 1, openCalls: [], state }
@@ -33,7 +33,7 @@ function stepFacts(step: number): FactBody[] {
   ]
 }
 
-/** A process with the given number of steps. */
+/** Stores a process with the given number of steps. */
 async function storeSteps(store: Store, commitMaker: CommitMaker, uuid: string, steps: number): Promise<void> {
   await store.commit(commitMaker.spawn(uuid))
   for (let step = 1; step <= steps; step += 100) {
@@ -146,7 +146,7 @@ interface StoreSize {
   readonly bytes: number
 }
 
-/** Rows and bytes of a store's file. */
+/** Counts the rows of the tables that a fork may write to, and the bytes of the store's file. */
 async function measureStore(dir: string): Promise<StoreSize> {
   using db = new DatabaseSync(join(dir, 'store.db'))
   const count = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? {})[0])

@@ -1,6 +1,6 @@
 // Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has a process and a new database of its own;
-// the order changes with every round; the results are medians. Same texts (2 KiB that do not compress) and same durability: WAL with
-// synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`; for a quick test: `node bench/peers.ts --steps 100 --rounds 1`.
+// the order changes with every round; the results are medians. All store the same texts (2 KiB that do not compress) with the same durability:
+// SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`, or a quick test: `node bench/peers.ts --steps 100 --rounds 1`.
 // The data of LangGraph's whole checkpoints grows with the square of the steps, so it makes fewer steps there, as the table shows.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ async function bytesOf({ postgres }: PeersBench, name: Name, { dir }: Place): Pr
 const stepsOf = (name: Name, steps: number): number => (name === 'LangGraph' ? Math.min(steps, WHOLE_STEPS) : steps)
 const stepsNote = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
 
-/** Runs each in turn, starting with another one in each round. */
+/** Does the work for each name in turn. Each round begins with the next name. */
 async function inTurns(bench: PeersBench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const index of bench.names.keys()) await work(bench.names[(index + round) % bench.names.length] ?? 'reeve')
@@ -82,7 +82,7 @@ class Rows {
     this.#names = names
   }
 
-  /** With `better` 'less' the best peer has the lowest value; reeve's value divided by it is compared with `bar`. A peer with fewer `steps` is shown, but not compared. */
+  /** Adds a row. reeve's value, divided by that of the best peer, is compared with `bar`. A peer that made fewer steps than `steps` is shown, but not compared. */
   add(
     what: string,
     results: Results,
@@ -91,10 +91,10 @@ class Rows {
   ): void {
     const values = this.#names.map((name) => median(results.get(name) ?? []))
     const [ours = Number.NaN] = values
-    const knownNames = values.filter(
+    const comparedValues = values.filter(
       (value, index) => index > 0 && !Number.isNaN(value) && stepsOf(this.#names[index] ?? 'reeve', steps) === steps,
     )
-    const ratio = ours / (bar?.better === 'more' ? Math.max(...knownNames) : Math.min(...knownNames))
+    const ratio = ours / (bar?.better === 'more' ? Math.max(...comparedValues) : Math.min(...comparedValues))
     const isOk = bar !== undefined && (bar.better === 'less' ? ratio <= bar.of : ratio >= bar.of)
     const wanted = bar === undefined ? '' : `${bar.better === 'less' ? '<=' : '>='} ${bar.of}`
     this.#rows.push([

@@ -1,6 +1,6 @@
-// Measures a resume at step 5,000 in a new process, until the agent's context is ready. The store is compared with reading the same
-// messages from plain `node:sqlite`, each in a process of its own, in turns; also the peak memory. Opening the database
-// counts; loading code does not, as users run a bundle. Run: `npm run bench resume`.
+// Measures a resume at step 5,000 in a new process: the time until the agent's context is ready, and the peak memory. The reference reads
+// the same messages from plain `node:sqlite`. Each read has a process of its own, in turns. The time includes opening the database, but not
+// loading code, because users run a bundle. Run: `npm run bench resume`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -45,7 +45,7 @@ async function writeHistory(dir: string): Promise<void> {
   }
 }
 
-/** The work of the new process, which prints its times. */
+/** The work of the new process, which prints its time, its peak memory and the number of messages. */
 async function readHistory(variant: string, dir: string): Promise<void> {
   const since = performance.now()
   const loaded = variant === 'ours' ? await readOurs(dir) : readFloor(dir)

@@ -1,5 +1,5 @@
 // Measures what the rows cost the daemon: 10,000 processes in 100 trees, 500 facts a second, 10 viewers. The same changes run without
-// viewers and with them; the difference of CPU time is the cost of the rows. The bar is 5 % of a core. Also measured: the CPU time of
+// viewers and with them; the difference in CPU time is the cost of the rows. The bar is 5 % of a core. Also measured: the CPU time of
 // the first snapshot, and the bytes that each viewer gets. Run: `npm run bench rows`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -149,7 +149,7 @@ async function bench(dir: string): Promise<void> {
   console.log(`  without viewers      ${quiet.toFixed(2)} % of a core`)
   console.log(`  with viewers         ${busy.toFixed(2)} % of a core; the rows cost ${(busy - quiet).toFixed(2)} % (bar: 5 %)`)
   console.log(
-    `  all rows             ${((allRows.user + allRows.system) / 1_000).toFixed(0)} ms of CPU time for ten viewers at a time, ${(snapshotBytes / 1e6).toFixed(1)} MB each`,
+    `  first snapshot       ${((allRows.user + allRows.system) / 1_000).toFixed(0)} ms of CPU time for all viewers together, ${(snapshotBytes / 1e6).toFixed(1)} MB each`,
   )
   const perSecond = ((viewers[0]?.bytes ?? 0) - snapshotBytes) / SECONDS / 1e3
   console.log(`  changes              ${perSecond.toFixed(1)} kB/s for each viewer`)

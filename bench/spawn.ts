@@ -1,6 +1,6 @@
-// Measures the cost of containment against a plain child process and pm2 (if `node scripts/install-peers.ts` has installed it), interleaved.
-// Values: the spawn until the program runs, the kill until no process is left, and the end of 100 programs at once; the survivors
-// of the torture tree, and the manager's memory. The required values are those of the design.
+// Measures the cost of containment in turns with a plain child process and with pm2, if `node scripts/install-peers.ts` has installed it.
+// Measured: the time from a spawn until the program runs, from a kill until no process is left, and to end 100 programs at once. Also
+// the survivors of the torture tree, and the manager's memory.
 // Usage: node bench/spawn.ts [rounds, default 200].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -23,7 +23,7 @@ const WARM_UP_ROUNDS = 10
 /** The number of programs at once, and the number of rounds with them. */
 const BATCH_SIZE = 100
 const BATCH_ROUNDS = 5
-/** Of so many spawns in a row the first one is not measured, because it does not directly follow another. */
+/** The first of every ten spawns in a row is not measured. */
 const SPAWNS_IN_ROW = 10
 /** Time for killed processes to disappear, and for memory to settle. */
 const SETTLE_MS = 1_500

@@ -1,6 +1,6 @@
 // Helpers of the benchmarks. The floor is the reference that reeve is compared with, usually the least work that could do the same.
 // Both run in turns in one process, so that a noisy machine affects both alike. The ratio is reeve's value divided by the floor's, and
-// the bar is the required ratio. Each printed value is the median of at least five rounds.
+// the bar is the required ratio. Most printed values are medians of at least five rounds.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** A text of this number of bytes, which differs each time and does not compress. So compression gives no advantage. */
+/** A random text of this number of bytes. It does not compress, so that compression gives no advantage. */
 export const randomText = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
 
 /** The time of `work` in ms. */
@@ -54,11 +54,11 @@ export async function interleave<T = number>(
 
 export interface Row {
   readonly what: string
-  /** the measured value of the floor */
+  /** the measured value of the floor, or a budget */
   readonly floor: string
   /** the measured value of reeve */
   readonly ours: string
-  /** the value of reeve divided by the floor; the number that must reach the bar */
+  /** the value of reeve divided by the floor, which must meet the bar */
   readonly ratio: number
   /** the required ratio, such as `<= 1.3`; empty if none is required */
   readonly bar: string

@@ -1,5 +1,6 @@
 // Measures `reeve top` at 200 x 50: the CPU time and the bytes of a frame in which the selection moves and 20 rows change, and the whole
-// program on a terminal. A busy machine also makes CPU time longer: the budgets of times are widened as the start of Node is. Run: `npm run bench top` (it needs the build).
+// program on a terminal. A busy machine also makes CPU time longer, so the time budgets grow as much as the start of Node does.
+// Run: `npm run bench top` (it needs the build).
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { drawFrames, MeasuredTop, measureSlowdown, TOP_BUDGETS } from '../test/support/faces/top-measurements.ts'
@@ -8,7 +9,7 @@ import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
 const FRAMES = 500
 const IDLE_FRAMES = 5
-/** the garbage of the first rows has gone by then */
+/** after this time, the garbage of the first rows is collected */
 const SETTLE_MS = 2_000
 
 async function frameRows(count: 1_000 | 10_000): Promise<Row[]> {

@@ -25,7 +25,7 @@ const END_FACTS = new Set(['model.finished', 'tool.finished'])
 
 /** Starts a hundred agents below one process. The model of each takes a second and calls a tool. */
 async function growTree({ client }: Running, dir: string): Promise<string[]> {
-  // The times differ, or all agents would act in the same moment.
+  // The delays differ: otherwise all agents would act at the same moment.
   const scripts = Array.from({ length: SCRIPTS }, (_, number) => {
     const file = join(dir, `busy-${number}.yaml`)
     // Equal calls would count as a loop.
@@ -152,12 +152,12 @@ async function treeRows(dir: string): Promise<Row[]> {
 async function writeSuspended(stateDir: string): Promise<void> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   await using store = await openSqliteStore({ dir: stateDir })
-  const scribe = new CommitMaker()
+  const commitMaker = new CommitMaker()
   const hold = { reason: 'user', by: 'user', at: 1_700_000_000_000 } as const
   for (let number = 1; number <= SUSPENDED; number += 1) {
     const spec = specOf({ interactive: true, intent: '', cwd: '/' })
     await store.commit(
-      scribe.spawn(
+      commitMaker.spawn(
         uuidOf(number),
         spec,
         { type: 'process.ready', turn: 0 },

@@ -18,7 +18,7 @@ const SPAWNS = Number(process.env['BENCH_SPAWNS'] ?? 3_000)
 const CLIENTS = 40
 const SLEEPERS = Number(process.env['BENCH_SLEEPERS'] ?? 1_500)
 const QUIET_MS = 4_000
-/** The longest delay that one agent, server or flood may cause to the API or to another agent. */
+/** The longest delay that a load may cause to the API or to another agent. */
 const BAR_MS = 250
 const REQUEST_INTERVAL_MS = 5
 const CHECK_INTERVAL_MS = 5
@@ -80,7 +80,7 @@ const LOADS: Readonly<Record<string, Load>> = {
   },
 }
 
-/** Time in ms in which the main thread of a program was ready and had no CPU: other programs of the machine cause it. */
+/** The time in ms that the main thread of a program was ready to run but had no CPU, because other programs of the machine used it. */
 function waitedMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
 }

@@ -38,5 +38,5 @@ await inFolder(async (dir) => {
   console.log(
     `${batchTimes.length} batches: ${percentile(batchTimes, 0.5).toFixed(0)} ms each (p50), ${Math.max(...batchTimes).toFixed(0)} ms at most`,
   )
-  console.log(`the table is read in ${(await timed(() => store.usageRows({ limit: 10_000 }))).toFixed(1)} ms`)
+  console.log(`the ledger is read in ${(await timed(() => store.usageRows({ limit: 10_000 }))).toFixed(1)} ms`)
 })

@@ -7,7 +7,7 @@ import { basename, extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** the most that a browser loads at first, and for a page then, with gzip, in bytes */
+/** the most bytes, with gzip, that a browser may load at first, and then for each page */
 const MAX_FIRST_LOAD = 60 * 1024
 const MAX_PAGE = 45 * 1024
 const TARGETS = ['chrome125', 'firefox128', 'safari18']
@@ -91,7 +91,7 @@ async function bundle(root, outdir, inputs, entry, options = {}) {
   return { files: result.outputFiles, address: `/assets/${basename(outputOf(entry))}`, start: [...start].map(contentsOf), pages }
 }
 
-/** Puts all files of web/styles behind web/app.css, so that each part has its styles in a file of its own. */
+/** Adds all files of web/styles to web/app.css, so that each part can have its styles in a file of its own. */
 const STYLE = 'web/app.css'
 function allStyles(root) {
   return {
@@ -112,7 +112,7 @@ function sizeOf(files) {
   return files.reduce((sum, contents) => sum + gzipSync(contents, { level: 9 }).length, 0)
 }
 
-/** A file that is no code, under a name with its hash. */
+/** A file that is copied as it is, under a name with its hash. */
 function hashed(file, outdir) {
   const contents = readFileSync(file)
   const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase()

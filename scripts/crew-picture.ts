@@ -42,8 +42,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ask: 'the user is asked',
   committed: 'committed',
 }
-/** The position of a hidden label: another arrow, or the note, has the same text. */
-const NONE: Point = [-1, -1]
+/** The position of a label that is not drawn, because another arrow, or the note, has the same text. */
+const HIDDEN: Point = [-1, -1]
 
 type Table = Readonly<Record<string, Readonly<Record<string, string>>>>
 
@@ -94,23 +94,23 @@ const TASK: Diagram = {
   labels: {
     'queued>implementing': [column(0.5), 156],
     'implementing>awaiting_review': [column(1.5), 156],
-    'awaiting_review>in_review': NONE,
+    'awaiting_review>in_review': HIDDEN,
     'in_review>approved': [column(3.58), 211],
     'approved>committing': [column(4.62), 211],
     'committing>merging': [column(5.5), 156],
     'queued>waiting': [column(1.4), 332],
-    'waiting>in_review': NONE,
+    'waiting>in_review': HIDDEN,
     'waiting>approved': [column(4.85), 244],
-    'awaiting_review>waiting': NONE,
-    'approved>waiting': NONE,
+    'awaiting_review>waiting': HIDDEN,
+    'approved>waiting': HIDDEN,
     'waiting>addressing_feedback': [column(3.25), 292],
-    'in_review>awaiting_review': NONE,
+    'in_review>awaiting_review': HIDDEN,
     'awaiting_review>approved': [column(3.25), 126],
     'committing>awaiting_review': [column(3.5), 91],
     'in_review>addressing_feedback': [column(2.51), 236],
     'addressing_feedback>awaiting_review': [column(1.98), 244],
     'awaiting_review>addressing_feedback': [column(2.32), 211],
-    'merging>done': NONE,
+    'merging>done': HIDDEN,
   },
   words: {
     pass: 'no review needed',
@@ -152,13 +152,13 @@ const PHASE: Diagram = {
   labels: {
     'idle>reviewing': [column(0.75), 494],
     'reviewing>idle': [column(0.75), 530],
-    'implementing>idle': NONE,
-    'awaiting_review>idle': NONE,
-    'awaiting_review>reviewing': NONE,
-    'idle>awaiting_review': NONE,
+    'implementing>idle': HIDDEN,
+    'awaiting_review>idle': HIDDEN,
+    'awaiting_review>reviewing': HIDDEN,
+    'idle>awaiting_review': HIDDEN,
     'reviewing>awaiting_review': [column(2.2), 420],
     'committing>idle': [column(4.9), 438],
-    'addressing_feedback>idle': NONE,
+    'addressing_feedback>idle': HIDDEN,
     'awaiting_review>addressing_feedback': [column(4.02), 546],
     'addressing_feedback>awaiting_review': [column(5), 546],
     'idle>implementing': [column(2.25), 500],
@@ -178,8 +178,8 @@ const PHASE: Diagram = {
   },
 }
 
-const box = (name: string, [x, y]: Point, isEnd: boolean): string =>
-  `<rect x="${x - BOX.width / 2}" y="${y - BOX.height / 2}" width="${BOX.width}" height="${BOX.height}" rx="${isEnd ? 17 : 6}" fill="${isEnd ? '#eef6ee' : '#eef2f8'}" stroke="#57606a"/><text x="${x}" y="${y + (name.length > 15 ? -2 : 4)}" text-anchor="middle">${name.length > 15 ? twoLines(name, x) : name.replaceAll('_', ' ')}</text>`
+const box = (name: string, [x, y]: Point, isRound: boolean): string =>
+  `<rect x="${x - BOX.width / 2}" y="${y - BOX.height / 2}" width="${BOX.width}" height="${BOX.height}" rx="${isRound ? 17 : 6}" fill="${isRound ? '#eef6ee' : '#eef2f8'}" stroke="#57606a"/><text x="${x}" y="${y + (name.length > 15 ? -2 : 4)}" text-anchor="middle">${name.length > 15 ? twoLines(name, x) : name.replaceAll('_', ' ')}</text>`
 
 function twoLines(name: string, x: number): string {
   const [first = '', second = ''] = name.split('_')
@@ -209,12 +209,12 @@ function drawDiagram({ title, note, top, boxes, bends, labels }: Diagram, arrows
       text,
     ] as const
   })
-  const finalStates = new Set(['done', 'failed', 'cancelled', 'idle'])
+  const roundBoxes = new Set(['done', 'failed', 'cancelled', 'idle'])
   return [
     `<text x="14" y="${top}" font-size="16" font-weight="bold">${title}</text><text x="112" y="${top}" font-size="11" fill="#57606a">${wrapNote(note)}</text>`,
     ...lines.map(([path]) => path),
     ...lines.flatMap(([, text]) => (text === '' ? [] : text)),
-    ...Object.entries(boxes).map(([name, at]) => box(name, at, finalStates.has(name))),
+    ...Object.entries(boxes).map(([name, at]) => box(name, at, roundBoxes.has(name))),
   ].join('\n')
 }
 

@@ -107,7 +107,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** PIDs of living programs of this home, without the daemon. */
+/** The OS pids of the living programs of this home, without the daemon. */
 function findLeftovers(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -253,7 +253,7 @@ async function killDaemonWithChildren(): Promise<void> {
   print('4. A command starts children that leave its session. kill -9 ends the daemon again, and the children are gone.')
   reeve(['run', '-d', '--name', 'runaway', '--', 'sh', '-c', 'setsid sleep 1000 & sleep 1000'])
   await waitUntil(() => findLeftovers().length >= 3, 'the command and its children ran')
-  process.stdout.write(`    ${findLeftovers().length} programs run: PIDs ${findLeftovers().join(', ')}\n`)
+  process.stdout.write(`    ${findLeftovers().length} programs run: OS pids ${findLeftovers().join(', ')}\n`)
   await killDaemon()
   await waitUntil(() => findLeftovers().length === 0, 'all of them were gone')
   check(findLeftovers().length === 0, '0 left')

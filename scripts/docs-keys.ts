@@ -7,10 +7,10 @@ import { actionsAt, GO, KEYS, keyTexts, type KeyPlace } from '../src/faces/keys.
 const root = new URL('..', import.meta.url)
 
 const PLACES: readonly (readonly [KeyPlace, title: string, text: string])[] = [
-  ['anywhere', 'Everywhere', 'These keys count on every page.'],
-  ['list', 'In the list of processes', 'They mean the selected row. Actions mean all tagged rows, if there are any.'],
-  ['need', 'On a question', 'They mean the question that has the focus, or the one that the peek or the page shows.'],
-  ['process', 'On the page of a process', 'They mean that process.'],
+  ['anywhere', 'Everywhere', 'These keys work on every page.'],
+  ['list', 'In the list of processes', 'These keys apply to the selected row. Actions apply to all tagged rows instead, if there are any.'],
+  ['need', 'On a question', 'These keys apply to the question that has the focus, or to the one that the peek or the page shows.'],
+  ['process', 'On the page of a process', 'These keys apply to that process.'],
   ['dialog', 'In a dialog that ends processes', 'The key that opened the dialog never confirms it.'],
 ]
 
@@ -35,9 +35,9 @@ export function keysPage(): string {
   })
   return `# Keys of the page
 
-The page of \`reeve web\` has a key for each action, and \`?\` shows those that count where you are.
+The page of \`reeve web\` has a key for each action, and \`?\` shows those that work where you are.
 
-Keys without Ctrl count only while no field has the focus, and not for 0.4 s after a dialog opened. The dialog of \`?\` switches them off.
+Keys without Ctrl work only while no field has the focus, and not in the first 0.4 s of a dialog. The dialog of \`?\` can switch them off.
 A question that appeared less than 0.4 s ago takes no key. Keys of answers belong to the kind of an option: \`a\` always allows once.
 On a Mac, ⌘K does what Ctrl+K does.
 

@@ -69,16 +69,16 @@ function publishedVersion(name: AgentName): string | null {
 function installNewest(name: AgentName, folder: string): void {
   const version = publishedVersion(name)
   const { package: packageName, version: pinnedVersion } = AGENTS[name]
-  if (version === null) return console.log(`agents: the registry does not name the newest ${packageName}: it is not run`)
+  if (version === null) return console.log(`agents: the registry does not name the newest ${packageName}, so only ${packageName}@${pinnedVersion} is tested`)
   if (version === pinnedVersion) {
     rmSync(join(folder, `${name}${NEWEST_SUFFIX}`), { recursive: true, force: true })
     return console.log(`agents: ${packageName}@${version} is the newest`)
   }
   if (newestInstalled(name, folder)?.version === version)
     return console.log(`agents: ${packageName}@${version}, the newest, is already installed`)
-  // A version that cannot be installed today is no failure of the tests.
+  // The tests do not fail because a new version cannot be installed.
   if (!installInto(join(folder, `${name}${NEWEST_SUFFIX}`), { package: packageName, version }, true))
-    console.log(`agents: ${packageName}@${version}, the newest, is not run`)
+    console.log(`agents: ${packageName}@${version}, the newest, is not tested`)
 }
 
 export interface Package {

@@ -10,7 +10,7 @@ const FAMILIES = {
   openai: /^gpt-[5-9]/,
   google: /^gemini-(2\.5|[3-9])/,
 }
-/** Variants that work on other things than text. */
+/** Variants for something other than text. */
 const SPECIAL = /audio|embedding|image|live|realtime|tts|transcribe/
 
 /** Returns the text of the file. */

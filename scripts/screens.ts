@@ -12,7 +12,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const OUT = join(ROOT, 'docs/screens')
 const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-screens-'))
 const HOME = join(SCRATCH, 'home')
-/** The home of the moving picture, which has processes of the same names. */
+/** The home of the moving picture. Its processes have the same names as those of the other pictures. */
 const PICTURE_HOME = join(SCRATCH, 'picture')
 const SHOP = join(SCRATCH, 'shop')
 const SOCKET = join(SCRATCH, 'tmux')
@@ -125,7 +125,7 @@ interface Frame {
   readonly stayMs: number
 }
 
-/** The time to read the result of a command, and to see a typed one before it runs. */
+/** How long a frame stays: with the result of a command, with a typed command, and at the end. */
 const [READ_MS, TYPED_MS, END_MS] = [1_800, 700, 4_000]
 
 function runCommand(command: string, args: readonly string[]): string {
@@ -223,7 +223,7 @@ function toSvg(screen: string, columns: number, label: string): string {
   return svgOf(lines, { columns, rows: lines.length, label: `reeve ${label} in a terminal` })
 }
 
-/** The frames one after the other, again and again. Without motion, where the reader prefers that, only the last one is shown. */
+/** The frames one after the other, in a loop. If the reader prefers reduced motion, only the last one is shown. */
 function toMovingSvg(frames: readonly Frame[]): string {
   const totalMs = frames.reduce((sum, { stayMs }) => sum + stayMs, 0)
   let startMs = 0

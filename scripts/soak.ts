@@ -62,7 +62,7 @@ function printSummary(tallies: readonly KillTally[], broken: number, began: numb
   for (const [what, count] of summaryRows(tallies, broken)) print(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
 }
 
-/** Runs the torture trees of one kind as one user. Errors: a program survived. */
+/** Runs the torture trees of one kind as one user. Throws if a program survives. */
 async function runTortureTrees({ kind, user }: Pick<TortureOptions, 'kind' | 'user'>, wanted: number): Promise<void> {
   if (!canRunTortureTrees({ kind, user }))
     return print(`${`torture trees in ${kind} as ${user}`.padEnd(48)}${'not possible here'.padStart(10)}`)

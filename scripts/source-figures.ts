@@ -6,6 +6,7 @@ const files = readSources('src', '.ts')
 const folders = Map.groupBy(files, ({ path }) => dirname(path))
 const lines = files.map(({ raw }) => raw.split('\n').length - 1)
 const lengths = files.flatMap(functionsOf).map((each) => each.lines)
+
 /** The value below which this share of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0

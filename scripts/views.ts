@@ -283,7 +283,7 @@ function inner(schema: z.ZodNullable | z.ZodExactOptional): z.ZodType {
   return schema.unwrap() as z.ZodType
 }
 
-/** The name of a schema; a description alone makes no other schema of it. */
+/** The name of a schema. A copy that only adds a description has the same name. */
 function namedOf(schema: z.ZodType): { readonly name: string; readonly from: string } | undefined {
   const { parent } = schema._zod
   return NAMES.get(schema) ?? (parent && NAMES.get(parent))

@@ -1,5 +1,6 @@
 // Makes docs/screens/web*.png: pictures of the page in Chromium, on a desktop and on a phone, from a real daemon. With `all DIR` it puts
-// pictures of all pages, of a desktop and a phone, in light and dark, into a directory; `all DIR phone-dark` only those with that name.
+// pictures of all pages into a directory: on a desktop and a phone, in light and dark. `all DIR phone-dark` makes only those whose names contain
+// that word.
 // Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and look at the pictures before you
 // commit them.
 import { mkdirSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { ScreenWorld } from './web-screens/world.ts'
 
 const OUT = resolve(import.meta.dirname, '../docs/screens')
 const CHROMIUM = process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium'
-/** far more than anything here takes */
+/** the limit of each wait, far longer than any of them takes */
 const LIMIT_MS = 240_000
 
 const VIEWPORTS = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const
@@ -24,7 +25,7 @@ interface Picture {
   readonly before?: (page: Page) => Promise<unknown>
 }
 
-/** The processes by name, once all of them are as the pictures show them. */
+/** The UUIDs of all processes, by name. */
 async function findProcesses(world: ScreenWorld): Promise<ReadonlyMap<string, string>> {
   const { processes } = JSON.parse(await world.reeve('ps', '-a', '--json')) as {
     readonly processes: readonly { readonly uuid: string; readonly name: string | null }[]
@@ -86,7 +87,7 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
   ]
 }
 
-/** The pictures of the documentation: name, device, and the file. */
+/** The pictures of the documentation. */
 const DOCUMENTED: readonly (readonly [picture: string, device: Device, scheme: Scheme, file: string])[] = [
   ['fleet', 'desktop', 'light', 'web'],
   ['process', 'desktop', 'light', 'web-process'],
@@ -113,7 +114,7 @@ async function open(world: ScreenWorld, browser: Browser, device: Device, scheme
   return page
 }
 
-/** Takes a picture. Returns false if the page does not come to look as it should. */
+/** Takes a picture. Returns false, and prints why, if the page does not become ready for it. */
 async function take(page: Page, { name, path, ready, before }: Picture, file: string, waitMs: number): Promise<boolean> {
   const origin = new URL(page.url()).origin
   try {

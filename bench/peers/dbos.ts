@@ -85,7 +85,10 @@ function agentOf(dbos: Dbos, onAgent: (agent: AgentTimes) => void): (steps: numb
   )
 }
 
-/** The times of the steps of several agents in parallel. The process ends while they are in the middle of their work. */
+/**
+ * Runs several agents in parallel. Returns the times of the steps of the first agent to finish its steps, and the time of all. The
+ * process ends while the agents wait in the middle of their work.
+ */
 async function run(place: Place, agents: number, steps: number): Promise<{ first: number[]; allMs: number }> {
   const lib = library()
   configure(lib, place)

@@ -22,9 +22,9 @@ export interface Peer {
   runInParallel(place: Place, agents: number, steps: number): Promise<number>
   /** The time until the context of an agent with that number of steps is ready, including opening the database. */
   resume(place: Place, steps: number): Promise<number>
-  /** The times of forks at the middle of its steps. */
+  /** The times of forks of an agent with that number of steps, each at the middle step. */
   fork(place: Place, steps: number, forks: number): Promise<number[]>
-  /** A session from its first message to its last answer. */
+  /** Plays a session from its first message to its last answer. Only its size on the disk is measured. */
   session(place: Place, session: Session): Promise<void>
 }
 

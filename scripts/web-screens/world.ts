@@ -1,5 +1,5 @@
-// The processes in the pictures of the page: agents of a model server on this machine with a price, a crew, a run, and commands. They
-// all live in a scratch directory.
+// The processes in the pictures of the page: agents whose models a local server plays, with prices, a crew, a run, and commands. All their
+// files are in a scratch directory.
 import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

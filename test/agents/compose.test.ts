@@ -51,7 +51,7 @@ afterEach(() => resources?.disposeAsync())
 describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
   const kinds = [claude, codex].filter((kind) => kind !== undefined)
 
-  test('complete as nodes that depend on each other', { timeout: RUN_MS }, async () => {
+  test('complete as nodes of one run, one after the other', { timeout: RUN_MS }, async () => {
     const stack = (resources = new AsyncDisposableStack())
     const home = stack.use(await DaemonHome.create('bundle'))
     let answerCount = 0
@@ -68,7 +68,7 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
     const work = join(home.work, 'project')
     for (const dir of [userHome, work]) mkdirSync(dir)
     writeFileSync(join(work, 'reeve.yaml'), JSON.stringify(FILE))
-    const programs = kinds.flatMap(({ installation: needs }) => installedProgram(needs) ?? []).map((program) => join(program, '..'))
+    const programs = kinds.flatMap(({ installation }) => installedProgram(installation) ?? []).map((program) => join(program, '..'))
     const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
     for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))
     delete env['REEVE_HOME']

@@ -19,8 +19,8 @@ const CONVERSATION_KINDS = [
 ].filter(({ isCommand }) => isCommand)
 
 /** The command line without the prompt; Gemini CLI has an option for it. */
-function withoutPrompt(argv: readonly string[], needs: string): readonly string[] {
-  return argv.filter((arg, index) => arg !== PROMPT && !(needs === 'gemini' && argv[index + 1] === PROMPT))
+function withoutPrompt(argv: readonly string[], installation: string): readonly string[] {
+  return argv.filter((arg, index) => arg !== PROMPT && !(installation === 'gemini' && argv[index + 1] === PROMPT))
 }
 
 describe.each(CONVERSATION_KINDS)('$name', (kind) => {
@@ -75,8 +75,8 @@ describe.each(CONVERSATION_KINDS)('$name', (kind) => {
     await harness.waitUntilNothingIsLeft()
   })
 
-  // OpenCode reports a step when its tools have ended.
-  test.skipIf(kind.installation === 'opencode')('an agent continues its session after kill -9 of the daemon in a turn', async () => {
+  // OpenCode reports a step only when its tools have ended, so the step of a hanging tool is never recorded.
+  test.skipIf(kind.installation === 'opencode')('an agent continues its session after kill -9 of the daemon during a turn', async () => {
     const uuid = await start(`${TASKS.again} please`)
     const { sessionId } = await waitForTurn(uuid, 1)
     await harness.reeve('send', uuid, `${TASKS.hang} now`)
@@ -87,7 +87,7 @@ describe.each(CONVERSATION_KINDS)('$name', (kind) => {
     await harness.waitUntilNothingIsLeft()
     await harness.daemon.start()
     await harness.daemon.resume(uuid, { env: harness.env })
-    expect(await waitForTurn(uuid, 2)).toMatchObject({ lastText: 'I look what is there.', sessionId })
+    expect(await waitForTurn(uuid, 2)).toMatchObject({ lastText: 'I look at what is there.', sessionId })
     await harness.reeve('kill', uuid)
     await harness.waitForEnd(uuid)
     await harness.waitUntilNothingIsLeft()

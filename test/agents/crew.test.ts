@@ -43,7 +43,7 @@ const AGENT_FILES = {
 let resources: AsyncDisposableStack | undefined
 afterEach(() => resources?.disposeAsync())
 
-/** Makes a script's call of a reeve tool a call of that tool as the agent names it, and any other call one of the agent's shell. */
+/** Translates a tool call of a script: a tool of reeve gets the name that the agent has for it, any other call becomes one of the agent's shell. */
 const toolOf =
   ({ tools }: ModelClient): ToTool =>
   (name, input) => {
@@ -115,7 +115,7 @@ async function runCrew(
   const userHome = join(home.work, 'person')
   mkdirSync(userHome)
   const programs = kinds
-    .flatMap(({ installation: needs, program }) => program ?? installedProgram(needs) ?? [])
+    .flatMap(({ installation, program }) => program ?? installedProgram(installation) ?? [])
     .map((program) => join(program, '..'))
   const env: Record<string, string> = { ...testEnv(userHome), PATH: [...programs, testEnv(userHome)['PATH']].join(delimiter) }
   for (const kind of kinds) Object.assign(env, kind.env(server.url, userHome))
@@ -237,15 +237,15 @@ const PROJECT_FILES = {
     "import { readdirSync, readFileSync } from 'node:fs'\nfor (const file of readdirSync('.')) if (file.endsWith('.txt') && readFileSync(file, 'utf8').trim() === '') process.exit(1)\n",
 }
 
-/** Agents with one program for all their turns, one of each maker. */
+/** The agents with one program for all their turns. */
 const ACP = addNewestVersions(GATEWAY_KINDS.filter(({ name }) => name.endsWith('by ACP')))
 const VERSIONS = [...new Set(ACP.map(({ name }) => (/ACP .+$/.test(name) ? 'newest' : 'pinned')))]
 const MAKERS = ['claude', 'codex', 'gemini', 'opencode'] as const
 
-/** The newest version of an agent without a newer version is the pinned one. */
+/** One agent of each maker. If no newer version is installed, the newest version is the pinned one. */
 function kindsOfMakers(versions: string): readonly AgentKind[] {
   return MAKERS.flatMap((maker) => {
-    const all = ACP.filter(({ installation: needs }) => needs.startsWith(maker))
+    const all = ACP.filter(({ installation }) => installation.startsWith(maker))
     return (versions === 'newest' ? all.at(-1) : all[0]) ?? []
   })
 }
@@ -273,7 +273,7 @@ describe.skipIf(!hasAllMakers).each(VERSIONS)('a crew of Claude Code, Codex, Gem
       view,
       report,
       calls,
-      missingToolNotes: toolless,
+      missingToolNotes,
       repository,
       sent,
     } = await runCrew(
@@ -302,7 +302,7 @@ describe.skipIf(!hasAllMakers).each(VERSIONS)('a crew of Claude Code, Codex, Gem
     ).toEqual(TEN_TASKS.map(({ id }) => [id, 'done', true, true, null]))
     for (const { id } of TEN_TASKS) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
     expect(repository.git('status', '--porcelain')).toBe('')
-    expect(toolless).toEqual([])
+    expect(missingToolNotes).toEqual([])
     const usage = tokensOf(report.totals.usage)
     expect(sum(report.members.map((member) => tokensOf(member.usage)))).toEqual(usage)
     expect(sum(calls.map(tokensOf)), 'what each call was charged').toEqual(usage)

@@ -91,7 +91,7 @@ describe.each(addNewestVersions(GATEWAY_KINDS))('$name', (kind) => {
     await harness.waitUntilNothingIsLeft()
   })
 
-  // Every pause freezes a command at once, so that a command has no such drain.
+  // Every pause freezes a command at once, so a command is never drained.
   test.skipIf(kind.isCommand)('a pause in the middle of a turn holds the agent at its next call, and the turn continues', async () => {
     await openHarness()
     const { uuid } = await harness.start(`${TASKS.gate} now`)

@@ -106,7 +106,7 @@ function pathOf({ installation, program: other }: AgentKind): string {
   return [dirname(program), testEnv('/')['PATH']].join(delimiter)
 }
 
-/** Some starts take long: OpenCode needs 15 s in a new home. */
+/** Checks again and again until there is a result. The default limit is long: OpenCode needs 15 s to start in a new home. */
 export async function pollUntil<T>(check: () => Promise<T | null> | T | null, description: string, limitMs = WAIT_LIMIT_MS): Promise<T> {
   const deadline = performance.now() + limitMs
   for (;;) {

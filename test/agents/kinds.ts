@@ -16,7 +16,7 @@ export interface ExpectedReports {
   readonly reportsResults: boolean
 }
 
-/** `isCommand`: a pause freezes it at once; other agents are driven by ACP, and drain at the end of their turn. */
+/** `isCommand`: a pause freezes it at once. The other agents are driven by ACP, and a soft pause drains them first. */
 export type TestedKind = AgentKind & { readonly expected: ExpectedReports; readonly isCommand: boolean }
 
 /** The key of the model provider. No tool of an agent at the gateway may see it. */
@@ -308,5 +308,5 @@ const ALL_GATEWAY_KINDS: readonly GatewayKind[] = [
 ]
 
 export const GATEWAY_KINDS: readonly GatewayKind[] = ALL_GATEWAY_KINDS.filter(
-  ({ installation: needs }) => selectedAgents?.includes(needs) ?? true,
+  ({ installation }) => selectedAgents?.includes(installation) ?? true,
 )

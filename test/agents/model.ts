@@ -50,7 +50,7 @@ export interface ModelSettings {
   readonly tools: AgentTools
   /** when this is resolved, the server sends the rest of a paced answer */
   readonly restAfter: Promise<void>
-  /** the usage of each answer; absent: `USAGE`, and nothing for requests beside the work */
+  /** the usage of each answer; absent: `USAGE`, and nothing for requests outside the task */
   readonly usage?: ServedUsage
   /** the fault of the n-th request of the conversation, from 0; null: none */
   readonly fault?: (request: number) => Fault | null
@@ -113,7 +113,7 @@ function withFault(answer: ServedAnswer, fault: Fault | null, { path }: ServedRe
   return { status: fault.status, error: { type: 'overloaded_error', message: 'not now' }, headers: { 'retry-after': '0' } }
 }
 
-/** Agents distinguish answers by the provider's ids. */
+/** Gives an answer ids of its own, by which agents tell it from other answers. */
 export function withId(answer: ServedAnswer, { path, body: { stream: isStreamed } }: ServedRequest, id: number): ServedAnswer {
   if (answer.status !== undefined) return answer
   if (path.endsWith('/messages') && !isStreamed) return wholeAnswer(answer, id)
@@ -160,7 +160,7 @@ function isConversation({ body }: ServedRequest): boolean {
   return count > 1 && turnOf(body).task !== null && !isSuggestion(body)
 }
 
-/** After a turn, Claude Code by ACP asks what the user might type next. */
+/** Whether Claude Code by ACP asks what the user might type next. It does so after a turn. */
 export function isSuggestion({ messages }: ServedRequest['body']): boolean {
   return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
@@ -175,7 +175,7 @@ function answerTo(request: ServedRequest, { token, cwd, tools, restAfter, usage:
     usage,
   })
   const end = (text: string): ServedAnswer => ({ text, usage })
-  if (task === 'cut') return end('I look what is there.')
+  if (task === 'cut') return end('I look at what is there.')
   if (task === 'env') return resultCount === 0 ? callTools(tools.shell('env > env.txt; echo started')) : end(RESULT)
   if (task === 'own')
     return resultCount > 1 || !tools.reeveTool
@@ -202,7 +202,7 @@ function halfLength(answer: ServedAnswer, path: string): number {
   return Math.floor(bodyOf(answer, path).length / 2)
 }
 
-/** Answers requests beside the work. */
+/** Answers a request outside the task, such as for a title or for a count of tokens. */
 export function answerSideRequest(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
   const { path } = request
   if (path.includes('count_tokens')) return { status: 200, body: '{"input_tokens":10}' }

@@ -38,8 +38,8 @@ interface ClientAnswer {
   readonly answer: SteerView | null
 }
 
-/** Replays one journal in the model, in order. */
-class Life {
+/** The model of one process, to which the events of its journal are applied in order. */
+class JournalModel {
   readonly holds = new Set<string>()
   readonly sent: string[] = []
   readonly pids: number[] = []
@@ -53,7 +53,7 @@ class Life {
       case 'process.spawned':
       case 'process.forked':
       case 'process.resumed':
-        return this.#born()
+        return this.#begin()
       case 'process.held':
         return void this.holds.add(holdText(event['hold'] as Hold))
       case 'process.released': {
@@ -61,11 +61,11 @@ class Life {
         return
       }
       case 'process.working':
-        return expect([this.state, this.holds.size, fact]).toEqual(['lives', 0, fact])
+        return expect([this.state, this.holds.size, fact]).toEqual(['alive', 0, fact])
       case 'signal.sent':
         return void this.sent.push(`${String(event['via']).split(' ')[0]} ${String(event['signal'])}`)
       case 'process.exited': {
-        expect(this.state).toBe('lives')
+        expect(this.state).toBe('alive')
         this.state = 'ended'
         this.cause = (event['exit'] as { cause: string }).cause
         this.holds.clear()
@@ -75,9 +75,9 @@ class Life {
     }
   }
 
-  #born(): void {
+  #begin(): void {
     expect(['none', 'ended']).toContain(this.state)
-    this.state = 'lives'
+    this.state = 'alive'
     this.holds.clear()
   }
 }
@@ -153,16 +153,16 @@ async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly
   expect(clientAnswers.some(({ request }) => request === 'rm')).toBe(view === null)
   if (view === null) return []
   const settled: ProcessView = view.status === 'stopping' || view.status === 'zombie' ? await daemon.waitForEnd(uuid) : view
-  const life = new Life()
-  for (const event of await daemon.readHistory(uuid)) life.apply(event)
+  const model = new JournalModel()
+  for (const event of await daemon.readHistory(uuid)) model.apply(event)
   expect([settled.status === 'suspended', settled.exit === null]).toEqual([
-    life.state === 'lives' && life.holds.size > 0,
-    life.state === 'lives',
+    model.state === 'alive' && model.holds.size > 0,
+    model.state === 'alive',
   ])
-  if (life.state === 'ended') expect([life.cause, settled.status]).toEqual(['person', 'stopped'])
+  if (model.state === 'ended') expect([model.cause, settled.status]).toEqual(['person', 'stopped'])
   // Each acknowledged signal is one fact.
   const names: Readonly<Record<string, string>> = { pause: 'SIGPAUSE', SIGTERM: 'SIGTERM', SIGKILL: 'SIGKILL' }
   const acknowledged = clientAnswers.flatMap(({ via, request }) => (names[request] === undefined ? [] : [`${via} ${names[request]}`]))
-  expect(life.sent.toSorted()).toEqual(acknowledged.toSorted())
-  return life.pids
+  expect(model.sent.toSorted()).toEqual(acknowledged.toSorted())
+  return model.pids
 }

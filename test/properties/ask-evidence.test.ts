@@ -1,4 +1,4 @@
-// The evidence of an ask. Its size is limited, a mark tells what is left out, and the hash changes exactly if the shown ask changes.
+// The evidence of an ask. Its size is limited, a mark tells what is left out, and the hash changes if and only if the shown ask changes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { askHash, askView } from '../../src/daemon/views/ask-view.ts'

@@ -17,7 +17,7 @@ interface PlannedStep {
   /** the number of bytes of the results of its calls */
   readonly results: readonly number[]
   readonly image: boolean
-  /** the number of failed attempts before it */
+  /** the number of failed attempts before its answer */
   readonly failures: number
   /** a message that arrives while the model call (0), or the n-th tool, is open */
   readonly message: number | null
@@ -40,7 +40,7 @@ const steps = fc.array(step, { minLength: 1, maxLength: 14 })
 
 const usage = { inputTokens: 50, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-/** A process with a growing journal. Calls as those of the loop keep the live context in step, without the facts. */
+/** A process with a growing journal. Its live context is updated by the calls that the loop makes, not from the facts. */
 class Life {
   readonly facts: StoredFact[] = []
   live = new Context()
@@ -91,7 +91,7 @@ class Life {
     if (calls.length === 0) this.#nextTurn()
   }
 
-  /** Compacts as the loop does: the stored context must be the live one. */
+  /** Compacts as the loop does. The context that is read from the store must equal the live one. */
   async compact(number: number, [keepBytes, maxStepBytes]: readonly [number, number]): Promise<void> {
     const loaded = await loadContext(this.pager(500), this.live.ranges)
     expect(visibleState(loaded.context)).toEqual(visibleState(this.live))
@@ -164,7 +164,7 @@ function visibleState(context: Context): object {
   }
 }
 
-/** Expects the first message, one summary, and an unbroken end of the earlier messages with all unanswered ones. */
+/** Expects the first message, one summary, and then the last of the earlier messages without a gap, with all unanswered ones. */
 function checkKept(before: readonly ContextMessage[], { messages }: Context): void {
   expect(messages[0]).toEqual(before[0])
   expect(messages[1]).toMatchObject({ role: 'user', text: expect.stringContaining(SUMMARY_HEADING) })

@@ -13,7 +13,7 @@ import { openNativeHarness } from '../support/models/native-harness.ts'
 interface PlannedStep {
   readonly text: string
   readonly outcomes: readonly (ToolOutcome | 'lost')[]
-  /** the number of failed attempts before it */
+  /** the number of failed attempts before its answer */
   readonly failures: number
   /** a message that arrives while the model call (0), or the n-th tool, is open */
   readonly message: number | null
@@ -95,7 +95,7 @@ const readPagesWithoutBodies =
   async (after, limit, skim) =>
     filterPage(await readPages(facts, pageSize)(after, limit), skim)
 
-/** Whether the messages keep the providers' rules: the results of exactly its calls follow each answer, and no result stands elsewhere. */
+/** Whether the messages keep the providers' rules: the results of exactly its calls follow each answer with calls, and no result is elsewhere. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
   return messages.every((message, index) => {
     const calls = message.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call').map((part) => part.callId) : []

@@ -43,7 +43,7 @@ test('the fold of a journal that was read from JSON is the row, also when it con
   )
 })
 
-test("a journal with a gap, a repetition or another process's fact at its start is refused", () => {
+test('a journal with a gap or a repetition, or without its first fact, is refused', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(), (seed, position) => {
       const facts =
@@ -87,7 +87,7 @@ describe('the fold refuses', () => {
   })
 })
 
-test('the row has at most 500 characters of a text, whatever its length in the journal', () => {
+test('the row has at most 500 characters of a note, whatever its length in the journal', () => {
   const run = new RandomRun()
   const pick = makeSeededPick(1)
   while (!run.world.journal.has('p1')) run.play(pick)

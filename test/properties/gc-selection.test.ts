@@ -1,4 +1,4 @@
-// Garbage collection over any rows and rules. The remaining rows satisfy the rules, and each removal has a rule. No process is removed
+// Garbage collection over any rows and rules. The remaining rows satisfy the rules, and no row is removed without need. No process is removed
 // before an older one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The user's last command decides over everything that could undo it: masks, handlers, pending signals, signals of agents, ends,
+// The user's last command wins over everything that could undo it: masks, handlers, pending signals, signals of agents, ends,
 // restart policies, new daemons and time. The model is one line: paused, not paused or ended, as the user's last command states.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -99,11 +99,11 @@ class Story {
   play(line: string): void {
     const isOfParent = line.includes(' p ') || line.includes('agent:p')
     if (isOfParent && !this.#player.world.overlay.get('p')) return
-    // No input brings an ended process back here, and without a restart policy an exit would be its end.
+    // No input of this test brings an ended process back, and without a restart policy an exit would end it.
     if (!this.isAlive || (line.startsWith('report') && !this.#hasRestartPolicy)) return
     if (line === 'restart' || line === 'crash') this.#startNewDaemon(line)
     else {
-      // A pause of all cancels a waiting resume of `a`: then `a` stays paused by the command before that.
+      // A pause of the tree cancels a waiting resume of `a`, so that `a` stays paused by the command before that resume.
       const isTakenBack = line === 'signal SIGPAUSE p subtree' && this.#resumeWaits
       const refused = this.#player.play(line).includes('refused')
       if (!refused) USER_COMMANDS[line]?.(this.userState)
@@ -112,7 +112,7 @@ class Story {
     this.drive()
   }
 
-  /** Plays what the daemon and the drivers do by themselves. */
+  /** Plays what the daemon and the drivers do without a command. */
   drive(): void {
     for (const uuid of ['p', 'a']) {
       for (let i = 0; i < 8; i += 1) {

@@ -93,7 +93,7 @@ const LINES = [
 const SSE =
   'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}\n\ndata: {"type":"message_delta","usage":{"output_tokens":9}}\n\ndata: [DONE]\n\n'
 
-/** Runs a parser over many texts; it may throw only errors of the table. */
+/** Runs a parser over many texts. It may throw only a `KernelError`, and not INTERNAL. */
 async function expectHarmless(text: fc.Arbitrary<string>, parse: (text: string) => unknown): Promise<void> {
   await fc.assert(
     fc.asyncProperty(text, async (hostileText) => {

@@ -64,7 +64,7 @@ const spec: fc.Arbitrary<ProcessSpec> = fc
     }),
   )
 
-/** All permissions of a spec, among the existing ones. */
+/** All permissions of a spec, among the paths, names and agents of this test. */
 function permissionsOf({
   tools,
   deny,
@@ -196,21 +196,21 @@ const CALLS: readonly (readonly [name: string, input: object])[] = [
 
 test('a call of a child needs at least the approval that it would need from the parent', async () => {
   const strictness = { allow: 0, ask: 1, deny: 2, plan: 2, agent: 0 }
-  const of = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
+  const specWith = (driver: 'native' | 'acp', permissions: Permissions | undefined): ProcessSpec =>
     kernelSpec({ driver, ...(driver === 'acp' ? { argv: ['x'] } : {}), ...(permissions ? { permissions } : {}) })
   await fc.assert(
     fc.asyncProperty(callPermissions, optional(callPermissions), async (above, own) => {
-      const parent = of('native', above)
-      const { spec: child } = fitToParent(of('native', own), parent)
+      const parent = specWith('native', above)
+      const { spec: child } = fitToParent(specWith('native', own), parent)
       expect(fitToParent(child, parent).spec.permissions).toEqual(child.permissions)
       for (const [name, input] of CALLS) {
         const call = { type: 'tool-call', callId: 'c', name, input } as const
         const decided = async ({ permissions }: ProcessSpec): Promise<number> =>
           strictness[await new CallPolicy(permissions, '/project').decide(call)]
         expect(await decided(child), `${name} ${JSON.stringify(input)}`).toBeGreaterThanOrEqual(await decided(parent))
-        expect(await decided(child)).toBeGreaterThanOrEqual(await decided(of('native', own)))
+        expect(await decided(child)).toBeGreaterThanOrEqual(await decided(specWith('native', own)))
       }
-      const external = fitToParent(of('acp', own && { default: own.default }), parent).spec.permissions
+      const external = fitToParent(specWith('acp', own && { default: own.default }), parent).spec.permissions
       if (above.default !== 'allow') expect(strictness[external?.default ?? 'allow']).toBeGreaterThanOrEqual(strictness[above.default])
     }),
     { numRuns: deep(200, 1_000) },

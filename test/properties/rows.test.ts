@@ -107,7 +107,7 @@ class WatchedWorld {
   }
 }
 
-/** The counts of a process and all below it from the processes themselves, and its own money. */
+/** The counts of a process and all below it, and its own money, computed from the processes themselves. */
 function simpleSums({ world, dead }: WatchedWorld, rows: ReadonlyMap<Uuid, RowView>, root: Uuid): Partial<RowView['sub']> {
   const all = [...world.table.rows(), ...dead.values()].filter(
     (process, index, list) => list.findIndex(({ uuid }) => uuid === process.uuid) === index,
@@ -170,7 +170,7 @@ async function checkHistory(steps: Iterable<HistoryStep>): Promise<number> {
     for (const { uuid, sub } of fresh.rows({ of: 'all' })) {
       const { usd: own = 0, ...counts } = simpleSums(watched, new Map(fresh.rows({ of: 'all' }).map((row) => [row.uuid, row])), uuid)
       expect(sub).toMatchObject(counts)
-      // What outlived its spawner is paid by others: the money of a living process is that of its budgets.
+      // A process that outlived its spawner is paid for by others, so the money of a living process is what its budgets count.
       const living = world.table.get(uuid)
       if (living) expect(sub.usd).toBe(subtreeUsage(world.table, living).costUsd ?? sub.usd)
       else expect(sub.usd).toBeGreaterThan(own - 1e-9)

@@ -76,7 +76,7 @@ async function recordMoments(random: Random, commitCount: number): Promise<Momen
   return moments
 }
 
-/** Mixes random sectors of both. The length is one of theirs, or between. */
+/** Mixes random sectors of both. The length is one of their lengths, or one between them. */
 function mixSectors(random: Random, before: Buffer, after: Buffer): Buffer {
   const longest = Math.max(before.length, after.length)
   const sectors = Math.ceil(longest / SECTOR)

@@ -40,7 +40,7 @@ class Model {
     for (const process of processes) this.processes.set(process.uuid, process)
   }
 
-  removeCommand(process: Process): void {
+  remove(process: Process): void {
     this.facts = this.facts.filter(({ uuid }) => uuid !== process.uuid)
     this.processes.delete(process.uuid)
     this.removed.set(process.uuid, process)
@@ -179,7 +179,7 @@ const removeCommand = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, p
       const process = model.processes.get(uuid)
       if (process && process.life.state !== 'dead') await expect(store.remove(uuid, 1)).rejects.toMatchObject({ code: 'CONFLICT' })
       else expect(await store.remove(uuid, REMOVED_AT)).toBe(process !== undefined)
-      if (process?.life.state === 'dead') model.removeCommand(process)
+      if (process?.life.state === 'dead') model.remove(process)
       for (let piece = 0; piece < pieces; piece++) await store.sweep()
     },
   ),
@@ -320,7 +320,7 @@ async function compareJournals(model: Model, store: Store): Promise<void> {
   expect(await store.verify()).toEqual([])
 }
 
-/** After all pieces nothing of a removed process is left, except the facts and long texts with which forks begin. */
+/** After the last sweep nothing of a removed process is left, except the facts and long texts with which forks begin. */
 async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
   while (await store.sweep());
   await compareJournals(model, store)
@@ -386,7 +386,7 @@ test('after any commands, the store has the acknowledged content', async () => {
   )
 })
 
-/** The row after any facts. The fold would refuse facts that make no history, so that it takes no part here. */
+/** The row after any facts. The fold is not used, because it would refuse facts in an impossible order. */
 function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
   const spec = facts.findLast(({ body }) => 'spec' in body && body.spec !== undefined)
   return {

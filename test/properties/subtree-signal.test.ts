@@ -71,7 +71,7 @@ class Tree {
     return this.request({ type: 'signal', by: 'user', uuid: ROOT, signal, subtree: true, graceMs: null, freeze: false })
   }
 
-  /** The root and its present descendants, as far as they live. */
+  /** The root and its present descendants, without those that have ended. */
   living(): Process[] {
     const subtreeOf = (uuid: Uuid): Process[] => {
       const row = this.world.row(uuid)

@@ -92,7 +92,7 @@ interface RemovedProcess {
   readonly facts: readonly StoredFact[]
 }
 
-/** The processes by the acknowledged commits, and their store. */
+/** The processes as the acknowledged commits left them, and their store. */
 class Lives {
   store: Store
   dir: string

@@ -18,7 +18,7 @@ import { expect, test } from 'vitest'
 import { FORM, ROOT } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
 
-/** the number of an ordinary user that exists on every Linux */
+/** the id of an ordinary user that exists on every Linux */
 const NOBODY = 65534
 const IS_ROOT = process.geteuid?.() === 0
 const MIN_NODE = 24
@@ -112,7 +112,7 @@ class Machine {
   }
 }
 
-/** The PIDs of living processes with this home. */
+/** The OS pids of the living programs with this home. */
 function processesOf(home: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {

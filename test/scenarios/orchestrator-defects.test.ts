@@ -19,8 +19,8 @@ import { Repository } from '../support/crew/repository.ts'
 import { readSources } from '../support/source.ts'
 import type { ScriptedAct } from '../support/programs/json-agent.ts'
 
-/** For tests with their own daemons, on a busy machine. */
-const TIMEOUT_MS = { timeout: 300_000 }
+/** The limit of tests that start several programs, on a busy machine. */
+const LONG_TEST = { timeout: 300_000 }
 
 let open: AsyncDisposableStack
 beforeEach(() => {
@@ -146,7 +146,7 @@ describe('turns and messages', () => {
     expect((await messagesOf(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
   })
 
-  test('orchestrator defect 6: queued messages keep their order when the daemon dies before their delivery', TIMEOUT_MS, async () => {
+  test('orchestrator defect 6: queued messages keep their order when the daemon dies before their delivery', LONG_TEST, async () => {
     const home = open.use(await DaemonHome.create())
     await home.start()
     const { uuid } = await home.spawn({
@@ -191,7 +191,7 @@ describe('turns and messages', () => {
 describe('programs and streams', () => {
   test(
     'orchestrator defect 9: no program outlives its process, and a stopped process counts as stopped, not failed',
-    TIMEOUT_MS,
+    LONG_TEST,
     async () => {
       const home = open.use(await DaemonHome.create())
       const token = newToken()
@@ -218,13 +218,13 @@ describe('programs and streams', () => {
     return (await daemon.spawn({ argv: [program, '-p', 'say hello', '--output-format', 'stream-json', '--verbose'] })).uuid
   }
 
-  test('orchestrator defect 10: a line without an end does not block a turn', async () => {
+  test('orchestrator defect 10: a line above the size limit does not block a turn', async () => {
     const daemon = await start()
     const uuid = await runClaude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
-  test('orchestrator defect 10: a result and its cost are never lost, even if the program exits right after them', TIMEOUT_MS, async () => {
+  test('orchestrator defect 10: a result and its cost are never lost, even if the program exits right after them', LONG_TEST, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => runClaude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.waitForEnd(uuid)))
@@ -241,7 +241,7 @@ describe('programs and streams', () => {
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
   })
 
-  test('orchestrator defect 13: a slow follower loses no event, and delays no process', TIMEOUT_MS, async () => {
+  test('orchestrator defect 13: a slow follower loses no event, and delays no process', LONG_TEST, async () => {
     const daemon = await start()
     const slowFollower = await followSlowly(daemon)
     const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
@@ -259,7 +259,7 @@ describe('programs and streams', () => {
 
 test(
   "orchestrator defect 15: a hanging git of the daemon's own stops no other process, and does not outlive the daemon",
-  TIMEOUT_MS,
+  LONG_TEST,
   async () => {
     const daemon = await start()
     const token = newToken()

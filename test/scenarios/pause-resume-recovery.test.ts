@@ -134,7 +134,7 @@ describe('design philosophy', () => {
       expect((await runCli(home.path, ['resume', '-d', name, ...(name === 'done' ? ['--message', 'go on'] : [])])).code).toBe(0)
   })
 
-  test('key principle: resume is no state transition, it builds a new incarnation from history; created → running → zombie → dead stays as it is', () => {
+  test('key principle: resume is not a state transition, it builds a new incarnation from history; created → running → zombie → dead stays as it is', () => {
     const player = playScript('.live a\nreport a ended 1\nreleased a')
     expect(player.world.row('a')?.life.state).toBe('dead')
     const transcript = player.play('resume a message\nstart a\nreport a up\nreport a ended 2\nreleased a')

@@ -1,5 +1,5 @@
-// Compares supervision with a simple model of its rules. Tests play every pair of events for three children under each strategy and choice of
-// restart types, and long random lives. After each event both agree on every child, on the counts and on the supervisor.
+// Compares supervision with a simple model of its rules. The tests play every pair of events for three children, under each strategy and many
+// choices of restart types, and long random lives. After each event both agree on every child, on the counts and on the supervisor.
 // REEVE_SEED repeats a run, REEVE_LIVES sets the number of random lives.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
@@ -70,7 +70,7 @@ class Life {
   }
 }
 
-/** All 27 choices, or the nine in which each two children have each pair of types. */
+/** All 27 choices; in the small size nine of them, in which any two children have each pair of types. */
 function restartTypeChoices(): RestartType[][] {
   const allChoices = TYPES.flatMap((a, i) => TYPES.flatMap((b, j) => TYPES.map((c, k) => ({ types: [a, b, c], sum: i + j + k }))))
   return allChoices.filter(({ sum }) => sum % TYPES.length < deep(1, TYPES.length)).map(({ types }) => types)
@@ -100,7 +100,7 @@ test(`in ${LIVES} random lives, the supervisor equals its model (seed ${SEED})`,
     const pickOne = <T>(choices: readonly T[]): T => choices[pick(choices.length)] as T
     const played = new Life(pickOne(STRATEGIES), [pickOne(TYPES), pickOne(TYPES), pickOne(TYPES)], pick(4))
     try {
-      // Most events are of children, because a stopped supervisor has little more to show.
+      // Most events concern children, because little can happen once the supervisor has stopped.
       for (let i = 0; i < EVENTS_PER_LIFE; i += 1) played.play(pick(12) > 0 ? pickOne(EVENTS.slice(0, -4)) : pickOne(EVENTS))
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED + life} fails`, { cause: error })
