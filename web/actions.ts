@@ -1,5 +1,5 @@
-// What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until its row changes or
-// an error comes. Each action has the command line that does the same. Test: test/e2e/web/actions.test.ts.
+// What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until the daemon has
+// answered. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
@@ -16,10 +16,10 @@ interface Failure {
 /** The last error of an action, with its hint; null: none. */
 export const failure = signal<Failure | null>(null)
 /** The actions that the daemon has not answered yet, as `UUID action`. */
-export const asked = signal<ReadonlySet<string>>(new Set())
+const pendingActions = signal<ReadonlySet<string>>(new Set())
 
-/** A request with the token of this session. Errors: RequestError; TypeError without an answer. */
-export function ask<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
+/** Sends a request with the token of this session. Errors: RequestError; TypeError without an answer. */
+export function callApi<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
   const opened = session.value
   if (typeof opened === 'string') throw new Error('there is no session')
   return request<T>(credentialsOf(opened), path, options)
@@ -35,30 +35,31 @@ export function failureOf(error: unknown, unanswered: string): Failure {
 /** Sends an action of a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
 export async function perform(uuid: string, action: string, body: object): Promise<boolean> {
   const key = `${uuid} ${action}`
-  asked.value = new Set([...asked.value, key])
+  pendingActions.value = new Set([...pendingActions.value, key])
   try {
-    await ask(`/v1/processes/${uuid}/${action}`, { method: 'POST', body })
+    await callApi(`/v1/processes/${uuid}/${action}`, { method: 'POST', body })
     failure.value = null
     return true
   } catch (error) {
     failure.value = failureOf(error, 'The action may or may not have happened; look at the process.')
     return false
   } finally {
-    asked.value = new Set([...asked.value].filter((other) => other !== key))
+    pendingActions.value = new Set([...pendingActions.value].filter((other) => other !== key))
   }
 }
 
-export function isAsked(uuid: string, action: string): boolean {
-  return asked.value.has(`${uuid} ${action}`)
+/** Whether the daemon has not answered an action yet. */
+export function isPending(uuid: string, action: string): boolean {
+  return pendingActions.value.has(`${uuid} ${action}`)
 }
 
-/** Pauses a process with all below it, or releases its pause. */
+/** Pauses a process with all below it. If it is suspended, resumes them instead. */
 export function pauseOrResume(row: RowView): Promise<boolean> {
   return row.status === 'suspended' ? perform(row.uuid, 'resume', { subtree: true }) : perform(row.uuid, 'pause', { subtree: true })
 }
 
 /** The least time between SIGTERM and SIGKILL of a stop, as in `reeve stop`. */
-const STOP_GRACE_MS = 10_000
+export const STOP_GRACE_MS = 10_000
 
 /** Stops or kills a process, on request with all below it. */
 export function endProcess(uuid: string, how: 'stop' | 'kill', subtree: boolean): Promise<boolean> {
@@ -83,7 +84,7 @@ export function answerText(uuid: string, { id, hash }: AskView, text: string): P
   return perform(uuid, 'answer', { id, text, seen: hash })
 }
 
-/** What a fork has of its own. */
+/** How a fork differs from its origin. */
 export interface ForkChanges {
   readonly message?: string
   readonly model?: string
@@ -94,11 +95,11 @@ export interface ForkChanges {
   readonly withFiles?: boolean
 }
 
-/** Makes a fork that continues after a step; null: as it is now. Returns the UUID of the fork; null after an error. */
+/** Makes a fork that continues after a step, or, for null, from the present state. Returns the UUID of the fork; null after an error. */
 export async function fork(uuid: string, fromStep: number | null, changes: ForkChanges): Promise<string | null> {
   try {
     const body: ResumeBody = { fork: true, ...(fromStep === null ? {} : { fromStep }), ...changes }
-    const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}/resume`, { method: 'POST', body })
+    const { process } = await callApi<{ process: ProcessView }>(`/v1/processes/${uuid}/resume`, { method: 'POST', body })
     failure.value = null
     return process.uuid
   } catch (error) {
@@ -113,12 +114,12 @@ export function markSeen(uuid: string): Promise<boolean> {
 }
 
 export async function readProcess(uuid: string): Promise<ProcessView> {
-  const { process } = await ask<{ process: ProcessView }>(`/v1/processes/${uuid}`)
+  const { process } = await callApi<{ process: ProcessView }>(`/v1/processes/${uuid}`)
   return process
 }
 
 export async function readSteps(uuid: string, after: number): Promise<StepView[]> {
-  const { steps } = await ask<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps?after=${after}&limit=100`)
+  const { steps } = await callApi<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps?after=${after}&limit=100`)
   return steps
 }
 
@@ -134,5 +135,5 @@ export async function readEvents(uuid: string, which: string): Promise<EventView
   })
   return events
 }
-/** the most time for that, in ms */
+/** the limit for reading events, in ms */
 const EVENTS_MS = 30_000

@@ -2,18 +2,18 @@
 // Test: test/e2e/web/keys.test.ts.
 import type { BatchBody, BatchView } from '../src/api/views/batch.ts'
 import type { RowView } from '../src/api/views/rows.ts'
-import { ask, failure, failureOf } from './actions.ts'
+import { callApi, failure, failureOf } from './actions.ts'
 import { say } from './notice.ts'
 
 type Verb = 'pause' | 'resume' | 'stop' | 'kill' | 'send'
 
-/** Does the same to all of these. An error of one of them leaves the others done. */
+/** Performs one action on all targets. If it fails for one, it is still done for the others. Returns whether it failed for none. */
 export async function doToAll(verb: Verb, targets: readonly RowView[], text = ''): Promise<boolean> {
   const isOfTree = verb === 'pause' || verb === 'resume'
   const refs = targets.map(({ uuid }) => uuid)
   const body: BatchBody = { verb, refs, ...(isOfTree ? { subtree: true } : {}), ...(verb === 'send' ? { text } : {}) }
   try {
-    const { results } = await ask<BatchView>('/v1/batch', { method: 'POST', body })
+    const { results } = await callApi<BatchView>('/v1/batch', { method: 'POST', body })
     const refused = results.flatMap(({ error }) => error ?? [])
     const [first] = refused
     failure.value = first ? { message: `${refused.length} of ${targets.length} were refused: ${first.message}`, hint: first.hint } : null

@@ -8,13 +8,13 @@ import { rows, rowsWithNeeds } from './rows.ts'
 
 const KEY = 'reeve.bell'
 
-/** Whether it is on. The browser may still refuse. */
+/** Whether the user has switched notifications on. The browser may still refuse. */
 export const isBellOn = signal(localStorage.getItem(KEY) === 'on')
 
 /** Whether this browser has notifications at all. */
 export const hasBell = 'Notification' in globalThis
 
-/** Switches it on or off. Returns why it stays off; null: it does not. */
+/** Switches notifications on or off. Returns why they stay off; null: the switch was done. */
 export async function setBell(isOn: boolean): Promise<string | null> {
   if (isOn && (await Notification.requestPermission()) !== 'granted') return 'This browser does not allow it for this address.'
   isBellOn.value = isOn
@@ -25,7 +25,7 @@ export async function setBell(isOn: boolean): Promise<string | null> {
 
 let known: ReadonlySet<string> | null = null
 
-/** Rings for what is new, from now on. What was there before does not ring. */
+/** From now on, notifies the user of each process that begins to need them. */
 export function watchNeeds(): void {
   effect(() => {
     const current = rowsWithNeeds.value

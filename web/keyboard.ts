@@ -1,20 +1,20 @@
-// Keys of the page: each part registers what it does for the actions of src/faces/keys.ts. Single keys count only while no field has the
+// Keys of the page: each part registers what it does for the actions of src/faces/keys.ts. Single keys work only while no field has the
 // focus, and not for a moment after a dialog opened, so that no key does what was meant for something else.
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
 
-/** What a part does for each action. `false`: nothing, so that another part or the browser may do something. */
+/** What a part does for each action. It returns `false` if it did nothing: then another part or the browser may take the key. */
 export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
 
-/** the second key must come after this time at most, in ms */
+/** within this time the second key of a sequence must follow, in ms */
 const SEQUENCE_MS = 1_500
-/** A user can switch off all keys without a modifier, in the settings. */
-const OFF = 'reeve.keys'
-export const hasSingleKeys = signal(localStorage.getItem(OFF) !== 'off')
+const STORAGE_KEY = 'reeve.keys'
+/** Whether keys without a modifier work. The user can switch them off in the settings. */
+export const hasSingleKeys = signal(localStorage.getItem(STORAGE_KEY) !== 'off')
 
-/** What a key that is held does again and again. */
+/** The actions that a held key repeats. */
 const MOVES: ReadonlySet<KeyAction> = new Set([
   'selectNext',
   'selectPrevious',
@@ -59,7 +59,7 @@ export function availableActions(): KeyAction[] {
   return actionsAt(placesNow()).filter((action) => registered.some(({ handlers }) => handlers()[action] !== undefined))
 }
 
-/** Does an action as its key would. Returns false if no part does something. */
+/** Performs an action as its key would. Returns false if no part has done something. */
 export function act(action: KeyAction, key = ''): boolean {
   return registered.toReversed().some(({ handlers }) => {
     const handler = handlers()[action]
@@ -67,13 +67,13 @@ export function act(action: KeyAction, key = ''): boolean {
   })
 }
 
-/** A dialog has opened: keys do nothing for a moment. */
+/** Makes keys do nothing for a moment, because a dialog has opened. */
 export function guardKeys(): void {
   guardedUntil = performance.now() + GUARD_MS
 }
 
 export function setSingleKeys(isOn: boolean): void {
-  localStorage.setItem(OFF, isOn ? 'on' : 'off')
+  localStorage.setItem(STORAGE_KEY, isOn ? 'on' : 'off')
   hasSingleKeys.value = isOn
 }
 
@@ -89,7 +89,7 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
   const key = nameOf(event)
   if (key === null || isForTheBrowser(event, key) || (isInDialog() && performance.now() < guardedUntil)) return
-  // A key that is held moves on; it does nothing else twice.
+  // A held key repeats only moves.
   const held = event.repeat ? actionOfKey(key, placesNow()) : undefined
   if (held !== undefined && !MOVES.has(held)) return event.preventDefault()
   const before = first !== null && performance.now() < first.until ? first.key : null
@@ -106,7 +106,7 @@ function runKey(key: string): boolean {
   return key.startsWith(`${GO} `) && places.has('anywhere') && act('goToPage', key.slice(GO.length + 1))
 }
 
-/** The name of the key in the table; null: it has a modifier that no key has. */
+/** The name of the key in the table; null: it has a modifier that no key of the table has. */
 function nameOf({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): string | null {
   if (ctrlKey || metaKey) return key.toLowerCase() === 'k' && !altKey ? 'Control+k' : null
   return altKey ? null : key

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { RequestError } from './request-error.ts'
 import { rowSignal } from './rows.ts'
 
-/** the shortest time between two reads, in ms */
+/** the least time between the end of a read and the next read, in ms */
 const MIN_INTERVAL_MS = 300
 
 export interface Live<T> {
@@ -14,13 +14,13 @@ export interface Live<T> {
   readonly error: Signal<string | null>
 }
 
-/** Reads by `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
+/** Calls `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
 export function useLive<T>(uuid: string, key: string, read: (before: T | null) => Promise<T>): Live<T> {
-  // The number of its facts grows with each change.
+  // The row changes with each fact of the process, because it has the number of facts.
   return useReader(() => rowSignal(uuid).value !== undefined, `${uuid} ${key}`, read)
 }
 
-/** Reads by `read`, and again after each change of a signal that `watch` reads; not while `watch` returns false. */
+/** Calls `read`, and again after each change of a signal that `watch` reads; not while `watch` returns false. */
 export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>): Live<T> {
   // The newest `read` knows what is drawn now, such as whether a step can still change.
   const newest = useRef(read)

@@ -1,4 +1,5 @@
-// A short note at the bottom of the page on what was just done, such as a copy. It goes by itself. Test: test/e2e/web/keys.test.ts.
+// A short note at the bottom of the page on what was just done, such as a copy. It disappears after some seconds.
+// Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 
 /** how long a note is shown, in ms */
@@ -13,10 +14,10 @@ export function say(text: string): void {
   timer = setTimeout(() => (notice.value = null), SHOWN_MS)
 }
 
-/** Copies a text, and states it. */
+/** Copies a text, and says so in a note. */
 export function copy(text: string): void {
   navigator.clipboard.writeText(text).then(
     () => say(`copied: ${text}`),
-    () => say(`this browser does not copy; the text is: ${text}`),
+    () => say(`this browser cannot copy; the text is: ${text}`),
   )
 }

@@ -17,17 +17,17 @@ export interface Credentials {
 export class ForeignPeerError extends Error {}
 
 const NONCE_BYTES = 32
-/** the proof counts for this time after each byte of a stream from the daemon that gave it, in ms */
+/** the proof is valid for this time after each byte of a stream from the daemon that gave it, in ms */
 const PROVEN_MS = 5_000
 
-/** when the proven daemon has sent something last, by the wall clock; null: it must prove itself first */
+/** when the proven daemon last sent something, by the wall clock; null: it must prove itself first */
 let provenAt: number | null = null
-/** the proofs that are asked for, by token: each session has its own answer */
+/** the requested proofs that have not come yet, by token */
 const proofs = new Map<string, Promise<void>>()
 /** the daemon answers within this time, in ms */
 const HELLO_MS = 5_000
 
-/** Notes when the daemon of a proven stream has sent something last; null: the stream is lost. */
+/** Notes when the daemon of a proven stream last sent something; null: the stream is lost. */
 export function noteProof(at: number | null): void {
   provenAt = at
 }
@@ -58,7 +58,7 @@ async function requestProof({ token, id }: Credentials): Promise<void> {
     referrerPolicy: 'no-referrer',
     signal: AbortSignal.timeout(HELLO_MS),
   })
-  // What is no JSON is no answer of the daemon.
+  // An answer that is not JSON does not come from the daemon.
   const answer = (await response.json().catch(() => null)) as Partial<WebHelloView & ErrorBody> | null
   if (response.status === 429) throw new TypeError('the daemon has too many requests')
   if (response.status === 403 && answer?.error?.code === 'FORBIDDEN') throw new RequestError(403, answer.error)

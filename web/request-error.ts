@@ -13,7 +13,7 @@ export class RequestError extends Error {
     this.hint = hint
   }
 
-  /** Whether the daemon does not know the token any more. */
+  /** Whether the daemon no longer knows the token. */
   get isRefused(): boolean {
     return this.status === 403 && this.code === 'FORBIDDEN'
   }

@@ -30,7 +30,7 @@ const isHeld = ({ status }: RowView): boolean => status === 'suspended'
 const always = (): boolean => true
 const noCommand = (): null => null
 
-const end =
+const openEndDialog =
   (action: 'stop' | 'kill'): RowAction['run'] =>
   (targets) =>
     targets.length === 1 ? openEnd(targets[0], action) : openEndOfAll(targets, action)
@@ -75,8 +75,8 @@ export const ROW_ACTIONS = {
     run: ([row]) => openFork(row),
     command: (row) => `resume ${commandName(row)} --fork`,
   },
-  stop: { right: 'steer', isPossible: isLive, run: end('stop'), command: (row) => `stop ${commandName(row)}` },
-  kill: { right: 'steer', isPossible: isLive, run: end('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
+  stop: { right: 'steer', isPossible: isLive, run: openEndDialog('stop'), command: (row) => `stop ${commandName(row)}` },
+  kill: { right: 'steer', isPossible: isLive, run: openEndDialog('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
   markSeen: {
     right: 'answer',
     isPossible: ({ unseen }) => unseen,
@@ -107,7 +107,7 @@ function isAllowed(name: RowActionName): boolean {
   return right === null || (may(right) && !isStale.value)
 }
 
-/** Does an action to those of `targets` that it is possible for; what takes one process refuses more. Returns false if there is none. */
+/** Performs an action on those of `targets` for which it is possible. An action for one process refuses several. Returns false if it is possible for none. */
 export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
   const [first, ...rest] = isAllowed(name) ? targets.filter((row) => actionOf(name).isPossible(row)) : []
   if (!first) return false

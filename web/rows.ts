@@ -16,19 +16,19 @@ export const clockOffset = signal(0)
 /** true while the list has a filter or a flat order, which any change can affect */
 export const followsAllChanges = signal(false)
 
-/** what waits for the user, also what is put off; null: the first rows have not come */
+/** what waits for the user, with what is put off; null: the first rows have not come */
 export const allNeeds = signal<readonly NeedView[] | null>(null)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
-/** what applies the events that wait; whichever comes first ends the other */
+/** the frame and the timer that apply the waiting events; the first of them cancels the other */
 let frame = 0
 let timer = 0
 let isLoaded = false
 
-/** What reads `rows` calls this, to be drawn again when the list has changed. Returns the version of the list. */
+/** Must be called by code that reads `rows`, so that it is drawn again when the list has changed. Returns the version of the list. */
 export function watchList(): number {
   return listVersion.value
 }

@@ -8,7 +8,7 @@ export type ToWorker = { readonly type: 'hello'; readonly credentials: Credentia
 
 /** The state of the link to the daemon. */
 export interface LinkState {
-  /** `refused`: the daemon does not know the session any more; `foreign`: another program answers in its place */
+  /** `refused`: the daemon no longer knows the session; `foreign`: another program answers in its place */
   readonly state: 'opening' | 'open' | 'lost' | 'refused' | 'foreign'
   /** when the last byte came, in ms since the epoch by this browser's clock; null: none yet */
   readonly lastByteAt: number | null

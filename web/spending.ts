@@ -2,7 +2,7 @@
 // Test: test/e2e/web/fleet.test.ts.
 import { signal } from '@preact/signals'
 import type { UsageRateView } from '../src/api/views/usage.ts'
-import { ask } from './actions.ts'
+import { callApi } from './actions.ts'
 import { isStale, session } from './store.ts'
 
 const INTERVAL_MS = 10_000
@@ -19,9 +19,9 @@ function mayRead(): boolean {
 async function read(): Promise<void> {
   if (document.hidden || isStale.peek() || !mayRead()) return
   try {
-    spending.value = await ask<UsageRateView>('/v1/usage/rate')
+    spending.value = await callApi<UsageRateView>('/v1/usage/rate')
   } catch {
-    // The figures are no more than a help: without them nothing is shown, and the next read follows soon.
+    // The page works without these figures: they are not shown until the next read succeeds.
     spending.value = null
   }
 }
@@ -35,13 +35,13 @@ export function followSpending(): void {
   })
 }
 
-/** USD a minute of the last five, of the tree that begins with this process; null: not known. */
+/** USD per minute over the last five minutes, of the tree whose root is this process; null: not known. */
 export function perMinuteOf(root: string): number | null {
   const tree = spending.value?.trees.find((one) => one.root.uuid === root)
   return tree === undefined ? null : perMinute(tree.rates)
 }
 
-/** USD a minute, over the last five minutes. */
+/** USD per minute, over the last five minutes. */
 export function perMinute(rates: UsageRateView['total']): number {
   return rates.find(({ minutes }) => minutes === 5)?.costUsd ?? 0
 }

@@ -6,6 +6,7 @@ import { noteProof, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './shared.ts'
 import { connectWorker } from './stream.ts'
+import { WEB_RIGHTS, type WebRight } from './word-lists.ts'
 
 export const session = signal<StoredSession | NoSession>('none')
 export const link = signal<LinkState>({ state: 'opening', lastByteAt: null })
@@ -22,7 +23,7 @@ export const isStale = computed((): boolean => {
   return state !== 'open' || lastByteAt === null || now.value - lastByteAt > STALE_MS
 })
 
-/** Shows a session, from now on with each change. */
+/** Shows a session, and from now on each change. */
 export function show(opened: StoredSession): void {
   session.value = opened
   connectWorker(credentialsOf(opened), onMessage)
@@ -45,7 +46,7 @@ export async function proveDaemon(): Promise<void> {
 function onMessage(message: FromWorker): void {
   if (message.type === 'rows') return takeRowEvent(message.event)
   const { state, lastByteAt } = message.link
-  if (state === 'refused') return end()
+  if (state === 'refused') return endSession()
   noteProof(state === 'open' ? lastByteAt : null)
   const opened = session.peek()
   if (typeof opened !== 'string' && state !== link.peek().state) {
@@ -55,18 +56,16 @@ function onMessage(message: FromWorker): void {
   link.value = message.link
 }
 
-/** The daemon does not know the session any more. */
-function end(): void {
+/** Forgets the session, which the daemon no longer knows. */
+function endSession(): void {
   forgetSession()
   link.value = { ...link.value, state: 'refused' }
   session.value = 'ended'
 }
 
-/** What the session may do, from the least to the most. */
-const RIGHTS = ['read', 'answer', 'steer', 'start', 'all'] as const
 
 /** Whether the session may do what needs `right`. Actions without their right are not drawn. */
-export function may(right: (typeof RIGHTS)[number]): boolean {
+export function may(right: WebRight): boolean {
   const opened = session.value
-  return typeof opened !== 'string' && RIGHTS.indexOf(opened.session.right) >= RIGHTS.indexOf(right)
+  return typeof opened !== 'string' && WEB_RIGHTS.indexOf(opened.session.right) >= WEB_RIGHTS.indexOf(right)
 }

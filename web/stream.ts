@@ -27,7 +27,7 @@ export function connectWorker(credentials: Credentials, onMessage: (message: Fro
 function workerAddress(): URL | string {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes }
   const rule = (url: string): string => {
-    if (url !== REEVE_WORKER) throw new TypeError('this is no script of the page')
+    if (url !== REEVE_WORKER) throw new TypeError('this is not a script of the page')
     return url
   }
   return trustedTypes?.createPolicy('reeve-worker', { createScriptURL: rule }).createScriptURL(REEVE_WORKER) ?? REEVE_WORKER

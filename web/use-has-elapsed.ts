@@ -1,4 +1,4 @@
-// A hook for what may happen only some time after a part of the page was drawn. Test: test/e2e/web/actions.test.ts.
+// A hook that tells when a given time has passed since a component was mounted. Test: test/e2e/web/actions.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 
 /** Returns true once `ms` milliseconds have passed since the component was mounted. */

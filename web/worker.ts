@@ -10,9 +10,9 @@ import type { FromWorker, LinkState, ToWorker } from './shared.ts'
 
 const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000
-/** without a byte for this time, twice the daemon's sign of life, the stream is opened again */
+/** after this time without a byte, twice the interval of the daemon's signs of life, the stream is opened again */
 const SILENCE_MS = 5_000
-/** the same before the first byte of a stream, because the daemon proves itself first and reads all rows */
+/** the same before the first byte of a stream; longer, because the daemon first proves itself and reads all rows */
 const FIRST_BYTE_MS = 15_000
 
 /** The stream of one session, and the tabs that show it. */

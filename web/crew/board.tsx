@@ -1,10 +1,10 @@
-// The board of a crew: its settings, its tasks by state, its members, one task whole, and what the user can tell it. A card never moves by
-// hand to a state that only the crew can give. Test: test/e2e/web/crew.test.ts.
+// The board of a crew: its settings, its tasks by state, its members, one task in full, and what the user can tell it. Cards cannot be moved
+// by hand, because only the crew changes the state of a task. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCost, formatElapsed, formatTokens } from '../../src/faces/format.ts'
-import { ask, isAsked, perform } from '../actions.ts'
+import { callApi, isPending, perform } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { path } from '../router.ts'
@@ -39,7 +39,7 @@ function laneOf({ state, asks }: CrewTaskView): Lane {
 }
 
 export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
-  const { value, error } = useLive(row.uuid, 'crew', async () => (await ask<{ crew: CrewView }>(`/v1/crews/${row.uuid}`)).crew)
+  const { value, error } = useLive(row.uuid, 'crew', async () => (await callApi<{ crew: CrewView }>(`/v1/crews/${row.uuid}`)).crew)
   const crew = value.value
   if (crew === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The crew is being read.'}</p>
   const wanted = path.value[3]
@@ -80,8 +80,8 @@ function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
       <span class="quiet">{facts.join(' · ')}</span>
       <CommandButtons uuid={uuid} label="Crew" commands={crewCommands(crew)} />
       {exitedAt !== null && resumable && may('steer') ? (
-        <button type="button" disabled={isStale.value || isAsked(uuid, 'resume')} onClick={() => void perform(uuid, 'resume', {})}>
-          {isAsked(uuid, 'resume') ? 'asked' : 'Resume the crew'}
+        <button type="button" disabled={isStale.value || isPending(uuid, 'resume')} onClick={() => void perform(uuid, 'resume', {})}>
+          {isPending(uuid, 'resume') ? 'asked' : 'Resume the crew'}
         </button>
       ) : null}
     </div>

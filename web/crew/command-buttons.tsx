@@ -1,10 +1,10 @@
-// The buttons for what the user can tell a crew, and the dialog that asks for the rest. Each shows the command line that does the same.
+// The buttons for what the user can tell a crew, and the dialog that asks for the details. Each shows the command line that does the same.
 // Nothing is shown as done before the daemon says so. Test: test/e2e/web/crew.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { CrewSteerView } from '../../src/api/views/crew.ts'
-import { ask, failure, failureOf } from '../actions.ts'
+import { callApi, failure, failureOf } from '../actions.ts'
 import { say } from '../notice.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { firstValues, isComplete, type Values } from '../parts/forms/field-values.ts'
@@ -24,7 +24,7 @@ const isSending = signal(false)
 async function send({ uuid, command }: Opened, given: Values): Promise<boolean> {
   isSending.value = true
   try {
-    const { note } = await ask<CrewSteerView>(`/v1/crews/${uuid}/commands`, { method: 'POST', body: command.body(given) })
+    const { note } = await callApi<CrewSteerView>(`/v1/crews/${uuid}/commands`, { method: 'POST', body: command.body(given) })
     failure.value = null
     say(note ?? `${command.title.replace(' …', '')}: done`)
     return true
@@ -36,7 +36,8 @@ async function send({ uuid, command }: Opened, given: Values): Promise<boolean> 
   }
 }
 
-function begin(chosen: Opened): void {
+/** Sends a command, or opens its dialog if it asks for something. */
+function beginCommand(chosen: Opened): void {
   failure.value = null
   if (chosen.command.fields.length === 0) return void send(chosen, {})
   values.value = firstValues(chosen.command.fields)
@@ -47,7 +48,7 @@ const lineOf = ({ words }: CrewCommand, given: Values): string | null => words &
 
 export interface CommandButtonsProps {
   readonly uuid: string
-  /** what they are about, for people who do not see them */
+  /** what the commands are about, for screen readers */
   readonly label: string
   readonly commands: readonly CrewCommand[]
 }
@@ -63,7 +64,7 @@ export function CommandButtons({ uuid, label, commands }: CommandButtonsProps): 
           type="button"
           title={lineOf(command, firstValues(command.fields)) ?? ''}
           disabled={isStale.value || isSending.value}
-          onClick={() => begin({ uuid, command })}
+          onClick={() => beginCommand({ uuid, command })}
         >
           {command.title}
         </button>

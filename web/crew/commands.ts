@@ -3,6 +3,7 @@
 import type { CrewCommandBody, CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'
 import { crewCommandName } from '../../src/api/text/answer-command.ts'
 import type { Field, Values } from '../parts/forms/field-values.ts'
+import { CREW_OUTCOMES, WORKER_ROLES } from '../word-lists.ts'
 
 export interface CrewCommand {
   readonly title: string
@@ -111,7 +112,6 @@ function message(crew: Crew): CrewCommand {
   }
 }
 
-const WORKER_ROLES = ['generic', 'implementer', 'reviewer', 'researcher'] as const
 
 function newWorker(crew: Crew): CrewCommand {
   const roleOf = (values: Values): (typeof WORKER_ROLES)[number] => WORKER_ROLES.find((role) => role === values['role']) ?? 'generic'
@@ -124,19 +124,18 @@ function newWorker(crew: Crew): CrewCommand {
   }
 }
 
-const OUTCOMES = ['completed', 'failed', 'cancelled'] as const
 
 function finish(): CrewCommand {
   return {
     title: 'Finish …',
     right: 'steer',
     fields: [
-      { name: 'outcome', label: 'Outcome', kind: 'choice', options: OUTCOMES, value: 'completed' },
+      { name: 'outcome', label: 'Outcome', kind: 'choice', options: CREW_OUTCOMES, value: 'completed' },
       { name: 'summary', label: 'Summary', kind: 'text', isRequired: true },
     ],
     body: (values) => ({
       type: 'complete_crew',
-      outcome: OUTCOMES.find((word) => word === values['outcome']) ?? 'completed',
+      outcome: CREW_OUTCOMES.find((word) => word === values['outcome']) ?? 'completed',
       summary: filled(values, 'summary') ?? '',
     }),
     words: null,
@@ -191,7 +190,7 @@ function reopen(crew: string, task: string): CrewCommand {
   }
 }
 
-/** Only what was changed is sent. */
+/** The command that edits a task. It sends only what was changed. */
 function edit(crew: string, task: string, { title, text, acceptance, needs }: TaskTexts): CrewCommand {
   const before: Readonly<Record<string, string>> = { title, text, acceptance: acceptance ?? '', needs: needs.join(', ') }
   const changed = (values: Values, name: string): string | undefined => {

@@ -1,5 +1,6 @@
 // What the form for a new crew asks for, as the request and as the command line. Pure. Test: test/tables/faces/crew-commands.test.ts.
 import type { CrewTaskBody, CrewUpBody } from '../../src/api/views/crew-up.ts'
+import { COMMIT_GATES } from '../word-lists.ts'
 
 export interface TaskForm {
   readonly id: string
@@ -33,8 +34,8 @@ export const emptyForm: CrewForm = {
   tasks: [],
 }
 
-const GATES = ['auto', 'coordinator', 'human'] as const
-const POLICIES = ['ask', 'allow', 'deny'] as const
+/** the policies that members of all drivers can have */
+export const CREW_POLICIES = ['ask', 'allow', 'deny'] as const
 
 /** The request; fields that are empty stay as they are configured. */
 export function bodyOf(form: CrewForm, cwd: string): CrewUpBody & { readonly tasks?: CrewTaskBody[] } {
@@ -42,7 +43,7 @@ export function bodyOf(form: CrewForm, cwd: string): CrewUpBody & { readonly tas
   const texts = (['crew', 'name', 'agent', 'model'] as const).flatMap((name) =>
     form[name].trim() === '' ? [] : [[name, form[name].trim()]],
   )
-  const [gateWord, policy] = [GATES.find((word) => word === gate), POLICIES.find((word) => word === permissions)]
+  const [gateWord, policy] = [COMMIT_GATES.find((word) => word === gate), CREW_POLICIES.find((word) => word === permissions)]
   return {
     cwd,
     ...(Object.fromEntries(texts) as Partial<Pick<CrewUpBody, 'crew' | 'name' | 'agent' | 'model'>>),

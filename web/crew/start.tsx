@@ -4,17 +4,18 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { CrewPlanView, CrewUpView } from '../../src/api/views/crew-up.ts'
-import { ask, failure, failureOf } from '../actions.ts'
+import { callApi, failure, failureOf } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
 import { isStale, may } from '../store.ts'
-import { bodyOf, commandOf, emptyForm, emptyTask, type CrewForm, type TaskForm } from './start-form.ts'
+import { COMMIT_GATES } from '../word-lists.ts'
+import { bodyOf, commandOf, CREW_POLICIES, emptyForm, emptyTask, type CrewForm, type TaskForm } from './start-form.ts'
 
-/** what was typed stays while other pages are shown */
+/** what was typed; it stays while other pages are shown */
 const form = signal<CrewForm>(emptyForm)
-const isAsked = signal(false)
+const isSending = signal(false)
 
 function setField<K extends keyof CrewForm>(name: K, value: CrewForm[K]): void {
   form.value = { ...form.value, [name]: value }
@@ -41,16 +42,16 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
   const plan = usePlan(JSON.stringify(body))
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
-    isAsked.value = true
+    isSending.value = true
     try {
-      const { process } = await ask<CrewUpView>('/v1/crews', { method: 'POST', body })
+      const { process } = await callApi<CrewUpView>('/v1/crews', { method: 'POST', body })
       failure.value = null
       form.value = emptyForm
       navigate(`/p/${process.uuid}/board`)
     } catch (error) {
       failure.value = failureOf(error, 'Look at the list before you start it again.')
     } finally {
-      isAsked.value = false
+      isSending.value = false
     }
   }
   return (
@@ -68,9 +69,9 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
           <button
             type="submit"
             class="primary"
-            disabled={isAsked.value || isStale.value || plan.value.value === null || plan.error.value !== null}
+            disabled={isSending.value || isStale.value || plan.value.value === null || plan.error.value !== null}
           >
-            {isAsked.value ? 'asked' : 'Start'}
+            {isSending.value ? 'asked' : 'Start'}
           </button>
         </p>
       </form>
@@ -78,7 +79,7 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
   )
 }
 
-/** The plan follows what is typed after this time, in ms. */
+/** how long nothing must be typed before the plan is made again, in ms */
 const PLAN_AFTER_MS = 400
 
 /** What a request would start, as the daemon states it. */
@@ -91,7 +92,7 @@ function usePlan(text: string): ReturnType<typeof useReader<CrewPlanView>> {
   return useReader<CrewPlanView>(
     () => !isStale.value,
     `plan ${settled}`,
-    async (before) => before ?? ask('/v1/crews/plan', { method: 'POST', body: JSON.parse(settled) as object }),
+    async (before) => before ?? callApi('/v1/crews/plan', { method: 'POST', body: JSON.parse(settled) as object }),
   )
 }
 
@@ -134,8 +135,8 @@ function CrewFields({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Element 
         agents.filter(({ usable }) => usable).map((one) => one.name),
       )}
       {text('Model', 'model', model)}
-      {choice('Permissions', 'permissions', permissions, ['ask', 'allow', 'deny'])}
-      {choice('Who approves commits', 'gate', gate, ['auto', 'coordinator', 'human'])}
+      {choice('Permissions', 'permissions', permissions, CREW_POLICIES)}
+      {choice('Who approves commits', 'gate', gate, COMMIT_GATES)}
       {text('Budget in USD', 'budget', budget, 'as configured')}
     </div>
   )

@@ -6,7 +6,7 @@ import type { CrewDiffView } from '../../src/api/views/crew-diff.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatCost, formatElapsed } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
@@ -75,8 +75,8 @@ function taskFacts({
 
 async function readTask(uuid: string, id: string): Promise<WholeTask> {
   const [{ task }, change] = await Promise.all([
-    ask<{ task: TaskDetailView }>(`/v1/crews/${uuid}/task?${new URLSearchParams({ id })}`),
-    ask<CrewDiffView>(`/v1/crews/${uuid}/diff?${new URLSearchParams({ task: id })}`),
+    callApi<{ task: TaskDetailView }>(`/v1/crews/${uuid}/task?${new URLSearchParams({ id })}`),
+    callApi<CrewDiffView>(`/v1/crews/${uuid}/diff?${new URLSearchParams({ task: id })}`),
   ])
   return { task, change }
 }
@@ -104,7 +104,7 @@ function Whole({ whole: { task, change } }: { readonly whole: WholeTask }): JSX.
           <DiffView path={path} text={text} none="A binary file." />
         </figure>
       ))}
-      {change.left.length > 0 ? <p class="problem">Not shown whole: {change.left.join(', ')}</p> : null}
+      {change.left.length > 0 ? <p class="problem">Not shown in full: {change.left.join(', ')}</p> : null}
     </>
   )
 }

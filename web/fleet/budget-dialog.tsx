@@ -1,4 +1,4 @@
-// Asks how much is added to a limit of a process, and adds it. Test: test/e2e/web/keys.test.ts.
+// Asks how much is added to the budget in USD of a process, and adds it. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -10,7 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 const opened = signal<RowView | null>(null)
 const amount = signal('')
 
-/** Opens the dialog for the money of a process. */
+/** Opens the dialog for the budget of a process. */
 export function openBudget(row: RowView): void {
   amount.value = '5'
   opened.value = row
@@ -39,7 +39,7 @@ export function BudgetDialog(): JSX.Element | null {
             {formatLimitUsd(Math.round(budget.used * 100) / 100)} of {formatLimitUsd(budget.of)} is used, with all below it.
           </p>
         ) : (
-          <p class="quiet">Its nearest limit is no budget in USD.</p>
+          <p class="quiet">Its nearest limit is not a budget in USD.</p>
         )}
         <label>
           Add, in USD

@@ -1,11 +1,12 @@
-// Asks before several processes are stopped or killed, and shows for each what would be lost; before that it ends none. Test: test/e2e/web/keys.test.ts.
+// Asks before several processes are stopped or killed, and shows for each what would be lost. Nothing can be ended before that is shown.
+// Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { StakesView } from '../../src/api/views/stakes.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -32,7 +33,7 @@ export function EndAllDialog(): JSX.Element | null {
       if (isAwaited) lost.value = new Map([...lost.value, [uuid, text]])
     }
     for (const { uuid } of targets.slice(0, MAX_ASKED))
-      ask<StakesView>(`/v1/processes/${uuid}/stakes?action=${action}&subtree=0`, { signal: AbortSignal.timeout(STAKES_MS) }).then(
+      callApi<StakesView>(`/v1/processes/${uuid}/stakes?action=${action}&subtree=0`, { signal: AbortSignal.timeout(STAKES_MS) }).then(
         (view) => note(uuid, lostText(view)),
         (error: unknown) => note(uuid, error instanceof Error ? error.message : String(error)),
       )
@@ -57,10 +58,10 @@ export function EndAllDialog(): JSX.Element | null {
         <ul>
           {targets.slice(0, MAX_ASKED).map((row) => (
             <li key={row.uuid}>
-              <strong>{titleOf(row)}</strong>: {lost.value.get(row.uuid) ?? 'the daemon looks'}
+              <strong>{titleOf(row)}</strong>: {lost.value.get(row.uuid) ?? 'the daemon checks'}
             </li>
           ))}
-          {targets.length > MAX_ASKED ? <li>and {targets.length - MAX_ASKED} more, which were not looked at</li> : null}
+          {targets.length > MAX_ASKED ? <li>and {targets.length - MAX_ASKED} more, which were not checked</li> : null}
         </ul>
       </div>
       <pre class="command">{`reeve ${action === 'stop' ? 'stop' : 'kill -s KILL'} ${targets.map(commandName).join(' ')}`}</pre>

@@ -27,7 +27,7 @@ interface Ordered {
   readonly uuids: readonly string[]
 }
 
-/** the flat order as it was made */
+/** the flat order that was made last */
 const ordered = signal<Ordered | null>(null)
 
 /** When the flat order was made, in ms by the daemon's clock; null: the list is a tree. */
@@ -76,7 +76,7 @@ export function selectParent(uuid: string): void {
   if (parent !== null && indexes.value.has(parent)) selectedUuid.value = parent
 }
 
-// The selection goes to the row whose fold has hidden it.
+// When a fold hides the selected row, the folded row is selected instead.
 effect(() => {
   const shut = folded.value
   const uuid = selectedUuid.peek()
@@ -97,13 +97,13 @@ export function toggleTag(uuid: string): void {
   tagged.value = next
 }
 
-/** The rows that actions mean: the tagged ones, else the selected one. A row that the list does not show is none of them. */
+/** The rows that actions apply to: the tagged ones, else the selected one. Rows that the list does not show are left out. */
 export function targets(): RowView[] {
   const uuids = tagged.value.size > 0 ? [...tagged.value] : selectedUuid.value === null ? [] : [selectedUuid.value]
   return uuids.flatMap((uuid) => (indexes.value.has(uuid) ? (rows.get(uuid) ?? []) : []))
 }
 
-// A process that has gone cannot be tagged.
+// A process that has left the rows is no longer tagged.
 effect(() => {
   watchList()
   const left = [...tagged.peek()].filter((uuid) => rows.has(uuid))
@@ -123,7 +123,7 @@ export function changeLevel(way: 'fold' | 'unfold'): void {
 
 let isRead = false
 
-/** Takes the folds of the address, once the first rows are there; later, puts the folds into the address of the list. */
+/** Reads the folds from the address, once the first rows are there. Every later call writes the folds to the address of the list. */
 export function shareFolds(): void {
   if (!hasRows()) return
   if (isRead) return keepFolds()

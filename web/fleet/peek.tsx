@@ -15,7 +15,7 @@ import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { rowSignal } from '../rows.ts'
 
-/** the selection must stay for this time before more is read, in ms */
+/** how long a process must be selected before more of it is read, in ms */
 const SETTLED_MS = 120
 const STEPS = 3
 

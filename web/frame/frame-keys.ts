@@ -1,4 +1,4 @@
-// The keys that count on all pages. Test: test/e2e/web/keys.test.ts.
+// The keys that work on all pages. Test: test/e2e/web/keys.test.ts.
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { answerByKey, focusNextNeed, focusReply } from '../needs/store.ts'
 import { PAGES } from '../pages.ts'

@@ -1,4 +1,4 @@
-// The keys that count on the current page, from the table of keys. Test: test/e2e/web/keys.test.ts.
+// The keys that work on the current page, from the table of keys. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { GO, KEYS, keyTexts, type KeyAction } from '../../src/faces/keys.ts'
@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx'
 
 const opened = signal<readonly KeyAction[] | null>(null)
 
-/** Shows the keys that count now. */
+/** Shows the keys that work now. */
 export function openHelp(): void {
   opened.value = availableActions()
 }
@@ -27,7 +27,7 @@ export function HelpDialog(): JSX.Element | null {
       </div>
       <label>
         <input type="checkbox" checked={hasSingleKeys.value} onChange={(event) => setSingleKeys(event.currentTarget.checked)} /> keys
-        without Ctrl count
+        without Ctrl work
       </label>
     </Dialog>
   )

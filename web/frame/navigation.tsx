@@ -5,7 +5,7 @@ import { path } from '../router.ts'
 import { isNarrow } from './narrow.ts'
 
 export interface NavigationProps {
-  /** what stands beside the title of a page, such as the number of needs */
+  /** the number beside the title of a page, such as that of needs, by the path of the page */
   readonly counts?: ReadonlyMap<string, number>
 }
 

@@ -28,15 +28,16 @@ interface Choice {
 
 const isOpen = signal(false)
 const text = signal('')
-const at = signal(0)
+/** the index of the selected choice */
+const selected = signal(0)
 
 export function openPalette(): void {
   text.value = ''
-  at.value = 0
+  selected.value = 0
   isOpen.value = true
 }
 
-/** The process that actions mean: the one of the page, or the selected one. */
+/** The process that actions apply to: the one of the page, or the selected one. */
 function currentRow(): RowView | undefined {
   const [name, uuid] = path.value
   return rows.get((name === 'p' ? uuid : name === undefined ? selectedUuid.value : null) ?? '')
@@ -66,7 +67,7 @@ function actionChoices(): Choice[] {
 function processChoices(words: readonly string[]): Choice[] {
   const found: RowView[] = []
   for (const row of rows.values()) {
-    if (meets(`${row.name ?? ''} ${row.about} ${row.agent} ${row.pid} ${row.uuid}`, words)) found.push(row)
+    if (hasAllWords(`${row.name ?? ''} ${row.about} ${row.agent} ${row.pid} ${row.uuid}`, words)) found.push(row)
     if (found.length > 50 * MAX_PROCESSES) break
   }
   const isLive = ({ endedAt }: RowView): number => (endedAt === null ? 0 : 1)
@@ -80,7 +81,7 @@ function processChoices(words: readonly string[]): Choice[] {
   }))
 }
 
-function meets(candidate: string, words: readonly string[]): boolean {
+function hasAllWords(candidate: string, words: readonly string[]): boolean {
   const lower = candidate.toLowerCase()
   return words.every((word) => lower.includes(word))
 }
@@ -91,7 +92,7 @@ const choices = computed((): readonly Choice[] => {
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
-  const fixed = [...actionChoices(), ...pageChoices()].filter((one) => meets(`${one.text} ${one.detail}`, words))
+  const fixed = [...actionChoices(), ...pageChoices()].filter((one) => hasAllWords(`${one.text} ${one.detail}`, words))
   const processes = processChoices(words)
   return words.length === 0 ? [...fixed, ...processes] : [...processes.slice(0, 6), ...fixed, ...processes.slice(6)]
 })
@@ -106,11 +107,11 @@ function onKeyDown(event: KeyboardEvent): void {
   const moves: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
   const by = moves[event.key]
   const count = choices.value.length
-  if (by !== undefined && count > 0) at.value = (at.value + by + count) % count
-  else if (event.key === 'Enter') choose(choices.value[at.value])
+  if (by !== undefined && count > 0) selected.value = (selected.value + by + count) % count
+  else if (event.key === 'Enter') choose(choices.value[selected.value])
   else return
   event.preventDefault()
-  document.getElementById(`choice-${at.value}`)?.scrollIntoView({ block: 'nearest' })
+  document.getElementById(`choice-${selected.value}`)?.scrollIntoView({ block: 'nearest' })
 }
 
 export function Palette(): JSX.Element | null {
@@ -124,7 +125,7 @@ export function Palette(): JSX.Element | null {
         aria-label="Search processes, pages and actions"
         aria-expanded={count > 0}
         aria-controls="choices"
-        {...(count > 0 ? { 'aria-activedescendant': `choice-${at.value}` } : {})}
+        {...(count > 0 ? { 'aria-activedescendant': `choice-${selected.value}` } : {})}
         autofocus
         spellcheck={false}
         autocomplete="off"
@@ -132,7 +133,7 @@ export function Palette(): JSX.Element | null {
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value
-          at.value = 0
+          selected.value = 0
         }}
         onKeyDown={onKeyDown}
       />
@@ -149,7 +150,7 @@ export function Palette(): JSX.Element | null {
 function ChoiceLine({ choice, index }: { readonly choice: Choice; readonly index: number }): JSX.Element {
   const { row } = choice
   return (
-    <div id={`choice-${index}`} role="option" aria-selected={index === at.value} class="choice" onClick={() => choose(choice)}>
+    <div id={`choice-${index}`} role="option" aria-selected={index === selected.value} class="choice" onClick={() => choose(choice)}>
       <span>
         {row ? (
           <span class={`mark ${markOf(row).tone}`} role="img" aria-label={markOf(row).word}>

@@ -38,23 +38,24 @@ export function focusNextNeed(by: 1 | -1): boolean {
 }
 
 /**
- * Presses the button for a kind of option, of the question that is looked at: the one with the focus, else the only one of the peek that
- * has the focus, else the only one of the page. A button that has just appeared is disabled, so that a key answers nothing that was not seen.
+ * Presses the button for a kind of option in the current question. A button that has just appeared is disabled, so that a key answers
+ * nothing that was not seen. Returns false if there is no such button.
  */
 export function answerByKey(kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'): boolean {
-  const button = lookedAt()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`)
+  const button = currentQuestion()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`)
   button?.click()
   return button !== null && button !== undefined
 }
 
-/** Moves the focus to the field for a text of the question that is looked at. */
+/** Moves the focus to the text field of the current question. Returns false if it has none. */
 export function focusReply(): boolean {
-  const field = lookedAt()?.querySelector<HTMLElement>('.reply input, input[aria-label="Comment"]')
+  const field = currentQuestion()?.querySelector<HTMLElement>('.reply input, input[aria-label="Comment"]')
   field?.focus()
   return field !== null && field !== undefined
 }
 
-function lookedAt(): Element | null {
+/** The question with the focus, else the only one of the peek that has the focus, else the only one of the page. */
+function currentQuestion(): Element | null {
   const focused = document.activeElement?.closest('[data-need], .question') ?? null
   if (focused) return focused
   const place = document.activeElement?.closest('.peek-panel') ?? document

@@ -16,7 +16,7 @@ import { Answers, Evidence } from '../parts/questions.tsx'
 /** the most needs that are drawn */
 const MAX_SHOWN = 50
 const frozen = signal<readonly string[] | null>(null)
-/** the process whose question is shown whole */
+/** the process whose question is shown with its evidence */
 const peeked = signal<string | null>(null)
 
 function thaw(): void {
@@ -31,7 +31,7 @@ export function NeedsStrip(): JSX.Element | null {
   const shown = kept === null || isUsedUp ? all : kept
   const hidden = all.length - shown.length
   useEffect(() => {
-    // All that stood under the pointer is answered: the order of what came in the meantime is kept from now on.
+    // All needs of the kept order are answered: from now on the order of those that came in the meantime is kept.
     if (isUsedUp) frozen.value = all.length === 0 ? null : all
   }, [isUsedUp])
   if (all.length === 0) return null

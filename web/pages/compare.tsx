@@ -3,11 +3,11 @@
 import type { JSX } from 'preact'
 import type { CompareView, LineageNodeView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
-import { FilesBeside } from '../parts/compare/files-side-by-side.tsx'
+import { FilesSideBySide } from '../parts/compare/files-side-by-side.tsx'
 import { NodeMark } from '../parts/compare/node-mark.tsx'
 import { StepsSideBySide } from '../parts/compare/steps-side-by-side.tsx'
 import { hasRows, rowSignal, watchList } from '../rows.ts'
@@ -19,7 +19,7 @@ export function ComparePage({ path: [, a = '', b = ''] }: PageProps): JSX.Elemen
   const { value, error } = useReader(
     () => watchList() >= 0 && rowSignal(a).value !== null && rowSignal(b).value !== null && hasRows(),
     `compare ${a} ${b}`,
-    () => ask<CompareView>(`/v1/compare?${new URLSearchParams({ a, b })}`),
+    () => callApi<CompareView>(`/v1/compare?${new URLSearchParams({ a, b })}`),
   )
   const both = value.value
   const view = VIEWS.find((name) => name === query.value.get('view')) ?? 'steps'
@@ -49,7 +49,7 @@ export function ComparePage({ path: [, a = '', b = ''] }: PageProps): JSX.Elemen
           </p>
           {view === 'files' ? (
             <>
-              <FilesBeside a={both.a.uuid} b={both.b.uuid} />
+              <FilesSideBySide a={both.a.uuid} b={both.b.uuid} />
               <CommandLine words={['reeve', 'diff', '--from', `${commandName(both.a)}@now`, commandName(both.b)]} />
             </>
           ) : (

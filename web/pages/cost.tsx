@@ -26,7 +26,7 @@ import { isStale, now } from '../store.ts'
 
 /** how often the numbers are read again, in ms */
 const INTERVAL_MS = 10_000
-/** grows with the time; stands still while the daemon does not answer */
+/** the number of the current interval; null while the daemon does not answer */
 const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export function CostPage(): JSX.Element {

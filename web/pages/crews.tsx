@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { CrewsView, CrewView } from '../../src/api/views/crew.ts'
 import { formatCost, formatElapsed } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { StartCrew } from '../crew/start.tsx'
 import { useReader } from '../live.ts'
 import { MarkIcon } from '../parts/icons.tsx'
@@ -26,7 +26,7 @@ function watchCrews(): boolean {
 
 /** All crews, or those of one name. */
 function CrewList({ name }: { readonly name?: string }): JSX.Element {
-  const { value, error } = useReader(watchCrews, 'crews', async () => (await ask<CrewsView>('/v1/crews?all=1')).crews)
+  const { value, error } = useReader(watchCrews, 'crews', async () => (await callApi<CrewsView>('/v1/crews?all=1')).crews)
   const crews = value.value?.filter((crew) => name === undefined || crew.name === name || crew.uuid === name)
   return (
     <section class="runs" aria-label="Crews">

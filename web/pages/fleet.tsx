@@ -1,4 +1,4 @@
-// The first page: who needs the user, and all processes as a tree. Rows never move by themselves; urgency is the strip above them.
+// The first page: who needs the user, and all processes as a tree. Rows keep their places: the strip above them shows what is urgent.
 // Test: test/e2e/web/fleet.test.ts.
 import { computed } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -49,7 +49,7 @@ function selectedLine(): TreeLine | undefined {
   return selectedIndex.value === null ? undefined : lines.value[selectedIndex.value]
 }
 
-/** Does something to the selected process. Returns false if the list shows none. */
+/** Calls `action` for the selected process. Returns false if the list shows none. */
 function doToSelected(action: (uuid: string) => void): boolean {
   const line = selectedLine()
   if (line) action(line.uuid)
@@ -72,7 +72,7 @@ function nextOrder(): void {
   setQuery('sort', names[(names.indexOf(order.value ?? '') + 1) % names.length] ?? '')
 }
 
-/** Closes what is open, the newest first. */
+/** Leaves a field, else closes the peek, else removes all tags. Returns false if there was nothing to do. */
 function closeOne(): boolean {
   if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur()
   else if (isPeeking.value) isPeeking.value = false
@@ -235,7 +235,7 @@ function FilterBar(): JSX.Element {
   )
 }
 
-/** Says which parts of the filter leave nothing, with a button for each to drop it. */
+/** Says that no process meets the filter, with a button for each part that drops it. */
 function NoMatch(): JSX.Element {
   const parts = filterParts.value.map(({ text }) => text)
   return (

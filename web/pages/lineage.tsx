@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import type { LineageNodeView, LineageView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -16,7 +16,7 @@ export function LineagePage({ path: [, uuid = ''] }: PageProps): JSX.Element {
   const { value, error } = useReader(
     () => watchList() >= 0 && rowSignal(uuid).value !== null && hasRows(),
     `lineage ${uuid}`,
-    () => ask<LineageView>(`/v1/processes/${encodeURIComponent(uuid)}/lineage`),
+    () => callApi<LineageView>(`/v1/processes/${encodeURIComponent(uuid)}/lineage`),
   )
   const lineage = value.value
   const own = lineage?.processes.find((process) => process.uuid === uuid)
@@ -43,7 +43,7 @@ function Lanes({ lineage: { uuid, processes, truncated } }: { readonly lineage: 
   return (
     <>
       {processes.length === 1 ? (
-        <p class="quiet">It has no fork, and is none. “Fork after it” under a step of the process makes one.</p>
+        <p class="quiet">It has no forks, and is not a fork. “Fork after it” under a step of the process makes one.</p>
       ) : null}
       <ul class="lanes-of-forks">
         {processes.map((process) => (

@@ -5,7 +5,7 @@ import type { JSX } from 'preact'
 import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
 import { formatAgo, formatElapsed } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -21,13 +21,13 @@ interface Machine {
 
 async function readMachine(): Promise<Machine> {
   const [daemon, { checks }, { places }] = await Promise.all([
-    ask<DaemonView>('/v1/daemon'),
-    ask<{ checks: CheckView[] }>('/v1/doctor'),
-    ask<PlacesView>('/v1/places'),
+    callApi<DaemonView>('/v1/daemon'),
+    callApi<{ checks: CheckView[] }>('/v1/doctor'),
+    callApi<PlacesView>('/v1/places'),
   ])
   const dir = places.find(({ exists }) => exists)?.dir
   const agents =
-    may('start') && dir !== undefined ? (await ask<AgentsView>(`/v1/agents?${new URLSearchParams({ cwd: dir })}`)).agents : null
+    may('start') && dir !== undefined ? (await callApi<AgentsView>(`/v1/agents?${new URLSearchParams({ cwd: dir })}`)).agents : null
   return { daemon, checks, places, agents }
 }
 

@@ -6,7 +6,7 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { ask as request } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { useKeys } from '../keyboard.ts'
 import { needs as knownNeeds, urgent } from '../needs/store.ts'
@@ -20,7 +20,7 @@ import { nameOfAction, possibleActions, runAction, type RowActionName } from '..
 import { navigate, type PageProps } from '../router.ts'
 import { rows, rowSignal } from '../rows.ts'
 
-/** the actions that can end a need which is no question */
+/** the actions that can end a need that is not a question */
 const HELPFUL: readonly RowActionName[] = ['pauseOrResume', 'raiseBudget', 'message', 'stop', 'markSeen']
 /** a swipe is at least this long, in pixels */
 const SWIPE_PX = 80
@@ -90,7 +90,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
   )
 }
 
-/** the longest command that a card shows whole */
+/** the longest command that can be answered on its card, in characters */
 const MAX_COMMAND = 100
 
 /** Buttons that answer, if the card shows all of what is asked; else a link to the evidence. */
@@ -242,7 +242,7 @@ function TaskChange({ diff }: { readonly diff: string }): JSX.Element {
   )
 }
 
-/** The buttons for a need that is no question. */
+/** The buttons for a need that is not a question. */
 function Helpful({ uuid }: { readonly uuid: string }): JSX.Element | null {
   const row: RowView | undefined = rowSignal(uuid).value
   const possible = row ? possibleActions(row) : []
@@ -259,12 +259,12 @@ function Helpful({ uuid }: { readonly uuid: string }): JSX.Element | null {
   )
 }
 
-/** A need with the evidence that only the answer for one need has; until that comes, and without it, the known part. */
+/** The need with its whole evidence, which only the request for one need returns. Until that request succeeds: the known part. */
 function useWhole(known: NeedView): NeedView {
   const [whole, setWhole] = useState<NeedView | null>(null)
   useEffect(() => {
     if (known.task === null) return
-    request<{ need: NeedView }>(`/v1/needs/${known.id}`).then(
+    callApi<{ need: NeedView }>(`/v1/needs/${known.id}`).then(
       ({ need }) => setWhole(need),
       // The known part has the question and its answers.
       () => setWhole(null),

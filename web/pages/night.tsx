@@ -16,7 +16,7 @@ import { isStale, now } from '../store.ts'
 
 const INTERVAL_MS = 15_000
 const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
-/** The past is read again with the time, not with each change of a row. */
+/** The past is read again as time passes, and not at each change of a row. */
 const isLoaded = computed(() => watchList() >= 0 && hasRows())
 
 export function NightPage(): JSX.Element {
@@ -148,7 +148,7 @@ const CLASS_OF: Readonly<Record<NightLane['parts'][number]['word'], string>> = {
   'had ended': 'ended',
 }
 
-/** A short part can still be seen. */
+/** the least width of a part, in thousandths of the lane, so that a short part can be seen */
 const MIN_PART = 2
 
 function Lane({ lane: { uuid, name, depth, parts, worked, waited } }: { readonly lane: NightLane }): JSX.Element {

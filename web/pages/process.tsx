@@ -1,5 +1,5 @@
 // The page of one process: what it waits for, its money and context, its tabs, and what can be done to it. With `as=N` in the address it is
-// shown as of step N, and nothing can be done to it but forking. Test: test/e2e/web/process.test.ts, test/e2e/web/process/steps.test.ts.
+// shown as of step N, and can only be forked. Tests: test/e2e/web/process.test.ts, test/e2e/web/process/steps.test.ts.
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -83,7 +83,7 @@ function KnownProcess({ row, part }: { readonly row: RowView; readonly part: str
   )
 }
 
-/** Keys of all tabs. The steps have their own for a fork and for what is next. Nothing can be done to the past. */
+/** The keys of each tab. The tab of steps has keys of its own for forks and for the next part. Nothing can be done to the past. */
 function processKeys(row: RowView, tabs: readonly Tab[], tab: Tab): KeyHandlers {
   const { fork, ...others } = asOf.value === null ? rowKeys(() => [row]) : {}
   if (tab === 'steps') return others
@@ -206,7 +206,7 @@ function SpentNow({ tree: { rates, usdByMinute } }: { readonly tree: UsageRateVi
   )
 }
 
-/** The budget, and when it is full if the tree goes on to spend as it does. Of a process below another one that is not known. */
+/** The budget, and when it will be full at the present rate of its tree. The rate is known only for the root of a tree. */
 function BudgetOfTree({ row }: { readonly row: RowView }): JSX.Element {
   const usdPerMinute = perMinuteOf(row.uuid)
   const fullIn = row.budget && row.sub.working > 0 && usdPerMinute !== null ? fullInText(row.budget, usdPerMinute) : null

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
@@ -26,7 +26,7 @@ function RunList(): JSX.Element {
   const { value, error } = useReader(
     () => watchList() >= 0 && hasRows(),
     'runs',
-    async () => (await ask<RunsView>('/v1/compose?limit=100')).runs,
+    async () => (await callApi<RunsView>('/v1/compose?limit=100')).runs,
   )
   const runs = value.value
   return (
@@ -105,7 +105,7 @@ function OneRun({ run: reference, node }: { readonly run: string; readonly node:
   const live = useReader(
     () => watchRun(reference),
     `run ${reference}`,
-    async () => (await ask<OneRunView>(`/v1/compose/${encodeURIComponent(reference)}`)).run,
+    async () => (await callApi<OneRunView>(`/v1/compose/${encodeURIComponent(reference)}`)).run,
   )
   const run = live.value.value
   if (run === null) return <p class={live.error.value === null ? 'quiet' : 'problem'}>{live.error.value ?? 'The run is being read.'}</p>

@@ -6,7 +6,7 @@ import type { DaemonView } from '../../src/api/views/daemon.ts'
 import type { UsageReportView } from '../../src/api/views/usage.ts'
 import { formatCost, formatLimitUsd } from '../../src/faces/format.ts'
 import { KEYS, keyTexts, type KeyAction, type KeyPlace, type KeyRow } from '../../src/faces/keys.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { hasBell, isBellOn, setBell } from '../bell.ts'
 import { hasSingleKeys, setSingleKeys } from '../keyboard.ts'
 import { useReader } from '../live.ts'
@@ -51,7 +51,7 @@ function ThisBrowser(): JSX.Element {
       </fieldset>
       <label class="inline">
         <input type="checkbox" checked={hasSingleKeys.value} onChange={(event) => setSingleKeys(event.currentTarget.checked)} /> keys
-        without Ctrl count
+        without Ctrl work
       </label>
       <label class="inline">
         <input
@@ -83,8 +83,8 @@ async function readMachine(): Promise<MachineSettings> {
   const opened = session.peek()
   const isWhole = typeof opened !== 'string' && opened.session.only === null && !opened.session.redact
   const [daemon, usage] = await Promise.all([
-    ask<DaemonView>('/v1/daemon'),
-    isWhole ? ask<UsageReportView>('/v1/usage?by=agent') : Promise.resolve(null),
+    callApi<DaemonView>('/v1/daemon'),
+    isWhole ? callApi<UsageReportView>('/v1/usage?by=agent') : Promise.resolve(null),
   ])
   return { daemon, home: usage?.home ?? null }
 }

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
-import { ask, failure, failureOf } from '../actions.ts'
+import { callApi, failure, failureOf } from '../actions.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
@@ -13,9 +13,9 @@ import { isStale, may } from '../store.ts'
 const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
 const EMPTY = { agent: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
 
-/** what was typed stays while other pages are shown */
+/** what was typed; it stays while other pages are shown */
 const fields = signal(EMPTY)
-const isAsked = signal(false)
+const isSending = signal(false)
 
 type Fields = typeof EMPTY
 
@@ -43,16 +43,16 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
   const body = bodyOf(fields.value, cwd)
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
-    isAsked.value = true
+    isSending.value = true
     try {
-      const { process } = await ask<{ process: ProcessView }>('/v1/processes', { method: 'POST', body })
+      const { process } = await callApi<{ process: ProcessView }>('/v1/processes', { method: 'POST', body })
       failure.value = null
       fields.value = EMPTY
       navigate(`/p/${process.uuid}`)
     } catch (error) {
       failure.value = failureOf(error, 'Look at the list before you start it again.')
     } finally {
-      isAsked.value = false
+      isSending.value = false
     }
   }
   return (
@@ -66,8 +66,8 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
         <StartFields dirs={dirs} cwd={cwd} agents={agents} onDirectory={onDirectory} />
         <CommandLine words={commandOf(body)} />
         <p class="buttons">
-          <button type="submit" class="primary" disabled={isAsked.value || isStale.value}>
-            {isAsked.value ? 'asked' : 'Start'}
+          <button type="submit" class="primary" disabled={isSending.value || isStale.value}>
+            {isSending.value ? 'asked' : 'Start'}
           </button>
         </p>
       </form>

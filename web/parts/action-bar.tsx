@@ -1,7 +1,7 @@
 // The buttons of a process: pause or resume, interrupt, stop, kill. Those that end it ask first. Test: test/e2e/web/actions.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { interrupt, isAsked, pauseOrResume } from '../actions.ts'
+import { interrupt, isPending, pauseOrResume } from '../actions.ts'
 import { isStale, may } from '../store.ts'
 import { openEnd } from './end-dialog.tsx'
 
@@ -14,10 +14,10 @@ export function ActionBar({ row }: { readonly row: RowView }): JSX.Element | nul
       <button
         type="button"
         data-action={action}
-        disabled={isStale.value || isAsked(row.uuid, action)}
+        disabled={isStale.value || isPending(row.uuid, action)}
         onClick={() => void pauseOrResume(row)}
       >
-        {isAsked(row.uuid, action) ? 'asked' : isHeld ? 'Resume' : 'Pause'}
+        {isPending(row.uuid, action) ? 'asked' : isHeld ? 'Resume' : 'Pause'}
       </button>
       {row.status === 'working' && row.driver !== 'command' ? (
         <button type="button" data-action="interrupt" disabled={isStale.value} onClick={() => void interrupt(row.uuid)}>

@@ -1,4 +1,5 @@
-// Times that go on in the page, by the daemon's clock: a wrong clock of the browser does not show. Test: test/e2e/web/fleet.test.ts.
+// Times that grow while the page is open, by the daemon's clock: a wrong clock of the browser makes no difference.
+// Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { elapsedAt, formatElapsed } from '../../src/faces/format.ts'

@@ -6,13 +6,14 @@ import type { JSX } from 'preact'
 import type { StakesView } from '../../src/api/views/stakes.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
-import { ask, endProcess, pauseOrResume } from '../actions.ts'
+import { callApi, endProcess, pauseOrResume, STOP_GRACE_MS } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { Dialog } from './dialog.tsx'
 import { HoldButton } from './hold-button.tsx'
 
 const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' } | null>(null)
 const withSubtree = signal(false)
+
 interface Known {
   /** the process, the action and the choice of the subtree that it is about */
   readonly about: string
@@ -47,7 +48,7 @@ export function EndDialog(): JSX.Element | null {
       if (isAwaited) known.value = { about, stakes }
     }
     const path = `/v1/processes/${row.uuid}/stakes?action=${action}&subtree=${subtree ? 1 : 0}`
-    ask<StakesView>(path, { signal: AbortSignal.timeout(STAKES_MS) }).then(take, (error: unknown) =>
+    callApi<StakesView>(path, { signal: AbortSignal.timeout(STAKES_MS) }).then(take, (error: unknown) =>
       take(error instanceof Error ? error.message : String(error)),
     )
     return () => {
@@ -106,11 +107,11 @@ export function EndDialog(): JSX.Element | null {
   )
 }
 
-/** Only `kill` ends a whole tree. */
+/** The command line that does the same. Only `kill` can end a whole tree. */
 function endCommand(row: RowView, action: 'stop' | 'kill', subtree: boolean): string {
   const name = commandName(row)
   if (action === 'kill') return `reeve kill -s KILL ${subtree ? '--subtree ' : ''}${name}`
-  return subtree ? `reeve kill --grace 10s --subtree ${name}` : `reeve stop ${name}`
+  return subtree ? `reeve kill --grace ${STOP_GRACE_MS / 1_000}s --subtree ${name}` : `reeve stop ${name}`
 }
 
 function Stakes({ view }: { readonly view: StakesView }): JSX.Element {

@@ -7,7 +7,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { asOf } from '../process/address.ts'
 import { query, setQuery } from '../router.ts'
@@ -37,7 +37,7 @@ export function Files({ row }: { readonly row: RowView }): JSX.Element {
 
 function FilesOf({ row }: { readonly row: RowView }): JSX.Element {
   const from = query.value.get('from') ?? ''
-  // As of a step: its files.
+  // While the process is shown as of a step, its files are those of that step.
   const to = asOf.value === null ? (query.value.get('to') ?? '') : String(asOf.value)
   const range = new URLSearchParams({ ...(from === '' ? {} : { from }), ...(to === '' ? {} : { to }) })
   const { value, error } = useLive<Changes>(row.uuid, `files ${range}`, () => readChanges(row.uuid, range))
@@ -58,8 +58,8 @@ function FilesOf({ row }: { readonly row: RowView }): JSX.Element {
 
 async function readChanges(uuid: string, range: URLSearchParams): Promise<Changes> {
   const [files, diff] = await Promise.all([
-    ask<ProcessFilesView>(`/v1/processes/${uuid}/files?${range}`),
-    ask<ProcessDiffView>(`/v1/processes/${uuid}/diff?format=view&${range}`),
+    callApi<ProcessFilesView>(`/v1/processes/${uuid}/files?${range}`),
+    callApi<ProcessDiffView>(`/v1/processes/${uuid}/diff?format=view&${range}`),
   ])
   return { files, diff }
 }

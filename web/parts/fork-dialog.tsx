@@ -1,4 +1,4 @@
-// Asks what a fork after a step has of its own, and makes it. Test: test/e2e/web/actions.test.ts.
+// Asks after which step a fork begins and how it differs from its origin, and makes it. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
@@ -7,14 +7,14 @@ import { formatCount, formatLimitUsd } from '../../src/faces/format.ts'
 import { failure, fork, type ForkChanges } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { navigate } from '../router.ts'
+import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
 
-/** null as the step: as it is now, for agents that cannot be forked after an earlier step */
+/** `step` null: a fork of the present state, for agents that cannot be forked after an earlier step */
 const opened = signal<{ readonly row: RowView; readonly step: number | null } | null>(null)
 const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
 const isMaking = signal(false)
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
 const lastStepOf = ({ endedAt, status, step }: RowView): number => (endedAt === null && status !== 'ready' ? step - 1 : step)
@@ -86,7 +86,7 @@ export function ForkDialog(): JSX.Element | null {
   )
 }
 
-/** What goes along, and what does not. */
+/** What the fork takes along, and what it does not. */
 function carriedText({ queue, sub }: RowView, step: number | null): string {
   const steps = step === null ? 'All its steps go along.' : step === 1 ? 'Step 1 goes along.' : `Steps 1 to ${step} go along.`
   const left = [

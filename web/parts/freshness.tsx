@@ -21,7 +21,7 @@ export function Freshness(): JSX.Element {
   )
 }
 
-/** States of what time the page is, while the daemon does not answer. */
+/** States how old the shown data is, while the daemon does not answer. */
 export function StaleBar(): JSX.Element | null {
   const { state, lastByteAt } = link.value
   if (!isStale.value || state === 'opening' || lastByteAt === null) return null

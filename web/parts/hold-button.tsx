@@ -1,4 +1,4 @@
-// A button for what cannot be undone. A click does it; a finger must hold it, so that no touch in passing does.
+// A button for what cannot be undone. One click of a mouse is enough, but a finger must hold it, so that a touch in passing does nothing.
 // Test: test/e2e/web/phone.test.ts.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ComponentChildren, JSX } from 'preact'

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { LogLine } from '../../src/api/views/process.ts'
 import { formatClock } from '../../src/faces/format.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { LogText } from '../process/agent-text.tsx'
 import { useLive } from '../live.ts'
 import { daemonNow } from './clock.tsx'
@@ -16,7 +16,7 @@ export function Logs({ uuid }: { readonly uuid: string }): JSX.Element {
   const { value, error } = useLive(
     uuid,
     'logs',
-    async () => (await ask<{ lines: LogLine[] }>(`/v1/processes/${uuid}/logs?tail=${TAIL}`)).lines,
+    async () => (await callApi<{ lines: LogLine[] }>(`/v1/processes/${uuid}/logs?tail=${TAIL}`)).lines,
   )
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { isAsked, sendMessage } from '../actions.ts'
+import { isPending, sendMessage } from '../actions.ts'
 import { isStale, may } from '../store.ts'
 
 export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | null {
@@ -24,8 +24,8 @@ export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | nu
       <label class="quiet">
         <input type="checkbox" checked={isUrgent} onChange={(event) => setUrgent(event.currentTarget.checked)} /> before its next model call
       </label>
-      <button type="submit" disabled={text === '' || isStale.value || isAsked(row.uuid, 'send')}>
-        {isAsked(row.uuid, 'send') ? 'asked' : 'Send'}
+      <button type="submit" disabled={text === '' || isStale.value || isPending(row.uuid, 'send')}>
+        {isPending(row.uuid, 'send') ? 'asked' : 'Send'}
       </button>
     </form>
   )

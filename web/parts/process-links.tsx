@@ -1,4 +1,4 @@
-// Links from a process to the pages that show it otherwise: its forks, its past, its graph or its children. Test: test/e2e/web/pages/compare.test.ts.
+// Links from a process to other pages about it: its forks, its past, its graph or its children. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 

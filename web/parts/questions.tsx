@@ -1,4 +1,4 @@
-// The open questions of a process with what they are about, and their answers. An answer counts only for what is shown here: the daemon
+// The open questions of a process with what they are about, and their answers. An answer is valid only for what is shown here: the daemon
 // refuses it if the question has changed. A question that has just appeared takes no answer, so that a click that was meant for
 // something else answers nothing. Test: test/e2e/web/actions.test.ts.
 import { useState } from 'preact/hooks'
@@ -6,7 +6,7 @@ import type { JSX } from 'preact'
 import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
-import { answerOption, answerText, isAsked, readProcess } from '../actions.ts'
+import { answerOption, answerText, isPending, readProcess } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
@@ -40,7 +40,7 @@ function OpenQuestions({ uuid, task }: QuestionsProps): JSX.Element | null {
 }
 
 interface AnswersProps extends QuestionProps {
-  /** true: only what counts once; the rest is on the page of the question */
+  /** true: only the options that apply once; the others are on the page of the question */
   readonly isShort?: boolean
 }
 
@@ -86,7 +86,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
   const isReady = useHasElapsed(GUARD_MS)
   const [text, setText] = useState('')
   const [touched, setTouched] = useState<string | null>(null)
-  const isDisabled = !isReady || isStale.value || isAsked(uuid, 'answer')
+  const isDisabled = !isReady || isStale.value || isPending(uuid, 'answer')
   if (!may('answer')) return null
   if (ask.options.length > 0)
     return (
@@ -99,7 +99,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
             data-kind={kind}
             disabled={isDisabled}
             onClick={(event) => {
-              // What counts from now on asks again after a touch.
+              // An option that applies from now on needs a second touch.
               if (kind.endsWith('_always') && isTouch(event) && touched !== id) setTouched(id)
               else void answerOption(uuid, ask, id, text)
             }}
@@ -128,7 +128,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
   )
 }
 
-/** The options that count once; all of them if there are no such options. */
+/** The options that apply once; all options if there are no such ones. */
 function shortOptions({ options }: AskView): AskView['options'] {
   const once = options.filter(({ kind }) => kind.endsWith('_once'))
   return once.length === 0 ? options : once

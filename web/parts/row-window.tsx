@@ -2,10 +2,10 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
 
-/** the rows above and below the visible ones that are drawn, too */
+/** the number of rows that are drawn above the visible ones, and below them */
 const OVERSCAN = 6
 
-/** this near to its end, a list follows new rows, in pixels */
+/** a list that is scrolled this near to its end follows new rows, in pixels */
 const NEAR_PX = 24
 
 export interface RowWindowProps {
@@ -16,7 +16,7 @@ export interface RowWindowProps {
   /** the row that must be visible; null: none */
   readonly selected: number | null
   readonly class: string
-  /** an ascending number of a row: the list then follows its end while it is scrolled there, and else keeps its place when first rows go */
+  /** an ascending number for each row. A list with it stays at its end while it is scrolled there; else it keeps its place when first rows go */
   readonly keyOf?: (index: number) => number
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }
@@ -28,7 +28,7 @@ export function RowWindow({ count, rowHeight, draw, selected, class: name, keyOf
   const place = useRef({ isAtEnd: true, key: -1 })
   const keyAt = useRef((index: number): number => index)
   keyAt.current = (index) => keyOf?.(index) ?? index
-  // Before the list is measured, because the number of its rows has not moved it yet.
+  // This effect must come before the one that measures the list, because it needs the place from before the change of the rows.
   useLayoutEffect(() => {
     const element = box.current
     if (!element || !keyOf) return

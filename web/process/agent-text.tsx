@@ -5,7 +5,7 @@ import type { ComponentChild, JSX } from 'preact'
 import { readRichText, targetOf, type TextBlock, type TextPart } from '../../src/faces/rich-text.ts'
 import { colouredParts, visibleText } from '../../src/faces/visible-text.ts'
 
-/** so much of a text is shown at first, in characters */
+/** the part of a text that is shown at first, in characters */
 const SHOWN_CHARS = 30_000
 
 /** The Markdown that models write. */
@@ -114,7 +114,7 @@ function Coloured({ text, class: name }: { readonly text: string; readonly class
   )
 }
 
-/** so much of a line of the log is shown, in characters */
+/** the part of a line of the log that is shown, in characters */
 const LINE_CHARS = 5_000
 
 /** A line of the log. */

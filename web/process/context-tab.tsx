@@ -5,7 +5,7 @@ import type { ContextBlockView, ContextView } from '../../src/api/views/context.
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount, formatTokens } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { RowWindow } from '../parts/row-window.tsx'
 
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<ContextBlockView['kind'], string>> = {
 }
 
 export function ContextTab({ row }: { readonly row: RowView }): JSX.Element {
-  const { value, error } = useLive<ContextView>(row.uuid, 'context', () => ask(`/v1/processes/${row.uuid}/context?text=1`))
+  const { value, error } = useLive<ContextView>(row.uuid, 'context', () => callApi(`/v1/processes/${row.uuid}/context?text=1`))
   if (value.value === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The context is being read.'}</p>
   const context = value.value
   return (

@@ -1,4 +1,4 @@
-// The last events of a process, by class, the newest at the end; one of them whole. Test: test/e2e/web/process/tabs.test.ts.
+// The last events of a process, by class, the newest at the end; one of them in full. Test: test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -32,7 +32,7 @@ function classOf(type: string): string {
 }
 
 const CLASS_NAMES = [...Object.keys(CLASSES), 'other']
-/** the cursor of the event that is shown whole */
+/** the cursor of the event that is shown in full */
 const opened = signal<number | null>(null)
 
 export function EventsTab({ row }: { readonly row: RowView }): JSX.Element {
@@ -98,11 +98,11 @@ function EventRow({ event, top, isOpen }: { readonly event: EventView; readonly 
   )
 }
 
-const HEAD = new Set(['version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact', 'status', 'queueCount', 'role', 'phase', 'taskId', 'mono'])
+const COMMON_FIELDS = new Set(['version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact', 'status', 'queueCount', 'role', 'phase', 'taskId', 'mono'])
 
-/** The fields that belong to the event alone, on one line. */
+/** The fields that not all events have, on one line. */
 function summaryOf(event: EventView): string {
-  const fields = Object.entries(event).filter(([name]) => !HEAD.has(name))
+  const fields = Object.entries(event).filter(([name]) => !COMMON_FIELDS.has(name))
   const text = fields.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' · ')
   return visibleText(text.slice(0, 300).toWellFormed()).replaceAll('\n', ' ')
 }

@@ -7,7 +7,7 @@ import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { LimitUseView, ProcessView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatBytes, formatElapsed, formatLimitUsd, formatTokens } from '../../src/faces/format.ts'
-import { isAsked, perform, readProcess } from '../actions.ts'
+import { isPending, perform, readProcess } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
 import { rows } from '../rows.ts'
@@ -17,25 +17,30 @@ type Limit = LimitUseView['limit']
 
 interface LimitUnit {
   readonly name: string
-  readonly flag: string
+  /** the flag of `reeve resume` that sets it. null: it has none */
+  readonly flag: string | null
   /** the unit of the field, for the user and for the command line */
   readonly unit: readonly [name: string, suffix: string]
-  /** how much of the limit is one of the unit */
+  /** one unit, as the API counts the limit */
   readonly size: number
   readonly format: (value: number) => string
 }
 
-const count = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['', ''], size: 1, format: formatTokens })
+const count = (name: string, flag: string | null): LimitUnit => ({ name, flag, unit: ['', ''], size: 1, format: formatTokens })
 const time = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['minutes', 'm'], size: 60_000, format: formatElapsed })
 const bytes = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['MiB', 'MiB'], size: 1_048_576, format: formatBytes })
 
-const UNITS: Partial<Readonly<Record<Limit, LimitUnit>>> = {
+const UNITS: Readonly<Record<Limit, LimitUnit>> = {
   maxSteps: count('steps', '--max-steps'),
   maxTurns: count('turns', '--max-turns'),
   maxToolCalls: count('tool calls', '--max-tool-calls'),
   maxChildren: count('living children', '--max-children'),
   maxDepth: count('levels below it', '--max-depth'),
-  maxMessages: count('messages', '--max-messages'),
+  maxMessages: count('messages', null),
+  maxInputTokens: count('input tokens', null),
+  maxOutputTokens: count('output tokens', null),
+  maxCacheReadTokens: count('tokens read from the cache', null),
+  maxCacheWriteTokens: count('tokens written to the cache', null),
   budgetTokens: count('tokens', '--budget-tokens'),
   budgetUsd: {
     name: 'money',
@@ -48,10 +53,6 @@ const UNITS: Partial<Readonly<Record<Limit, LimitUnit>>> = {
   cpuTimeMs: time('CPU time', '--cpu-time'),
   memoryBytes: bytes('memory', '--memory'),
   outputBytes: bytes('output', '--max-output'),
-}
-
-function unitOf(limit: Limit): LimitUnit {
-  return UNITS[limit] ?? count(limit, `--${limit.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
 }
 
 export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
@@ -114,7 +115,7 @@ const METERING: Readonly<Record<ProcessView['metering'], string>> = {
 }
 
 function LimitRow({ row, use }: { readonly row: RowView; readonly use: LimitUseView }): JSX.Element {
-  const { name, format } = unitOf(use.limit)
+  const { name, format } = UNITS[use.limit]
   const share = use.of > 0 ? Math.min(1, use.used / use.of) : 1
   const owner = use.scope === null ? undefined : rows.get(use.scope)
   const own = isOwn(row, use)
@@ -144,11 +145,11 @@ interface ChangeLimitProps {
   readonly isNew?: boolean
 }
 
-/** A field that adds to a limit or sets it, with the command that does the same. */
+/** A field that adds to a limit or sets it, with the command that does the same, if there is one. */
 function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Element {
   const [text, setText] = useState('')
   const [how, setHow] = useState<'add' | 'set'>(isNew ? 'set' : 'add')
-  const { name, flag, unit, size } = unitOf(limit)
+  const { name, flag, unit, size } = UNITS[limit]
   const amount = Number(text)
   const isValid = text !== '' && Number.isFinite(amount) && amount > 0
   const submit = async (event: Event): Promise<void> => {
@@ -175,10 +176,10 @@ function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Eleme
         onInput={(event) => setText(event.currentTarget.value)}
       />{' '}
       {unit[0]}
-      <button type="submit" disabled={!isValid || row.status !== 'suspended' || isStale.value || isAsked(row.uuid, 'resume')}>
+      <button type="submit" disabled={!isValid || row.status !== 'suspended' || isStale.value || isPending(row.uuid, 'resume')}>
         {how === 'add' ? 'Add' : 'Set'}
       </button>
-      {isValid ? (
+      {isValid && flag !== null ? (
         <code>{shellLine(['reeve', 'resume', commandName(row), flag, `${how === 'add' ? '+' : ''}${text}${unit[1]}`])}</code>
       ) : null}
     </form>
@@ -198,7 +199,7 @@ function NewLimit({ row, known }: { readonly row: RowView; readonly known: reado
         <select value={limit} onChange={(event) => choose(others.find((one) => one === event.currentTarget.value) ?? limit)}>
           {others.map((one) => (
             <option key={one} value={one}>
-              {unitOf(one).name}
+              {UNITS[one].name}
             </option>
           ))}
         </select>

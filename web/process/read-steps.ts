@@ -1,7 +1,8 @@
-// Reads the steps of a process as columns, and again from the last step that cannot change any more. Test: test/e2e/web/process/steps.test.ts.
+// Reads the steps of a process as columns, and then again those after the last step that can no longer change.
+// Test: test/e2e/web/process/steps.test.ts.
 import type { BriefStepsView } from '../../src/api/views/steps.ts'
 import { joinColumns, settledStep, type StepColumns } from '../../src/faces/step-list.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive, type Live } from '../live.ts'
 
 /** the most steps of one answer */
@@ -15,7 +16,7 @@ async function readColumns(uuid: string, before: StepColumns | null): Promise<St
   let columns = before
   let after = before ? settledStep(before) : 0
   for (;;) {
-    const page = await ask<BriefStepsView>(`/v1/processes/${uuid}/steps?brief=1&after=${after}&limit=${PAGE}`)
+    const page = await callApi<BriefStepsView>(`/v1/processes/${uuid}/steps?brief=1&after=${after}&limit=${PAGE}`)
     columns = columns ? joinColumns(columns, page.columns) : page.columns
     if (page.columns.step.length < PAGE || columns.step.length >= page.total) return columns
     after = page.columns.step.at(-1) ?? after

@@ -4,7 +4,7 @@ import type { SignalsView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatDuration } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
@@ -16,7 +16,7 @@ const HANDLERS: Readonly<Record<string, string>> = {
 }
 
 export function SignalsTab({ row }: { readonly row: RowView }): JSX.Element {
-  const { value, error } = useLive<SignalsView>(row.uuid, 'signals', () => ask(`/v1/processes/${row.uuid}/signals`))
+  const { value, error } = useLive<SignalsView>(row.uuid, 'signals', () => callApi(`/v1/processes/${row.uuid}/signals`))
   if (value.value === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The signals are being read.'}</p>
   const { mask, handlers, pending, recent } = value.value
   const handled = Object.entries(handlers)

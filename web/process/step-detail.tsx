@@ -1,4 +1,4 @@
-// One step whole: the messages before it, its text, its tool calls, what it asked, and its figures. Read when it is selected, and again
+// One step in full: the messages before it, its text, its tool calls, what it asked, and its figures. Read when it is selected, and again
 // while it can still change. Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -6,7 +6,7 @@ import type { StepDetailView } from '../../src/api/views/steps.ts'
 import { formatClock, formatCost, formatCount, formatDuration, formatElapsed, formatTokens } from '../../src/faces/format.ts'
 import { hasFlag, type StepColumns } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { openFork } from '../parts/fork-dialog.tsx'
@@ -26,7 +26,7 @@ export function StepDetail({ row, columns, index }: StepDetailProps): JSX.Elemen
   // Usage and records of files can come while the next step runs.
   const isSettled = (): boolean => !hasFlag(columns, index, 'open') && index < columns.step.length - 2
   const { value, error } = useLive<StepDetailView>(row.uuid, `step ${step}`, async (before) =>
-    before && isSettled() ? before : (await ask<{ step: StepDetailView }>(`/v1/processes/${row.uuid}/steps?at=${step}`)).step,
+    before && isSettled() ? before : (await callApi<{ step: StepDetailView }>(`/v1/processes/${row.uuid}/steps?at=${step}`)).step,
   )
   return (
     <section class="step-detail" aria-label={`Step ${step}`} data-step={step} tabIndex={0}>
@@ -154,7 +154,7 @@ function answerText({ at, answeredAt, by, answer, withdrawn }: StepDetailView['a
 
 function figuresText(step: StepDetailView): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, contextTokens } = step
-  // A model that is a file uses nothing.
+  // A scripted model uses no tokens.
   const isCounted = costUsd !== null || inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens > 0
   const input = inputTokens + cacheReadTokens + cacheWriteTokens
   const times = [

@@ -51,7 +51,7 @@ export function stepHandlers({ row, columns, lines, step, unfold }: Position): K
   }
 }
 
-/** Parts that scroll keep the keys that scroll. */
+/** Whether the focus is in a part that scrolls, which keeps the keys for scrolling. */
 function isInScrolledPart(): boolean {
   return document.activeElement?.closest('.step-detail') !== null
 }

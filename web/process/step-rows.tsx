@@ -1,4 +1,4 @@
-// The list of steps. Only the visible rows are drawn. Between two steps lies the line at which a fork begins: above it all goes along.
+// The list of steps. Only the visible rows are drawn. The line below a step is where a fork begins, which takes along all that is above it.
 // Test: test/e2e/web/process/steps.test.ts.
 import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -14,7 +14,7 @@ import { isStale, may } from '../store.ts'
 import { showStep } from './address.ts'
 
 const STEP_HEIGHT = 28
-/** more rows than any screen shows; a row that comes takes the nodes of one that went */
+/** the number of keys for rows, more than any screen shows: a row that appears reuses the nodes of one that has left */
 const SLOTS = 200
 /** how long the pointer must rest on a row, in ms */
 const REST_MS = 60
@@ -31,7 +31,7 @@ interface StepRowsProps {
 export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsProps): JSX.Element {
   const [pointed, setPointed] = useState(-1)
   const resting = useRef(0)
-  /** While the list is scrolled below the pointer, no line is drawn. */
+  /** Waits until the pointer rests on a row, so that no line is drawn while the list is scrolled below the pointer. */
   const point = (index: number): void => {
     clearTimeout(resting.current)
     resting.current = setTimeout(() => setPointed(index), REST_MS)
@@ -76,7 +76,7 @@ export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsPr
   )
 }
 
-/** The boundary after a step, drawn only where a fork can begin. Keys and the header of the step have the same. */
+/** The line below a step, drawn only where a fork can begin. A key and the header of the step offer the same. */
 function ForkLine({
   row,
   columns,

@@ -1,5 +1,5 @@
 // Paints the steps of a process on a canvas: lanes of the model, the tools, the user, the children, the money and the changed files. A paint
-// costs one pass over the visible steps, and at most one rectangle for each pixel of a lane. Test: test/e2e/web/process/steps.test.ts, bench/page.ts.
+// costs one pass over the visible steps, and at most one rectangle for each pixel of a lane. Tests: test/e2e/web/process/steps.test.ts, bench/page.ts.
 import { formatClock, formatElapsed } from '../../src/faces/format.ts'
 import { hasFlag, type StepColumns } from '../../src/faces/step-list.ts'
 import { ticksOf, type TimeAxis } from '../../src/faces/time-axis.ts'
@@ -14,7 +14,8 @@ export const LANES = {
   cost: [80, 18],
   files: [100, 8],
 } as const
-export const HEIGHT = 110
+/** the height of all lanes together, in pixels */
+export const TIMELINE_HEIGHT = 110
 
 /** The places of all steps on the axis. They change only with the steps or the axis. */
 export interface StepPlaces {
@@ -22,7 +23,7 @@ export interface StepPlaces {
   readonly modelEnd: Float64Array
   readonly toolEnd: Float64Array
   readonly youEnd: Float64Array
-  /** the cost up to and with each step */
+  /** the cost up to and including each step */
   readonly cost: Float64Array
 }
 
@@ -45,7 +46,8 @@ export function placesOf(columns: StepColumns, axis: TimeAxis): StepPlaces {
   return places
 }
 
-export interface Painting {
+/** What is painted. */
+export interface PaintInput {
   readonly columns: StepColumns
   readonly axis: TimeAxis
   readonly places: StepPlaces
@@ -62,18 +64,18 @@ export interface Painting {
 
 type Colour = 'ink' | 'ground' | 'quiet' | 'line' | 'accent' | 'asks' | 'fails'
 
-export function paint(context: CanvasRenderingContext2D, painting: Painting): void {
+export function paint(context: CanvasRenderingContext2D, input: PaintInput): void {
   const style = getComputedStyle(context.canvas)
   const colour = (name: Colour): string => style.getPropertyValue(`--${name}`)
-  const { view, width, columns, places } = painting
+  const { view, width, columns, places } = input
   const scale = width / (view.end - view.start)
   const x = (place: number): number => (place - view.start) * scale
   const [first, last] = visibleSteps(places, view)
-  context.clearRect(0, 0, width, HEIGHT)
+  context.clearRect(0, 0, width, TIMELINE_HEIGHT)
   context.font = `12px ${style.fontFamily}`
   context.textBaseline = 'middle'
-  paintFolds(context, painting, x, colour)
-  paintTicks(context, painting, x, colour)
+  paintFolds(context, input, x, colour)
+  paintTicks(context, input, x, colour)
   const fill = (lane: keyof typeof LANES, name: Colour, from: (index: number) => number, to: (index: number) => number): void => {
     context.fillStyle = colour(name)
     fillSpans(context, lane, width, first, last, (index) => [x(from(index)), x(to(index))])
@@ -108,16 +110,16 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
     hasFlag(columns, index, 'files') ? [x(at(places.toolEnd, index)) - 1.5, x(at(places.toolEnd, index)) + 1.5] : null,
   )
   context.fillStyle = colour('quiet')
-  fillSpans(context, 'children', width, 0, painting.children.length, (index) => {
-    const child = painting.children[index]
-    return child ? [x(painting.axis.place(child.from)), x(painting.axis.place(child.to))] : null
+  fillSpans(context, 'children', width, 0, input.children.length, (index) => {
+    const child = input.children[index]
+    return child ? [x(input.axis.place(child.from)), x(input.axis.place(child.to))] : null
   })
-  paintCost(context, painting, x, [first, last], colour)
-  paintSelected(context, painting, x, colour)
+  paintCost(context, input, x, [first, last], colour)
+  paintSelected(context, input, x, colour)
 }
 
 /** The indices of the steps that can be visible, as a half-open range. */
-export function visibleSteps({ start }: StepPlaces, view: Painting['view']): readonly [number, number] {
+export function visibleSteps({ start }: StepPlaces, view: PaintInput['view']): readonly [number, number] {
   const countBefore = (place: number): number => {
     let [low, high] = [0, start.length]
     while (low < high) {
@@ -159,7 +161,7 @@ function fillSpans(
 
 function paintFolds(
   context: CanvasRenderingContext2D,
-  { axis, view, width }: Painting,
+  { axis, view, width }: PaintInput,
   x: (place: number) => number,
   colour: (name: Colour) => string,
 ): void {
@@ -168,7 +170,7 @@ function paintFolds(
     if (end < view.start || start > view.end) continue
     const [left, right] = [Math.max(0, x(start)), Math.min(width, x(end))]
     context.fillStyle = colour('line')
-    context.fillRect(left, LANES.model[0] - 2, Math.max(1, right - left), HEIGHT)
+    context.fillRect(left, LANES.model[0] - 2, Math.max(1, right - left), TIMELINE_HEIGHT)
     const text = `≈ ${word} ${formatElapsed(to - from)} ≈`
     const textWidth = context.measureText(text).width
     const place = Math.max(0, Math.min(width - textWidth, (left + right - textWidth) / 2))
@@ -181,7 +183,7 @@ function paintFolds(
 
 function paintTicks(
   context: CanvasRenderingContext2D,
-  { axis, view, width, now }: Painting,
+  { axis, view, width, now }: PaintInput,
   x: (place: number) => number,
   colour: (name: Colour) => string,
 ): void {
@@ -210,7 +212,7 @@ function formatDay(time: number): string {
 
 function paintCost(
   context: CanvasRenderingContext2D,
-  { places, columns, width }: Painting,
+  { places, columns, width }: PaintInput,
   x: (place: number) => number,
   [first, last]: readonly [number, number],
   colour: (name: Colour) => string,
@@ -236,7 +238,7 @@ function paintCost(
 
 function paintSelected(
   context: CanvasRenderingContext2D,
-  { places, selected, isReplay, width }: Painting,
+  { places, selected, isReplay, width }: PaintInput,
   x: (place: number) => number,
   colour: (name: Colour) => string,
 ): void {
@@ -246,11 +248,11 @@ function paintSelected(
   if (isReplay) {
     context.globalAlpha = 0.75
     context.fillStyle = colour('ground')
-    context.fillRect(Math.max(0, right), LANES.axis[1], width, HEIGHT)
+    context.fillRect(Math.max(0, right), LANES.axis[1], width, TIMELINE_HEIGHT)
     context.globalAlpha = 1
   }
   context.fillStyle = colour('ink')
   const line = isReplay ? right : left
-  context.fillRect(line, LANES.axis[1], isReplay ? 2 : 1, HEIGHT)
+  context.fillRect(line, LANES.axis[1], isReplay ? 2 : 1, TIMELINE_HEIGHT)
   context.fillRect(line - 4, LANES.axis[1] - 2, 9, 5)
 }

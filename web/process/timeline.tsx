@@ -8,12 +8,12 @@ import type { SpansView } from '../../src/api/views/spans.ts'
 import { formatClock, formatDuration } from '../../src/faces/format.ts'
 import { activeMs, indexOfStep, type StepColumns } from '../../src/faces/step-list.ts'
 import { timeAxis, type IdleSpan, type TimeAxis } from '../../src/faces/time-axis.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { rows } from '../rows.ts'
 import { asOf, showStep } from './address.ts'
-import { HEIGHT, LANES, paint, placesOf, type Painting } from './timeline-paint.ts'
+import { LANES, paint, placesOf, TIMELINE_HEIGHT, type PaintInput } from './timeline-paint.ts'
 
 interface View {
   readonly start: number
@@ -48,7 +48,7 @@ interface TimelineProps {
 }
 
 export function Timeline({ row, columns, step }: TimelineProps): JSX.Element {
-  const { value: spans } = useLive<SpansView>(row.uuid, 'spans', () => ask(`/v1/processes/${row.uuid}/spans`))
+  const { value: spans } = useLive<SpansView>(row.uuid, 'spans', () => callApi(`/v1/processes/${row.uuid}/spans`))
   const end = row.endedAt === null ? daemonNow() : Date.parse(row.endedAt)
   const axis = useMemo(() => axisOf(columns, spans.value, end), [columns, spans.value, end, isClock.value])
   const places = useMemo(() => placesOf(columns, axis), [columns, axis])
@@ -59,7 +59,7 @@ export function Timeline({ row, columns, step }: TimelineProps): JSX.Element {
   const index = indexOfStep(columns, step)
   const selected = columns.step[index] === step ? index : -1
   const canvas = useRef<HTMLCanvasElement>(null)
-  usePainting(canvas, { columns, axis, places, view, selected, isReplay: asOf.value !== null, children })
+  usePaint(canvas, { columns, axis, places, view, selected, isReplay: asOf.value !== null, children })
 
   const zoom = (factor: number, at = (view.start + view.end) / 2): void => setZoomed(zoomedView(view, factor, at, axis.length))
   const pan = (fraction: number): void => setZoomed(panned(view, fraction * (view.end - view.start), axis.length))
@@ -93,7 +93,7 @@ export function Timeline({ row, columns, step }: TimelineProps): JSX.Element {
           aria-valuemax={columns.step.at(-1) ?? 1}
           aria-valuenow={step}
           aria-valuetext={stepText(columns, selected)}
-          onKeyDown={(event) => press(event, keys)}
+          onKeyDown={(event) => handleKey(event, keys)}
           onWheel={(event) => {
             event.preventDefault()
             const width = event.currentTarget.clientWidth
@@ -102,15 +102,15 @@ export function Timeline({ row, columns, step }: TimelineProps): JSX.Element {
           }}
           {...usePointer({ pan, pick })}
         >
-          <canvas ref={canvas} style={{ height: `${HEIGHT}px` }} />
+          <canvas ref={canvas} style={{ height: `${TIMELINE_HEIGHT}px` }} />
         </div>
       </div>
     </section>
   )
 }
 
-/** Paints when something of the painting, the width or the theme changes. */
-function usePainting(canvas: RefObject<HTMLCanvasElement | null>, painting: Omit<Painting, 'width' | 'now'>): void {
+/** Paints the axis, and again when the steps, the view, the selection, the width or the theme changes. */
+function usePaint(canvas: RefObject<HTMLCanvasElement | null>, input: Omit<PaintInput, 'width' | 'now'>): void {
   const [width, setWidth] = useState(0)
   const [isDarkNow, setDarkNow] = useState(isDark.matches)
   useLayoutEffect(() => {
@@ -118,28 +118,28 @@ function usePainting(canvas: RefObject<HTMLCanvasElement | null>, painting: Omit
     if (!element) return
     const observer = new ResizeObserver(() => setWidth(element.clientWidth))
     observer.observe(element)
-    const look = (): void => setDarkNow(isDark.matches)
-    isDark.addEventListener('change', look)
+    const updateTheme = (): void => setDarkNow(isDark.matches)
+    isDark.addEventListener('change', updateTheme)
     return () => {
       observer.disconnect()
-      isDark.removeEventListener('change', look)
+      isDark.removeEventListener('change', updateTheme)
     }
   }, [])
-  const { columns, axis, places, view, selected, isReplay } = painting
+  const { columns, axis, places, view, selected, isReplay } = input
   useLayoutEffect(() => {
     const context = canvas.current?.getContext('2d')
     if (!context || width === 0) return
     const ratio = devicePixelRatio
     if (context.canvas.width !== Math.round(width * ratio)) {
       context.canvas.width = Math.round(width * ratio)
-      context.canvas.height = HEIGHT * ratio
+      context.canvas.height = TIMELINE_HEIGHT * ratio
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
-    paint(context, { ...painting, width, now: daemonNow() })
+    paint(context, { ...input, width, now: daemonNow() })
   }, [columns, axis, places, view.start, view.end, width, selected, isReplay, isDarkNow])
 }
 
-function press(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>): void {
+function handleKey(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>): void {
   const act = keys[event.key]
   if (!act || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
@@ -147,7 +147,7 @@ function press(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>)
   act()
 }
 
-/** The index of the step that ran at a time. */
+/** The index of the last step that had begun at a time; 0 before the first step. */
 function stepAt({ at }: StepColumns, time: number): number {
   let [low, high] = [0, at.length]
   while (low < high) {

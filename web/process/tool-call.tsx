@@ -1,4 +1,4 @@
-// One tool call of a step: its input, its result, its change of a file, and its pictures. A failed call is open.
+// One tool call of a step: its input, its result, its change of a file, and its pictures. A call that failed or changes a file is open.
 // Test: test/e2e/web/process/steps.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -6,13 +6,13 @@ import { mainInput } from '../../src/api/text/tool-input.ts'
 import type { StepPartView, StepToolView } from '../../src/api/views/steps.ts'
 import { formatBytes, formatDuration } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { ask } from '../actions.ts'
+import { callApi } from '../actions.ts'
 import { Change } from '../parts/change.tsx'
 import { ProgramText } from './agent-text.tsx'
 
 /** the most parts of 1 MB that are read of one result */
 const MAX_PARTS = 8
-/** so much of the main input is in the summary, in characters */
+/** the part of the main input that is in the summary, in characters */
 const SUMMARY_CHARS = 200
 /** a longer change is shown as plain input */
 const MAX_CHANGE_CHARS = 20_000
@@ -81,7 +81,7 @@ async function readPart(address: string, part: string): Promise<{ readonly text:
   let text = ''
   let offset: number | null = 0
   for (let count = 0; offset !== null && count < MAX_PARTS; count += 1) {
-    const page: StepPartView = await ask<StepPartView>(`${address}?part=${part}&offset=${offset}`)
+    const page: StepPartView = await callApi<StepPartView>(`${address}?part=${part}&offset=${offset}`)
     text += page.text
     offset = page.next
   }

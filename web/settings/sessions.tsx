@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { WebSessionView, WebView } from '../../src/api/views/web.ts'
 import { formatAgo, formatClock, formatMoment } from '../../src/faces/format.ts'
-import { ask, failure, failureOf } from '../actions.ts'
+import { callApi, failure, failureOf } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { rows } from '../rows.ts'
 import { isStale, may, now, session } from '../store.ts'
@@ -22,7 +22,7 @@ export function Sessions(): JSX.Element {
   const { value, error } = useReader(
     () => seesAll && !isStale.value && changes.value + Math.floor(now.value / INTERVAL_MS) > 0,
     'sessions',
-    () => ask<WebView>('/v1/web'),
+    () => callApi<WebView>('/v1/web'),
   )
   const sessions = seesAll ? (value.value?.sessions ?? []) : own === null ? [] : [own]
   return (
@@ -33,7 +33,7 @@ export function Sessions(): JSX.Element {
         <p class="problem">A link was used more than once: somebody may have seen it. End what you do not know.</p>
       ) : null}
       <SessionTable sessions={sessions} own={own?.id ?? ''} mayEnd={seesAll} />
-      <Ways view={value.value} />
+      <Addresses view={value.value} />
       <p class="quiet">
         {seesAll
           ? 'New links are made on the machine, so that a session cannot make another one.'
@@ -44,20 +44,21 @@ export function Sessions(): JSX.Element {
   )
 }
 
-/** The ways on which the page is open. */
-function Ways({ view }: { readonly view: WebView | null }): JSX.Element | null {
+/** The addresses at which the page is open. */
+function Addresses({ view }: { readonly view: WebView | null }): JSX.Element | null {
   if (view === null) return null
-  const ways = [
+  const addresses = [
     ...(view.url === null ? [] : [view.url]),
     ...view.proxyHosts.map((host) => `${host} through its proxy`),
     ...(view.tls === null ? [] : [`${view.tls} by TLS`]),
   ]
-  return <p class="quiet">The page is open at {ways.join(', ')}.</p>
+  return <p class="quiet">The page is open at {addresses.join(', ')}.</p>
 }
 
-async function end(id: string | null): Promise<void> {
+/** Ends a session; null: all sessions. */
+async function endSession(id: string | null): Promise<void> {
   try {
-    await ask(`/v1/web/sessions${id === null ? '' : `/${id}`}`, { method: 'DELETE' })
+    await callApi(`/v1/web/sessions${id === null ? '' : `/${id}`}`, { method: 'DELETE' })
     failure.value = null
     changes.value += 1
   } catch (error) {
@@ -104,7 +105,7 @@ function SessionTable({ sessions, own, mayEnd }: SessionTableProps): JSX.Element
 }
 
 async function endOthers(sessions: readonly WebSessionView[], own: string): Promise<void> {
-  for (const { id } of sessions) if (id !== own) await end(id)
+  for (const { id } of sessions) if (id !== own) await endSession(id)
 }
 
 interface SessionLineProps {
@@ -135,7 +136,7 @@ function SessionLine({ session: one, isOwn, mayEnd }: SessionLineProps): JSX.Ele
       </td>
       {mayEnd ? (
         <td>
-          <button type="button" disabled={isStale.value} title={`reeve web --revoke ${id}`} onClick={() => void end(id)}>
+          <button type="button" disabled={isStale.value} title={`reeve web --revoke ${id}`} onClick={() => void endSession(id)}>
             {isOwn ? 'Log out' : 'End'}
           </button>
         </td>

@@ -165,7 +165,7 @@ describePage('a key', {}, (world) => {
     await page.locator('.row.selected').waitFor()
     await press(page, '?')
     await page.locator('dialog[open]').getByText('tag the row').waitFor()
-    await page.getByLabel('keys without Ctrl count').uncheck()
+    await page.getByLabel('keys without Ctrl work').uncheck()
     await press(page, 'Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
     await press(page, 'x')

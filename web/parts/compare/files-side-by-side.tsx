@@ -4,14 +4,14 @@ import type { JSX } from 'preact'
 import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
 import { formatCount } from '../../../src/faces/format.ts'
 import { diffByFile } from '../../../src/faces/unified-diff.ts'
-import { ask } from '../../actions.ts'
+import { callApi } from '../../actions.ts'
 import { useLive } from '../../live.ts'
 import { query, setQuery } from '../../router.ts'
 import { DiffView } from '../diff-view.tsx'
 
-export function FilesBeside({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+export function FilesSideBySide({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
   const range = new URLSearchParams({ from: `${a}@now`, to: 'now', format: 'view' })
-  const { value, error } = useLive<ProcessDiffView>(b, `files beside ${a}`, () => ask(`/v1/processes/${b}/diff?${range}`))
+  const { value, error } = useLive<ProcessDiffView>(b, `files beside ${a}`, () => callApi(`/v1/processes/${b}/diff?${range}`))
   const diff = value.value
   const texts = useMemo(() => diffByFile(diff?.diff ?? ''), [diff?.diff])
   if (diff === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The files are being compared.'}</p>

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import type { BriefStepsView } from '../../../src/api/views/steps.ts'
 import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'
-import { ask } from '../../actions.ts'
+import { callApi } from '../../actions.ts'
 import { useLive } from '../../live.ts'
 
 /** The most steps of each side that are read. */
@@ -21,7 +21,7 @@ export interface SidesProps {
 }
 
 export function StepsSideBySide({ a, b, commonStep }: SidesProps): JSX.Element {
-  const read = (uuid: string): Promise<BriefStepsView> => ask(`/v1/processes/${uuid}/steps?brief=1&after=${commonStep ?? 0}&limit=${LIMIT}`)
+  const read = (uuid: string): Promise<BriefStepsView> => callApi(`/v1/processes/${uuid}/steps?brief=1&after=${commonStep ?? 0}&limit=${LIMIT}`)
   const { value, error } = useLive<BothSteps>(b, `steps beside ${a} ${commonStep}`, async () => {
     const [ofA, ofB] = await Promise.all([read(a), read(b)])
     return { a: ofA, b: ofB }

@@ -8,7 +8,7 @@ const HEIGHT = 220
 const LEFT = 56
 const BOTTOM = 22
 const TOP = 20
-/** the least distance of two texts of the axis, in pixels */
+/** the least distance between two labels of the axis, in pixels */
 const LABEL_WIDTH = 84
 
 export interface ChartProps {

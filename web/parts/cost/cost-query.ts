@@ -1,7 +1,7 @@
 // What the cost page shows, as its address has it, and the requests for it. Test: test/e2e/web/pages/cost.test.ts.
 import type { UsageBy, UsageRateView, UsageReportView } from '../../../src/api/views/usage.ts'
 import { MEASURES, type Measure } from '../../../src/faces/cost-chart.ts'
-import { ask } from '../../actions.ts'
+import { callApi } from '../../actions.ts'
 import { daemonNow } from '../clock.tsx'
 
 export const SPLITS = ['agent', 'model', 'label', 'project', 'tree', 'process'] as const satisfies readonly UsageBy[]
@@ -51,9 +51,9 @@ export async function readCost(query: CostQuery): Promise<CostData> {
     ...(under === '' ? {} : { under }),
   }
   const [chart, table, rate] = await Promise.all([
-    ask<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: `${by},${split}` })}`),
-    ask<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: split })}`),
-    ask<UsageRateView>('/v1/usage/rate'),
+    callApi<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: `${by},${split}` })}`),
+    callApi<UsageReportView>(`/v1/usage?${new URLSearchParams({ ...common, by: split })}`),
+    callApi<UsageRateView>('/v1/usage/rate'),
   ])
   return { chart, table, rate }
 }

@@ -24,7 +24,7 @@ export function CostFigures({ data: { chart, rate } }: { readonly data: CostData
           <Period name="monthlyUsd" period={chart.home.month} />
         </Figure>
         <Figure name="now">
-          {formatCost(perMinute)}/min{perMinute > 0 ? ` · ~${formatCost(60 * perMinute)} in an hour, if it goes on so` : ''}
+          {formatCost(perMinute)}/min{perMinute > 0 ? ` · ~${formatCost(60 * perMinute)} in an hour at this rate` : ''}
         </Figure>
       </dl>
       <Trees rate={rate} />

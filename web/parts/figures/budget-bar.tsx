@@ -1,5 +1,5 @@
 // How much of a limit is used: solid for what is used, pale for what open calls may add, a line where reeve warns. Its label also states
-// when it is full, if the tree goes on to spend as it does.
+// when the limit will be full at the present rate.
 // Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import type { RowBudgetView, RowView } from '../../../src/api/views/rows.ts'

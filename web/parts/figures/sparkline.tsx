@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 
 export interface SparklineProps {
   readonly values: readonly number[]
-  /** what the bars are, for people who do not see them */
+  /** what the bars are, for screen readers */
   readonly label: string
 }
 

@@ -4,7 +4,7 @@ export interface Field {
   readonly name: string
   readonly label: string
   readonly kind: 'line' | 'text' | 'number' | 'choice' | 'check'
-  /** of `choice` */
+  /** the options of a `choice` */
   readonly options?: readonly string[]
   readonly value?: string
   readonly placeholder?: string
@@ -19,7 +19,7 @@ export function firstValues(fields: readonly Field[]): Values {
   return Object.fromEntries(fields.map(({ name, value }) => [name, value ?? '']))
 }
 
-/** Whether something is still missing. */
+/** Whether all required fields are filled in. */
 export function isComplete(fields: readonly Field[], values: Values): boolean {
   return fields.every(({ name, isRequired }) => isRequired !== true || (values[name] ?? '').trim() !== '')
 }

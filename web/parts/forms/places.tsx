@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentsView, AgentView, PlacesView } from '../../../src/api/views/agents.ts'
-import { ask } from '../../actions.ts'
+import { callApi } from '../../actions.ts'
 import { useReader } from '../../live.ts'
 import { isStale } from '../../store.ts'
 import { CommandLine } from '../command-line.tsx'
@@ -28,13 +28,13 @@ interface WithPlacesProps {
 /** Draws a form with the directories and agents, or why there are none. */
 export function WithPlaces({ command, children }: WithPlacesProps): JSX.Element {
   const mayRead = (): boolean => !isStale.value && attempt.value > 0
-  const places = useReader<PlacesView>(mayRead, 'places', async (before) => before ?? ask('/v1/places'))
+  const places = useReader<PlacesView>(mayRead, 'places', async (before) => before ?? callApi('/v1/places'))
   const dirs = (places.value.value?.places ?? []).filter(({ exists }) => exists).map(({ dir }) => dir)
   const chosen = dirs.includes(directory.value) ? directory.value : (dirs[0] ?? '')
   const agents = useReader<AgentsView>(
     () => mayRead() && chosen !== '',
     `agents ${chosen}`,
-    async (before) => before ?? ask(`/v1/agents?cwd=${encodeURIComponent(chosen)}`),
+    async (before) => before ?? callApi(`/v1/agents?cwd=${encodeURIComponent(chosen)}`),
   )
   const error = places.error.value ?? agents.error.value
   if (error !== null) return <ReadAgain error={error} />

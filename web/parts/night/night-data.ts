@@ -4,16 +4,16 @@ import { signal } from '@preact/signals'
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
-import { ask } from '../../actions.ts'
+import { callApi } from '../../actions.ts'
 import { rows } from '../../rows.ts'
 import { daemonNow } from '../clock.tsx'
 
-/** The trees whose spans are read at most. */
+/** The greatest number of trees whose spans are read. */
 const MAX_TREES = 24
 const MAX_SPANS = 500
 const HOUR_MS = 3_600_000
 export const RANGES: Readonly<Record<string, number>> = { '1h': 1, '4h': 4, '8h': 8, '12h': 12, '24h': 24 }
-/** a shorter absence is none, in ms */
+/** a shorter absence does not count, in ms */
 const MIN_ABSENCE_MS = 60_000
 const [LEFT, HIDDEN] = ['reeve.left', 'reeve.hidden']
 
@@ -22,16 +22,16 @@ const storedTime = (key: string): number | null => Number(localStorage.getItem(k
 /** When this browser last stopped showing the page for a minute or more; null: not known. */
 export const leftAt = signal(storedTime(LEFT))
 
-/** The page is shown again, here or by a new tab. */
-function comeBack(): void {
+/** Records the absence that ends because the page is shown again, here or in a new tab. */
+function endAbsence(): void {
   const hidden = storedTime(HIDDEN)
   if (hidden !== null && Date.now() - hidden >= MIN_ABSENCE_MS) localStorage.setItem(LEFT, String(hidden))
   localStorage.removeItem(HIDDEN)
   leftAt.value = storedTime(LEFT)
 }
 
-addEventListener('visibilitychange', () => (document.hidden ? localStorage.setItem(HIDDEN, String(Date.now())) : comeBack()))
-comeBack()
+addEventListener('visibilitychange', () => (document.hidden ? localStorage.setItem(HIDDEN, String(Date.now())) : endAbsence()))
+endAbsence()
 
 export interface NightData {
   readonly from: number
@@ -59,7 +59,7 @@ export async function readNight(since: string, under: string): Promise<NightData
   )
   const query = new URLSearchParams({ subtree: '1', since: String(Math.floor(from)), max: String(MAX_SPANS) })
   const newest = roots.toReversed().slice(0, MAX_TREES)
-  const trees = await Promise.all(newest.toReversed().map(({ uuid }) => ask<SpansView>(`/v1/processes/${uuid}/spans?${query}`)))
+  const trees = await Promise.all(newest.toReversed().map(({ uuid }) => callApi<SpansView>(`/v1/processes/${uuid}/spans?${query}`)))
   const usage = new URLSearchParams({ by: 'hour', since: String(Math.floor(from)), ...(under === '' ? {} : { under }) })
   return {
     from,
@@ -67,7 +67,7 @@ export async function readNight(since: string, under: string): Promise<NightData
     spans: trees.flatMap(({ processes }) => processes),
     more: roots.length - newest.length,
     // A session of one subtree may not read the usage.
-    usage: await ask<UsageReportView>(`/v1/usage?${usage}`).catch(() => null),
+    usage: await callApi<UsageReportView>(`/v1/usage?${usage}`).catch(() => null),
     merged: await readMerged(from, under),
   }
 }
@@ -78,7 +78,7 @@ async function readMerged(from: number, under: string): Promise<NightData['merge
     ({ kind, uuid, endedAt }) => kind === 'crew' && (under === '' || uuid === under) && (endedAt === null || Date.parse(endedAt) >= from),
   )
   const views = await Promise.all(
-    crews.map(async ({ uuid, name }) => ({ uuid, name, ...(await ask<{ crew: CrewView }>(`/v1/crews/${uuid}`)) })),
+    crews.map(async ({ uuid, name }) => ({ uuid, name, ...(await callApi<{ crew: CrewView }>(`/v1/crews/${uuid}`)) })),
   )
   return views.flatMap(({ uuid, name, crew }) =>
     crew.tasks

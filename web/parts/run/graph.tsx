@@ -10,11 +10,11 @@ import { rowSignal } from '../../rows.ts'
 import { MarkIcon } from '../icons.tsx'
 import { nodeMark, nodeWhy } from './node-texts.ts'
 
-const WIDTH = 210
-const HEIGHT = 74
-/** between two ranks, and between two nodes of one rank */
-const GAP = 56
-const SPACE = 16
+const NODE_WIDTH = 210
+const NODE_HEIGHT = 74
+/** the distance between two ranks, and between two nodes of one rank, in pixels */
+const RANK_GAP = 56
+const NODE_GAP = 16
 
 export interface GraphProps {
   readonly run: RunView
@@ -30,7 +30,7 @@ export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
   const again = selected ? dependentsOf(run.nodes, selected.name) : new Set<string>()
   const place = placer(isNarrow.value)
   const end = place({ rank: layout.ranks - 1, at: layout.breadth - 1 })
-  const size = { width: `${end.x + WIDTH}px`, height: `${end.y + HEIGHT}px` }
+  const size = { width: `${end.x + NODE_WIDTH}px`, height: `${end.y + NODE_HEIGHT}px` }
   return (
     <div class="graph" tabIndex={0} role="region" aria-label="Nodes and what they need">
       <div style={{ ...size }}>
@@ -48,7 +48,7 @@ export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
                 again.has(node.name) ? 'again' : '',
                 path.includes(node.name) ? 'critical' : '',
               ]}
-              style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
+              style={{ left: `${x}px`, top: `${y}px`, width: `${NODE_WIDTH}px`, height: `${NODE_HEIGHT}px` }}
             />
           )
         })}
@@ -59,11 +59,11 @@ export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
 
 type Placer = (place: Place) => { readonly x: number; readonly y: number }
 
-/** From left to right; on a phone from the top to the bottom. */
+/** Returns the function that places nodes: from left to right, and on a phone from top to bottom. */
 function placer(isDown: boolean): Placer {
   return isDown
-    ? ({ rank, at }) => ({ x: at * (WIDTH + SPACE), y: rank * (HEIGHT + GAP) })
-    : ({ rank, at }) => ({ x: rank * (WIDTH + GAP), y: at * (HEIGHT + SPACE) })
+    ? ({ rank, at }) => ({ x: at * (NODE_WIDTH + NODE_GAP), y: rank * (NODE_HEIGHT + RANK_GAP) })
+    : ({ rank, at }) => ({ x: rank * (NODE_WIDTH + RANK_GAP), y: at * (NODE_HEIGHT + NODE_GAP) })
 }
 
 function Edges({
@@ -105,8 +105,8 @@ function Edges({
 
 /** A curve from the end of a card, past the places between, to the beginning of another card. */
 function curve(points: readonly { readonly x: number; readonly y: number }[], isDown: boolean): string {
-  const half = GAP / 2
-  const [out, into] = isDown ? ([WIDTH / 2, HEIGHT] as const) : ([WIDTH, HEIGHT / 2] as const)
+  const half = RANK_GAP / 2
+  const [out, into] = isDown ? ([NODE_WIDTH / 2, NODE_HEIGHT] as const) : ([NODE_WIDTH, NODE_HEIGHT / 2] as const)
   return points
     .slice(1)
     .map((point, index) => {
@@ -114,7 +114,7 @@ function curve(points: readonly { readonly x: number; readonly y: number }[], is
       const a = { x: from.x + out, y: from.y + into }
       const b = isDown ? { x: point.x + out, y: point.y } : { x: point.x, y: point.y + into }
       const bend = isDown ? `C${a.x} ${a.y + half} ${b.x} ${b.y - half} ` : `C${a.x + half} ${a.y} ${b.x - half} ${b.y} `
-      const past = index === points.length - 2 ? '' : isDown ? `V${b.y + HEIGHT}` : `H${b.x + WIDTH}`
+      const past = index === points.length - 2 ? '' : isDown ? `V${b.y + NODE_HEIGHT}` : `H${b.x + NODE_WIDTH}`
       return `${index === 0 ? `M${a.x} ${a.y}` : ''}${bend}${b.x} ${b.y}${past}`
     })
     .join('')

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import { dependentsOf } from '../../../src/faces/graph-layout.ts'
-import { ask, failure, failureOf } from '../../actions.ts'
+import { callApi, failure, failureOf } from '../../actions.ts'
 import { rowSignal } from '../../rows.ts'
 import { isStale, may } from '../../store.ts'
 import { ActionBar } from '../action-bar.tsx'
@@ -56,15 +56,15 @@ export function NodePanel({ run, node }: NodePanelProps): JSX.Element {
 function ResumeNode({ run, node }: NodePanelProps): JSX.Element {
   const [message, setMessage] = useState('')
   const [step, setStep] = useState('')
-  const [isAsked, setAsked] = useState(false)
+  const [isSending, setSending] = useState(false)
   const lastStep = node.process?.step ?? 0
   const again = [...dependentsOf(run.nodes, node.name)]
   const fork = step === '' ? {} : { fork: true, fromStep: Number(step) }
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setAsked(true)
+    setSending(true)
     try {
-      await ask(`/v1/compose/${run.uuid}/resume`, {
+      await callApi(`/v1/compose/${run.uuid}/resume`, {
         method: 'POST',
         body: { node: node.name, ...(message === '' ? {} : { message }), ...fork },
       })
@@ -72,7 +72,7 @@ function ResumeNode({ run, node }: NodePanelProps): JSX.Element {
     } catch (error) {
       failure.value = failureOf(error, 'The node may or may not run again; look at the run.')
     } finally {
-      setAsked(false)
+      setSending(false)
     }
   }
   const command = ['reeve', 'compose', 'resume', '--node', node.name]
@@ -102,8 +102,8 @@ function ResumeNode({ run, node }: NodePanelProps): JSX.Element {
       )}
       <CommandLine words={[...command, run.name ?? String(run.pid)]} />
       <p class="buttons">
-        <button type="submit" class="primary" disabled={isStale.value || isAsked}>
-          {isAsked ? 'asked' : 'Run again'}
+        <button type="submit" class="primary" disabled={isStale.value || isSending}>
+          {isSending ? 'asked' : 'Run again'}
         </button>
       </p>
     </form>

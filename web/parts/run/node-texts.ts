@@ -1,4 +1,4 @@
-// What a node of a run shows: its mark, its word, why it waits, and which nodes run again after it. Test: test/e2e/web/pages/runs.test.ts.
+// What a node of a run shows: its mark, its word, why it waits, and whether it can be resumed. Test: test/e2e/web/pages/runs.test.ts.
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'
@@ -25,17 +25,17 @@ export function nodeMark({ state }: NodeView, row: RowView | undefined): NodeMar
   return { icon: markNameOf(row), ...markOf(row) }
 }
 
-/** Why a node is where it is, as one sentence without a period; empty: its state says all. */
+/** Why a node is in its state, as one sentence without a period; empty: the state says all. */
 export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined): string {
   if (node.reason !== null) return node.reason
   if (node.state === 'running') return row?.why?.text ?? node.process?.note ?? ''
   if (node.state !== 'waiting') return ''
   const open = run.nodes.filter(({ name, state }) => node.needs.includes(name) && state !== 'completed')
   if (open.length > 0) return `waits for ${open.map(({ name }) => name).join(', ')}`
-  return run.holds.length > 0 ? 'waits until the run continues' : 'waits for a free place: as many nodes work as may'
+  return run.holds.length > 0 ? 'waits until the run continues' : 'waits for a free place: as many nodes work as are allowed'
 }
 
-/** Whether a node can be resumed: it has a process that has ended, and nothing after it works. */
+/** Whether a node can be resumed: it has a process, and has ended. */
 export function canResume({ state, process }: NodeView): boolean {
   return process !== null && (state === 'failed' || state === 'cancelled' || state === 'completed')
 }

@@ -63,7 +63,7 @@ describePage('forks', {}, (world) => {
     const { uuid } = await world.daemon.spawnShell('true', { name: 'alone' })
     await world.daemon.waitForEnd(uuid)
     const page = await world.visit(`/p/${uuid}/lineage`)
-    await page.getByText('It has no fork, and is none.').waitFor()
+    await page.getByText('It has no forks, and is not a fork.').waitFor()
     const missing = uuid.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
     const second = await world.visit(`/compare/${uuid}/${missing}`)
     await second.locator('.compare .problem', { hasText: 'no process' }).waitFor()
