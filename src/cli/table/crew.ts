@@ -1,4 +1,6 @@
 // The rows of `reeve crew` in the verb table: the family and its verbs. Test: test/tables/cli/table/verbs.test.ts.
+import { WORKER_ROLES } from '../../kernel/model/crew/words.ts'
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import type { Flag } from '../input/args.ts'
 import { LIMIT_FLAGS, RAISE_FLAGS } from './limits.ts'
 import type { Verb } from './verb.ts'
@@ -53,7 +55,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
       detach: on('print the UUID and return at once', 'd'),
       file: { kind: 'text', short: 'f', value: 'FILE', help: 'the file with `crews:`, in place of reeve.yaml' },
       tasks: text('FILE', 'a file of tasks, as YAML or Markdown, in place of those in `crews:`'),
-      workers: text('N|ROLE=N,...', 'the number of workers, or of each role: generic, implementer, reviewer, researcher'),
+      workers: text('N|ROLE=N,...', `the number of workers, or of each role: ${WORKER_ROLES.join(', ')}`),
       coordinator: text('AGENT', 'the agent that coordinates; engine (the default): rules without a model'),
       agent: text('AGENT', 'the agent of its members'),
       model: text('PROVIDER/NAME', 'the model of the members with that agent'),
@@ -427,7 +429,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     summary: 'Stop a crew with all its members',
     usage: ['reeve crew stop [--now] [CREW]'],
     about: [
-      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. A member whose commit has been requested may finish it, so the stop can take 10 s. With \`--now\` all are killed. ${DEFAULT_CREW}`,
+      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. A member whose commit has been requested may finish it, so the stop can take ${STOP_GRACE_MS / 1_000} s. With \`--now\` all are killed. ${DEFAULT_CREW}`,
     ],
     wordRange: [0, 1],
     flags: { now: on('kill them at once') },

@@ -1,5 +1,6 @@
 // The verb table: one row per verb. Parsing, help, completion and the pages under docs/reference/verbs use only this table. Test:
 // test/tables/cli/table/verbs.test.ts.
+import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { LIMIT_FLAGS } from './limits.ts'
 import type { Flag } from '../input/args.ts'
 import { MCP } from './mcp.ts'
@@ -378,7 +379,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Stop processes gracefully',
     usage: ['reeve stop [--dry-run] P...', 'reeve stop [--dry-run] -l LABEL', 'reeve stop [--dry-run] --all [--yes]'],
     about: [
-      'Sends SIGTERM with a grace of 10 s (longer if the agent file sets it), then SIGKILL. It returns when the process has ended. A stopped process can be resumed.',
+      `Sends SIGTERM with a grace of ${STOP_GRACE_MS / 1_000} s (longer if the agent file sets it), then SIGKILL. It returns when the process has ended. A stopped process can be resumed.`,
       STAKES,
       SELECTION,
     ],

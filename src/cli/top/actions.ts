@@ -57,7 +57,7 @@ export function interrupt(row: RowView): Action {
 /** Ends a process with all below it. */
 export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action {
   return how === 'stop'
-    ? onEach(rows, 'reeve kill --subtree --grace 10s', 'stop of', (reeve, uuid) =>
+    ? onEach(rows, `reeve kill --subtree --grace ${STOP_GRACE_MS / 1_000}s`, 'stop of', (reeve, uuid) =>
         reeve.signalTree(uuid, 'SIGTERM', { leastGraceMs: STOP_GRACE_MS }),
       )
     : onEach(rows, 'reeve kill --subtree -s KILL', 'killed', (reeve, uuid) => reeve.signalTree(uuid, 'SIGKILL'))

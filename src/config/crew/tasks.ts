@@ -10,7 +10,7 @@ import { closestWord } from '../did-you-mean.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { parseYaml, issueMessage, type YamlFormat } from '../yaml.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
-import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
+import { TASK_ROLES, type CrewShellCommand, type TaskRole } from '../../kernel/model/crew/words.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 /** maximum number of tasks in one file or request */
@@ -56,7 +56,7 @@ const task = z
     acceptance: acceptance.optional(),
     needs: needs.optional(),
     kind: z.enum(['work', 'human']).optional(),
-    role: z.enum(['implementer', 'researcher']).optional(),
+    role: z.enum(TASK_ROLES).exclude(['generic']).optional(),
     reviews: z.boolean().optional(),
     verify: commandRule.optional(),
     priority: z.int().min(-1_000).max(1_000).optional(),
@@ -82,7 +82,7 @@ export interface TaskFile {
   readonly acceptance?: string
   readonly needs?: readonly string[]
   readonly kind?: 'work' | 'human'
-  readonly role?: 'implementer' | 'researcher'
+  readonly role?: Exclude<TaskRole, 'generic'>
   readonly reviews?: boolean
   readonly verify?: CrewShellCommand | false
   readonly priority?: number

@@ -48,7 +48,6 @@ const PAGES: ReadonlySet<string | undefined> = new Set([
   'cost',
   'night',
   'machines',
-  'agents',
   'start',
   'settings',
 ])

@@ -5,7 +5,7 @@ import { describePage } from '../../support/web/describe-page.ts'
 
 describePage('the frame', {}, (world) => {
   test('links to each page, marks the current one, and has its title', async () => {
-    const page = await world.visit('/agents')
+    const page = await world.visit('/p')
     await page.getByText('There is no such page.').waitFor()
     await page.locator('nav.pages a', { hasText: 'Fleet' }).click()
     await page.getByText('Nothing runs here yet.').waitFor()

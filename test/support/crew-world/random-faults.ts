@@ -19,7 +19,7 @@ import {
 } from './regular-work.ts'
 import type { Command, LeadCommand, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
 import type { MemberProcess, World } from './world.ts'
-import type { MemberId, WorkerRole } from '../../../src/kernel/model/crew/words.ts'
+import { WORKER_ROLES, type MemberId } from '../../../src/kernel/model/crew/words.ts'
 import type { Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 
 /** A source of choices, made from numbers: the same numbers give the same choices. */
@@ -51,7 +51,7 @@ export class Dice {
   }
 }
 
-const ROLES: readonly WorkerRole[] = ['generic', 'implementer', 'reviewer', 'researcher']
+
 const WORKER_COMMANDS: readonly WorkerCommand[] = [
   { type: 'signal_ready' },
   { type: 'post_message', to: 'coordinator', text: 'what now?' },
@@ -186,7 +186,7 @@ function randomLeadCommand(world: World, dice: Dice): LeadCommand {
   const { crew } = world
   const task = dice.pick(crew.tasks)?.id ?? 'task-9'
   const member: MemberId = dice.pick(crew.members)?.id ?? 'worker-9'
-  const role = dice.pick(ROLES) ?? 'generic'
+  const role = dice.pick(WORKER_ROLES) ?? 'generic'
   const reason = 'the user wants it so'
   const neededTasks = dice.happensOnceIn(3) && crew.tasks.length > 0 ? [task] : []
   const commands: readonly LeadCommand[] = [

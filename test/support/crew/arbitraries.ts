@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import type { CrewFact, CrewFactType, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { Sender, Uuid } from '../../../src/kernel/model/ids.ts'
-import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
+import { WORKER_ROLES, type MemberId } from '../../../src/kernel/model/crew/words.ts'
 
 type Fields<T extends CrewFactType> = Omit<Extract<CrewFact, { type: T }>, 'type'>
 type All<T extends CrewFactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNullable<Fields<T>[K]> | Fields<T>[K]> }
@@ -24,7 +24,7 @@ export function crewFields({ text, sender, uuid }: BaseArbitraries): CrewFields 
   )
   const task = fc.constantFrom('task-1', 'task-2', 'login')
   const hash = fc.constantFrom('0'.repeat(40), 'a'.repeat(40))
-  const role = fc.constantFrom('generic', 'implementer', 'reviewer', 'researcher')
+  const role = fc.constantFrom(...WORKER_ROLES)
   const leaveReason = fc.constantFrom('retired', 'stopped', 'lost', 'replaced')
   const job: Arbitrary<Job> = fc.oneof(
     fc.record({ type: fc.constant('spawn' as const), job: number, member }),

@@ -6,10 +6,9 @@ import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Line } from './transcript-inputs.ts'
 import { kernelSpec, type World } from './world.ts'
 import type { Sender } from '../../../src/kernel/model/ids.ts'
-import type { MemberId, Role, WorkerRole } from '../../../src/kernel/model/crew/words.ts'
+import { ROLES, type MemberId, type WorkerRole } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-const ROLES: readonly Role[] = ['coordinator', 'generic', 'implementer', 'reviewer', 'researcher']
 
 /** The spec of members of all roles. */
 export const TEMPLATE = kernelSpec({ interactive: true, intent: '' })

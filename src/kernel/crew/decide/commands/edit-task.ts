@@ -12,7 +12,7 @@ import type { Command } from '../../../model/crew/commands.ts'
 import type { CrewDraft } from '../draft.ts'
 import type { Task } from '../../../model/crew/crew.ts'
 import type { TaskState, TaskAgent } from '../../../model/crew/words.ts'
-import { WORKER_ROLES } from '../../../model/crew/words.ts'
+import { TASK_ROLES } from '../../../model/crew/words.ts'
 
 type Edit = Extract<Command, { type: 'edit_task' }>
 type Change = Omit<Edit, 'type' | 'task' | 'agent' | 'model'> & { readonly who?: TaskAgent }
@@ -44,7 +44,7 @@ export function editTask(draft: CrewDraft, { task: id, ...fields }: Edit): strin
     ...(edit.acceptance === undefined ? {} : { acceptance: edit.acceptance }),
   })
   checkNeeds(draft, task, edit.needs)
-  if (edit.role === 'reviewer' || (edit.role && !WORKER_ROLES.includes(edit.role)))
+  if (edit.role && !TASK_ROLES.some((word) => word === edit.role))
     throw refusalError('INVALID', `a ${edit.role} cannot implement a task`, 'Use implementer, researcher or generic.')
   const role = edit.role ?? task.role
   if (edit.reviews && (task.kind !== 'work' || role === 'researcher'))

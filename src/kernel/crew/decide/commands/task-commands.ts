@@ -16,7 +16,7 @@ import type { CrewDraft } from '../draft.ts'
 import type { Member, Task } from '../../../model/crew/crew.ts'
 import type { Sender } from '../../../model/ids.ts'
 import type { MemberId, TaskId } from '../../../model/crew/words.ts'
-import { WORKER_ROLES } from '../../../model/crew/words.ts'
+import { TASK_ROLES } from '../../../model/crew/words.ts'
 
 /** maximum number of tasks per crew, closed ones included */
 const MAX_CREW_TASKS = 1_000
@@ -78,7 +78,7 @@ function checkNewTask(task: TaskWithId, known: ReadonlySet<TaskId>): void {
   const { id, needs = [], role, priority = 0 } = task
   if (!TASK_ID_PATTERN.test(id)) throw refusalError('INVALID', `"${id}" is not a valid task id`, `Use ${TASK_ID_HINT}.`)
   checkTaskTexts(task)
-  if (role === 'reviewer' || (role && !WORKER_ROLES.includes(role)))
+  if (role && !TASK_ROLES.some((word) => word === role))
     throw refusalError('INVALID', `a ${role} cannot implement a task`, 'Use implementer, researcher or generic, or leave the role out.')
   checkPriority(priority)
   const unknown = needs.find((need) => !known.has(need))
