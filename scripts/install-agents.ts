@@ -69,7 +69,8 @@ function publishedVersion(name: AgentName): string | null {
 function installNewest(name: AgentName, folder: string): void {
   const version = publishedVersion(name)
   const { package: packageName, version: pinnedVersion } = AGENTS[name]
-  if (version === null) return console.log(`agents: the registry does not name the newest ${packageName}, so only ${packageName}@${pinnedVersion} is tested`)
+  if (version === null)
+    return console.log(`agents: the registry does not name the newest ${packageName}, so only ${packageName}@${pinnedVersion} is tested`)
   if (version === pinnedVersion) {
     rmSync(join(folder, `${name}${NEWEST_SUFFIX}`), { recursive: true, force: true })
     return console.log(`agents: ${packageName}@${version} is the newest`)

@@ -63,7 +63,6 @@ function endSession(): void {
   session.value = 'ended'
 }
 
-
 /** Whether the session may do what needs `right`. Actions without their right are not drawn. */
 export function may(right: WebRight): boolean {
   const opened = session.value

@@ -269,14 +269,7 @@ describe.skipIf(!hasAllMakers).each(VERSIONS)('a crew of Claude Code, Codex, Gem
   test.each(MAKERS)('completes ten tasks with %s as coordinator', { timeout: LONG_MS }, async (coordinatorMaker) => {
     const makerIndex = MAKERS.indexOf(coordinatorMaker)
     const [coordinator, implementer, reviewer, generic] = [0, 1, 2, 3].map((index) => MAKERS[(makerIndex + index) % MAKERS.length])
-    const {
-      view,
-      report,
-      calls,
-      missingToolNotes,
-      repository,
-      sent,
-    } = await runCrew(
+    const { view, report, calls, missingToolNotes, repository, sent } = await runCrew(
       kindsOfMakers(versions),
       {
         tasks: TEN_TASKS,

@@ -112,7 +112,6 @@ function message(crew: Crew): CrewCommand {
   }
 }
 
-
 function newWorker(crew: Crew): CrewCommand {
   const roleOf = (values: Values): (typeof WORKER_ROLES)[number] => WORKER_ROLES.find((role) => role === values['role']) ?? 'generic'
   return {
@@ -123,7 +122,6 @@ function newWorker(crew: Crew): CrewCommand {
     words: (values) => ['spawn', crewCommandName(crew), roleOf(values)],
   }
 }
-
 
 function finish(): CrewCommand {
   return {

@@ -15,7 +15,6 @@ const opened = signal<{ readonly row: RowView; readonly step: number | null } | 
 const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
 const isMaking = signal(false)
 
-
 /** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
 const lastStepOf = ({ endedAt, status, step }: RowView): number => (endedAt === null && status !== 'ready' ? step - 1 : step)
 

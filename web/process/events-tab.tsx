@@ -98,7 +98,21 @@ function EventRow({ event, top, isOpen }: { readonly event: EventView; readonly 
   )
 }
 
-const COMMON_FIELDS = new Set(['version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact', 'status', 'queueCount', 'role', 'phase', 'taskId', 'mono'])
+const COMMON_FIELDS = new Set([
+  'version',
+  'seq',
+  'uuid',
+  'pid',
+  'at',
+  'type',
+  'fact',
+  'status',
+  'queueCount',
+  'role',
+  'phase',
+  'taskId',
+  'mono',
+])
 
 /** The fields that not all events have, on one line. */
 function summaryOf(event: EventView): string {

@@ -51,7 +51,6 @@ export class Dice {
   }
 }
 
-
 const WORKER_COMMANDS: readonly WorkerCommand[] = [
   { type: 'signal_ready' },
   { type: 'post_message', to: 'coordinator', text: 'what now?' },

@@ -9,7 +9,6 @@ import type { Sender } from '../../../src/kernel/model/ids.ts'
 import { ROLES, type MemberId, type WorkerRole } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-
 /** The spec of members of all roles. */
 export const TEMPLATE = kernelSpec({ interactive: true, intent: '' })
 

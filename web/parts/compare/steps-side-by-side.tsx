@@ -21,7 +21,8 @@ export interface SidesProps {
 }
 
 export function StepsSideBySide({ a, b, commonStep }: SidesProps): JSX.Element {
-  const read = (uuid: string): Promise<BriefStepsView> => callApi(`/v1/processes/${uuid}/steps?brief=1&after=${commonStep ?? 0}&limit=${LIMIT}`)
+  const read = (uuid: string): Promise<BriefStepsView> =>
+    callApi(`/v1/processes/${uuid}/steps?brief=1&after=${commonStep ?? 0}&limit=${LIMIT}`)
   const { value, error } = useLive<BothSteps>(b, `steps beside ${a} ${commonStep}`, async () => {
     const [ofA, ofB] = await Promise.all([read(a), read(b)])
     return { a: ofA, b: ofB }
