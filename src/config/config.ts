@@ -19,7 +19,7 @@ import { LIVENESS_KEYS, livenessFileRule, type LivenessFile } from './keys/liven
 import { SERVER_KEYS, configLocation, serversOf, serversRule } from './mcp/parse-servers.ts'
 import { NOTIFICATION_KEYS, WEBHOOK_KEYS, notificationsRule, type NotificationsConfig } from './keys/notifications.ts'
 import type { Env, Paths } from './paths.ts'
-import { BACKOFF_KEYS } from './restart.ts'
+import { BACKOFF_KEYS } from './restart-rules.ts'
 import { CHILD_KEYS, SUPERVISOR_KEYS, findSupervisorByName, supervisorsRule, type SupervisorFile } from './supervisors.ts'
 import { PRICE_KEYS, pricesRule, type PricesConfig } from './keys/prices.ts'
 import { WEB_DEFAULTS, WEB_KEYS, webRule, type WebConfig } from './keys/web.ts'

@@ -16,7 +16,7 @@ import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.ts'
 import type { Paths } from './paths.ts'
-import { isTrustedPath } from './trust.ts'
+import { isInDirectory } from './trust.ts'
 import { parseYaml } from './yaml.ts'
 import { lookUp } from '../kernel/util/lookup.ts'
 
@@ -143,10 +143,10 @@ export async function trustDirectory(where: Paths, dir: string): Promise<Change 
   })
   if (!(await stat(real)).isDirectory()) throw new KernelError('INVALID', `${real} is not a directory`)
   const trusted = await readTrusted(where)
-  const already = trusted.find((entry) => isTrustedPath(real, entry))
+  const already = trusted.find((entry) => isInDirectory(real, entry))
   if (already !== undefined) return { already }
   return editConfig(where, ['trusted'], (document) =>
-    document.setIn(['trusted'], document.createNode([...trusted.filter((entry) => !isTrustedPath(entry, real)), real])),
+    document.setIn(['trusted'], document.createNode([...trusted.filter((entry) => !isInDirectory(entry, real)), real])),
   )
 }
 
@@ -154,7 +154,7 @@ export async function untrustDirectory(where: Paths, dir: string): Promise<Chang
   const real = await realpath(dir).catch(() => resolve(dir))
   const trusted = await readTrusted(where)
   const others = trusted.filter((entry) => entry !== real)
-  const parentEntry = others.find((entry) => isTrustedPath(real, entry))
+  const parentEntry = others.find((entry) => isInDirectory(real, entry))
   if (parentEntry !== undefined) throw new KernelError('INVALID', `${real} is trusted as a part of ${parentEntry}: untrust that directory`)
   if (others.length === trusted.length) throw new KernelError('INVALID', `${real} is not trusted`)
   return editConfig(where, ['trusted'], (document) =>

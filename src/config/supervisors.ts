@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { OnComplete, RestartConfig, RestartWord, SupervisorConfig } from '../kernel/model/supervision.ts'
 import { fileLimitsRule } from './limit-rules.ts'
-import { childIdRule, fileOnComplete, fileRestartRule, fileSupervisor, toIntensity } from './restart.ts'
+import { childIdRule, fileOnComplete, fileRestartRule, fileSupervisor, toIntensity } from './restart-rules.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../kernel/model/words.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 

@@ -17,8 +17,8 @@ export function projectDirectory(file: string): string {
 /** Whether a file is in a trusted directory or in the user's configuration directory. */
 export async function isTrusted(file: string, { config }: Pick<Paths, 'config'>, trusted: readonly string[]): Promise<boolean> {
   const real = await resolveLinks(dirname(file))
-  if (isTrustedPath(real, await resolveLinks(config))) return true
-  for (const dir of trusted) if (isTrustedPath(real, await resolveLinks(dir))) return true
+  if (isInDirectory(real, await resolveLinks(config))) return true
+  for (const dir of trusted) if (isInDirectory(real, await resolveLinks(dir))) return true
   return false
 }
 
@@ -27,7 +27,7 @@ function resolveLinks(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
 
-/** Whether `path` is `dir` or below it. Does not resolve links. */
-export function isTrustedPath(path: string, dir: string): boolean {
+/** Whether `path` is the directory `dir` or below it. Does not resolve links. */
+export function isInDirectory(path: string, dir: string): boolean {
   return path === dir || !/^\.\.(\/|$)/.test(relative(dir, path))
 }

@@ -16,7 +16,7 @@ import { checkAscending } from './rows/page-order.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
 import { checkSpender, readSpent } from './rows/usage-ledger.ts'
 import type { KeptRow, ProcessRow, SpenderRow, Statements, TombstoneRow } from './statements.ts'
-import type { StoreQueryResult, StoreQuery, DatabaseReader } from './whole-database.ts'
+import type { StoreQueryResult, StoreQuery, DatabaseReader } from './database-reader.ts'
 import type { SpentPage, SpentRow } from './store.ts'
 import { checkTombstone } from './rows/tombstones.ts'
 

@@ -6,7 +6,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { COMMAND_KEYS, commandRule, copyRule } from './shell-commands.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { toTaskFiles, taskKeys, tasksRule, type TaskFile } from './tasks.ts'
-import { childIdRule } from '../restart.ts'
+import { childIdRule } from '../restart-rules.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../../kernel/model/words.ts'
 import {
   type CrewShellCommand,

@@ -11,7 +11,7 @@ import { readText, trustedOwners } from '../untrusted-files.ts'
 import { readMcpJson } from './select-servers.ts'
 import type { Paths } from '../paths.ts'
 import { expandVariables, MissingVariable, variablesIn } from '../expand-variables.ts'
-import { isTrustedPath, isTrusted, projectDirectory } from '../trust.ts'
+import { isInDirectory, isTrusted, projectDirectory } from '../trust.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 
@@ -75,7 +75,7 @@ async function resolveServer(server: McpServer, context: ResolveContext): Promis
 
 /** Returns how the user can allow the server. The advice is never to trust a home directory: it contains all repositories. */
 function trustAdvice(dir: string, home: string | undefined): string {
-  const containsHome = home !== undefined && isTrustedPath(home, dir)
+  const containsHome = home !== undefined && isInDirectory(home, dir)
   return containsHome ? `add the server to config.yaml, or name it with --mcp (do not trust all of ${dir})` : `reeve config trust ${dir}`
 }
 

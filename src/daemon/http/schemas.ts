@@ -5,7 +5,7 @@ import { effortRule, fallbackRule } from '../../config/config.ts'
 import { gatewayMode } from '../../config/keys/gateway.ts'
 import { labelChangeRule, labelsRule } from '../../config/keys/labels.ts'
 import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
-import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
+import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart-rules.ts'
 import { isField } from '../views/process-view.ts'
 import type { LogPosition } from '../views/logs.ts'
 import {

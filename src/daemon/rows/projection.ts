@@ -2,7 +2,7 @@
 // the rows that may differ: the process, those above it, and those whose `why` names it. `flush` makes the marked rows again, and returns
 // what has changed. So rows after any history equal rows that are made afresh. Owns which rows exist and what each of them depends on.
 // Must never read a journal. Test: test/properties/rows.test.ts.
-import { usdOf, tallyOf } from '../../kernel/state/accounts.ts'
+import { toUsd, tallyOf } from '../../kernel/state/accounts.ts'
 import { configuredLimits, payerChainOf, tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'
 import { budgetOf, budgetScopeOf, ownFieldsOf, type OwnFields } from './row.ts'
@@ -244,7 +244,7 @@ export class Projection {
 
   get sums(): SumsView {
     const { home, accounts } = this.#deps.table
-    return { ...this.#tree.all, todayUsd: usdOf(home.book.dailyUsd.nanoUsd), reservedUsd: usdOf(accounts.reservedNanoUsd) }
+    return { ...this.#tree.all, todayUsd: toUsd(home.book.dailyUsd.nanoUsd), reservedUsd: toUsd(accounts.reservedNanoUsd) }
   }
 
   /** The rows that have changed after a cursor, and those that are gone; null if that is not known. */
@@ -404,7 +404,7 @@ export class Projection {
       const process = table.get(uuid)
       const after: RowView = {
         ...own,
-        sub: { usd: usdOf(money.nanoUsd), ...this.#tree.total(uuid), reservedUsd: usdOf(money.reservedNanoUsd) },
+        sub: { usd: toUsd(money.nanoUsd), ...this.#tree.total(uuid), reservedUsd: toUsd(money.reservedNanoUsd) },
         budget: process ? budgetOf(process, tallyWithBelow(table, process)) : (ended?.budget ?? null),
         budgetOf: process ? budgetScopeOf(table, process) : null,
       }

@@ -17,7 +17,7 @@ import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { memberRow, phaseOf } from '../views/member-view.ts'
 import { noteOf, aboutOf, exitView, startDirectory } from '../views/process-view.ts'
 import { Table } from '../loop/table.ts'
-import { usdOf } from '../../kernel/state/accounts.ts'
+import { toUsd } from '../../kernel/state/accounts.ts'
 import type { RowBudgetView, RowView } from '../../api/views/rows.ts'
 import type { Tally } from '../../kernel/state/accounts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -130,7 +130,7 @@ function continuationOf(process: Process): Pick<RowView, 'forks' | 'resumes'> {
 
 /** The limits that usage fills up, with the part that open calls reserve. */
 const RESERVED: { readonly [L in LimitName]?: (tally: Tally) => number } = {
-  budgetUsd: ({ reservedNanoUsd }) => usdOf(reservedNanoUsd),
+  budgetUsd: ({ reservedNanoUsd }) => toUsd(reservedNanoUsd),
   budgetTokens: ({ reservedTokens }) => reservedTokens,
   maxOutputTokens: ({ reservedOutputTokens }) => reservedOutputTokens,
 }

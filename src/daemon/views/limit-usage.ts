@@ -1,7 +1,7 @@
 // Maps the usage of a subtree, and the usage of each limit, to the API view. The kernel computes the figures.
 // Tests: test/tables/daemon/views/process-view.test.ts, test/e2e/limits/budgets.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
-import { usdOf } from '../../kernel/state/accounts.ts'
+import { toUsd } from '../../kernel/state/accounts.ts'
 import { LIMITS, payerChainOf, limitActionOf, configuredLimits, tallyWithBelow, usedOf } from '../../kernel/state/limits.ts'
 import { livingChildren } from '../../kernel/state/tree.ts'
 import type { LimitUseView, SubtreeUsageView } from '../../api/views/process.ts'
@@ -25,13 +25,13 @@ export function subtreeUsage(table: LiveTable, process: Process): SubtreeUsageVi
   } = tallyWithBelow(table, process)
   return {
     ...counters,
-    costUsd: knownCost({ costUsd: usdOf(nanoUsd), unpriced: unpriced > 0 }),
+    costUsd: knownCost({ costUsd: toUsd(nanoUsd), unpriced: unpriced > 0 }),
     rssBytes,
     unpriced: unpriced > 0,
     estimated: estimated > 0,
     openCalls,
     reservedTokens,
-    reservedUsd: usdOf(reservedNanoUsd),
+    reservedUsd: toUsd(reservedNanoUsd),
   }
 }
 

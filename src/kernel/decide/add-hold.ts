@@ -26,7 +26,7 @@ function pauseDriver(draft: DecisionDraft, process: Process, freeze: boolean, is
   const isIdle = life.activity === 'ready'
   if (isIdle && !life.drained) draft.emit(process.uuid, { type: 'process.drained', inFlight: null })
   const { canPauseSoftly } = CAPABILITIES[process.spec.driver]
-  draft.effect({
+  draft.addEffect({
     type: 'driver.pause',
     uuid: process.uuid,
     pid: process.pid,

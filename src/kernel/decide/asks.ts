@@ -73,7 +73,7 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
   draft.emit(uuid, { type: 'process.answered', id, option, text, by })
   const isHeld = isSuspended(process)
   if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
-  else if (!isHeld) draft.effect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
+  else if (!isHeld) draft.addEffect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
   const notes = [
     ...(option === chosen ? [] : [`its parent must ask, so the answer counts as \`${option}\``]),
     ...(isHeld && !process.spec.crew ? ['the process is suspended: it gets the answer when it resumes'] : []),

@@ -67,7 +67,7 @@ export function handleContextCompacted(draft: DecisionDraft, process: Process, r
     throw new KernelError('INVALID', `the ranges do not fit a journal of ${seq} facts: ${JSON.stringify(report.ranges)}`)
   draft.emit(uuid, report)
   enforceLimitsAfterUsage(draft, uuid)
-  draft.effect({ type: 'checkpoint', uuid, pid })
+  draft.addEffect({ type: 'checkpoint', uuid, pid })
   return 'ok'
 }
 

@@ -33,7 +33,7 @@ export function advanceRun(draft: DecisionDraft, uuid: Uuid): boolean {
     const fact = nextRunFact(composeSpecOf(run), composeRunOf(run))
     if (!fact) return false
     draft.emit(uuid, fact)
-    if (fact.type === 'compose.starting') draft.effect({ type: 'compose.start', uuid, pid: run.pid, node: fact.node, ask: fact.ask })
+    if (fact.type === 'compose.starting') draft.addEffect({ type: 'compose.start', uuid, pid: run.pid, node: fact.node, ask: fact.ask })
     if (fact.type !== 'compose.finished') continue
     const reason = outcomeText(fact.outcome)
     const exit: ExitStatus = { code: reason === 'completed' ? 0 : 1, reason, cause: 'agent' }
@@ -132,7 +132,7 @@ export function requestStartingNodes(draft: DecisionDraft, uuid: Uuid): void {
     const run = draft.mustGet(uuid)
     const ask = nextRequestNumber(composeRunOf(run))
     draft.emit(uuid, { type: 'compose.starting', node: name, ask })
-    draft.effect({ type: 'compose.start', uuid, pid: run.pid, node: name, ask })
+    draft.addEffect({ type: 'compose.start', uuid, pid: run.pid, node: name, ask })
   }
 }
 
@@ -151,7 +151,7 @@ export function handleBuiltNode(draft: DecisionDraft, input: InputOf<'composeNod
     if (problem === null) draft.emit(uuid, { type: 'compose.started', node: name, child: made.uuid })
     else {
       draft.emit(uuid, { type: 'compose.failed', node: name, reason: problem })
-      draft.effect({ type: 'refuse', to: reply, code: 'CONFLICT', message: problem })
+      draft.addEffect({ type: 'refuse', to: reply, code: 'CONFLICT', message: problem })
     }
   }
   draft.followUps.push({ type: 'runChanged', uuid })
@@ -288,7 +288,7 @@ function resumeRun(draft: DecisionDraft, run: Process, { reply, by, now }: Resum
     subtree: false,
     only: true,
   })
-  draft.effect({ type: 'start', uuid: run.uuid, pid: draft.mustGet(run.uuid).pid })
+  draft.addEffect({ type: 'start', uuid: run.uuid, pid: draft.mustGet(run.uuid).pid })
 }
 
 /** Makes the node wait again. It will get a new process; the old one no longer belongs to it. */
@@ -343,7 +343,7 @@ function resumeEndedNode(draft: DecisionDraft, run: Process, name: string, input
         }),
       }
   draft.emit(run.uuid, { type: 'compose.resumed', node: name, child: uuid, by })
-  draft.effect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
+  draft.addEffect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
   return { uuid, note }
 }
 

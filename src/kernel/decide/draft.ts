@@ -6,7 +6,7 @@ import { keptMessages, crewCommandsFor } from '../crew/state/member-facts.ts'
 import { momentOf } from '../model/moment.ts'
 import { agentUuidIn } from '../model/ids.ts'
 import { isLiving } from '../model/status.ts'
-import { nanoOf } from '../state/accounts.ts'
+import { toNanoUsd } from '../state/accounts.ts'
 import { addSpending } from '../state/home.ts'
 import type { Home } from '../model/home.ts'
 import { Overlay } from '../state/live-table.ts'
@@ -119,7 +119,7 @@ export class DecisionDraft extends Overlay {
     uuid: Uuid,
     { affected = 1, note = null }: { readonly affected?: number; readonly note?: string | null } = {},
   ): void {
-    this.effect({ type: 'reply', to, value: { type: 'done', uuid, affected, childrenGoOn: 0, note } })
+    this.addEffect({ type: 'reply', to, value: { type: 'done', uuid, affected, childrenGoOn: 0, note } })
   }
 
   takePid(): Pid {
@@ -140,14 +140,14 @@ export class DecisionDraft extends Overlay {
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
     const after = fold(before, fact)
     this.put(after)
-    this.home = addSpending(this.home, nanoOf(after.usage.costUsd) - nanoOf(before?.usage.costUsd ?? 0))
+    this.home = addSpending(this.home, toNanoUsd(after.usage.costUsd) - toNanoUsd(before?.usage.costUsd ?? 0))
     const { member } = after.spec
     this.facts.push({ ...fact, moment: momentOf(after, member && this.get(member.crew)) })
     if (member) this.#notifyCrew(before, after, member.crew, body)
     return after
   }
 
-  effect(effect: Effect): void {
+  addEffect(effect: Effect): void {
     this.effects.push(effect)
   }
 

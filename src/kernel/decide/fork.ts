@@ -25,7 +25,7 @@ export function forkProcess(draft: DecisionDraft, input: InputOf<'fork'>): void 
   const { uuid, reply } = input
   const note = makeFork(draft, input)
   draft.replyDone(reply, uuid, { note })
-  draft.effect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
+  draft.addEffect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
 }
 
 /**

@@ -30,7 +30,7 @@ export function wrapUp(draft: DecisionDraft, process: Process, request: Stopping
   enqueueMessage(draft, uuid, { id: message, from: 'system', text: wrapUpText(request, ms), urgent: true })
   draft.emit(uuid, { type: 'process.stopping', stopping: { ...request, wrapUp: { message, dueMono } } })
   // An external agent takes no message within a turn, so its turn is interrupted, and the next turn begins with the message.
-  if (isExternal(spec) && life.activity !== 'ready') draft.effect({ type: 'driver.interrupt', uuid, pid })
+  if (isExternal(spec) && life.activity !== 'ready') draft.addEffect({ type: 'driver.interrupt', uuid, pid })
   startNextTurn(draft, uuid)
   return true
 }
@@ -65,5 +65,5 @@ export function endWrapUp(draft: DecisionDraft, process: Process): void {
   if (life.state !== 'running' || !life.stopping?.wrapUp || life.stopping.wrapUp.dueMono > draft.now.mono) return
   const { graceMs } = life.stopping
   endWrapUpEarly(draft, process)
-  draft.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs: stopSequenceMs(process, graceMs) })
+  draft.addEffect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs: stopSequenceMs(process, graceMs) })
 }

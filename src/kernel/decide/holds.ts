@@ -21,7 +21,7 @@ export function freezeDrained(draft: DecisionDraft, process: Process): void {
   const { life, uuid, pid } = process
   if (life.state !== 'running' || life.holds.length === 0 || life.drained) return
   if (life.activity === 'ready') draft.emit(uuid, { type: 'process.drained', inFlight: null })
-  if (hasNothingToDrain(process)) draft.effect({ type: 'driver.pause', uuid, pid, freeze: true })
+  if (hasNothingToDrain(process)) draft.addEffect({ type: 'driver.pause', uuid, pid, freeze: true })
 }
 
 /** The hold that a SIGPAUSE adds: `user` for a single process, `subtree` for a signalled subtree. */
@@ -58,10 +58,10 @@ function wakeProcess(draft: DecisionDraft, process: Process, by: Sender, asks: P
   notifyAncestors(draft, process, { suspended: false, by })
   if (process.life.state !== 'running' || process.life.stopping) return
   if (!process.life.attached) {
-    draft.effect({ type: 'start', uuid: process.uuid, pid: process.pid })
+    draft.addEffect({ type: 'start', uuid: process.uuid, pid: process.pid })
     return
   }
-  draft.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
+  draft.addEffect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
   deliverAnswers(draft, process, asks)
   startNextTurn(draft, process.uuid)
   if (supervisesChildren(process)) draft.followUps.push({ type: 'unpaused', uuid: process.uuid })
@@ -70,7 +70,7 @@ function wakeProcess(draft: DecisionDraft, process: Process, by: Sender, asks: P
 /** Delivers the answers that the user gave during the pause. */
 function deliverAnswers(draft: DecisionDraft, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
   for (const { id, answer } of asks) {
-    if (answer) draft.effect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
+    if (answer) draft.addEffect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
   }
 }
 
@@ -98,7 +98,7 @@ export function startNextTurnNow(draft: DecisionDraft, uuid: Uuid): void {
   if (progress.turnOpen && isExternal(process.spec) && queue.some(({ urgent }) => urgent)) return continueWithMessage(draft, process)
   if (progress.turnOpen) {
     draft.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })
-    draft.effect({ type: 'driver.proceed', uuid, pid: process.pid, turn: progress.turn })
+    draft.addEffect({ type: 'driver.proceed', uuid, pid: process.pid, turn: progress.turn })
     return
   }
   if (isDone(process)) return terminate(draft, process, COMPLETED_EXIT)
@@ -136,7 +136,7 @@ export function deliverUrgent(draft: DecisionDraft, { uuid, pid, life, progress:
   const due = queue.slice(0, queue.findLastIndex(({ urgent }) => urgent) + 1)
   for (const { id, from, seq } of due) {
     draft.emit(uuid, { type: 'process.incoming', id, from, turn, queuedAt: seq })
-    draft.effect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
+    draft.addEffect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
   }
   return due.length > 0
 }
@@ -149,7 +149,7 @@ function beginTurn(draft: DecisionDraft, process: Process, next: QueuedMessage):
 function deliverInTurn(draft: DecisionDraft, { uuid, pid }: Process, { id, from, seq }: QueuedMessage, turn: number): void {
   draft.emit(uuid, { type: 'process.incoming', id, from, turn, queuedAt: seq })
   draft.emit(uuid, { type: 'process.working', turn, message: id })
-  draft.effect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
+  draft.addEffect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
 }
 
 /** The subtree holds that a new child inherits from its ancestors, including pauses that an ancestor has deferred. */

@@ -81,5 +81,5 @@ function notifyParent(draft: DecisionDraft, process: Process, exit: ExitStatus):
 }
 
 function addReleaseEffects(draft: DecisionDraft, process: Process, ...actions: readonly ReleaseAction[]): void {
-  for (const action of actions) draft.effect({ type: 'release', action, uuid: process.uuid, pid: process.pid })
+  for (const action of actions) draft.addEffect({ type: 'release', action, uuid: process.uuid, pid: process.pid })
 }

@@ -82,7 +82,7 @@ export function handleReport(draft: DecisionDraft, input: InputOf<'report'>): vo
   const isLate = !process || process.pid !== input.pid || !isAccepted(process, input.report)
   const handler = REPORTS[input.report.type] as ReportHandler<Report['type']>
   const ack = isLate ? 'late' : handler(draft, process, input.report)
-  draft.effect({ type: 'reply', to: input.reply, value: typeof ack === 'string' ? { type: 'ack', ack } : replyOf(ack) })
+  draft.addEffect({ type: 'reply', to: input.reply, value: typeof ack === 'string' ? { type: 'ack', ack } : replyOf(ack) })
 }
 
 /** True for a process with a driver. After its exit only resource measurements are accepted. */
@@ -105,7 +105,7 @@ function handleDrained(draft: DecisionDraft, process: Process): Ack {
   if (!isDraining(process)) return 'ok'
   const { uuid, pid, metered } = process
   draft.emit(uuid, { type: 'process.drained', inFlight: null })
-  if (metered) draft.effect({ type: 'driver.pause', uuid, pid, freeze: true })
+  if (metered) draft.addEffect({ type: 'driver.pause', uuid, pid, freeze: true })
   return 'ok'
 }
 
@@ -241,7 +241,7 @@ function checkpointIfDue(draft: DecisionDraft, before: Process): void {
   const { checkpoint, clock, progress } = after
   const since = draft.now.wall - (checkpoint?.at ?? clock.startedAt ?? clock.createdAt)
   if (progress.wholeStep - (checkpoint?.step ?? 0) < CHECKPOINT_STEPS && since < CHECKPOINT_MS) return
-  draft.effect({ type: 'checkpoint', uuid: after.uuid, pid: after.pid })
+  draft.addEffect({ type: 'checkpoint', uuid: after.uuid, pid: after.pid })
 }
 
 /** Ends the turn, or keeps it open for a rate limit or a refused key. A failed turn ends a process that is not interactive. */

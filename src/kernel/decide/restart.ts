@@ -60,7 +60,7 @@ export function restartNow(draft: DecisionDraft, process: Process, details: Rest
   if (startsOver) enqueueIntent(draft, draft.mustGet(uuid))
   const holds = [...keeps, ...(details.holds ?? [])]
   if (holds.length > 0) startOnHold(draft, draft.mustGet(uuid), ...holds)
-  else if (delayMs === 0) draft.effect({ type: 'start', uuid, pid })
+  else if (delayMs === 0) draft.addEffect({ type: 'start', uuid, pid })
 }
 
 /** Restarts a process on hold: it would end in the same way again, so the user must look at it first. */
@@ -83,7 +83,7 @@ export function restartHeld(
 export function scheduleStart(draft: DecisionDraft, { uuid, pid }: Process, delayMs: number): void {
   const { wall, mono } = draft.now
   draft.emit(uuid, { type: 'restart.due', startAt: wall + delayMs, dueMono: delayMs === 0 ? null : mono + delayMs })
-  if (delayMs === 0) draft.effect({ type: 'start', uuid, pid })
+  if (delayMs === 0) draft.addEffect({ type: 'start', uuid, pid })
 }
 
 /** True for an incarnation that waits for its start time or for its supervisor. */
@@ -95,7 +95,7 @@ export function waitsForRestart({ life, restart }: Process): boolean {
 export function startIfDue(draft: DecisionDraft, { uuid, pid, restart }: Process): void {
   if (restart === undefined || restart.dueMono === null || restart.dueMono > draft.now.mono) return
   draft.emit(uuid, { type: 'restart.due', startAt: restart.at, dueMono: null })
-  draft.effect({ type: 'start', uuid, pid })
+  draft.addEffect({ type: 'start', uuid, pid })
 }
 
 /**

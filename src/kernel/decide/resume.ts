@@ -117,7 +117,7 @@ function resumeEnded(draft: DecisionDraft, process: Process, input: ResumeInput)
   const note = startNewIncarnation(draft, process, input)
   draft.followUps.push({ type: 'resumed', uuid })
   draft.replyDone(input.reply, process.uuid, { note })
-  draft.effect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
+  draft.addEffect({ type: 'start', uuid, pid: draft.mustGet(uuid).pid })
 }
 
 /**

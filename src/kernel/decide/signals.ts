@@ -59,7 +59,7 @@ export function sendSignal(draft: DecisionDraft, input: InputOf<'signal'>): void
     if (name === 'SIGRESUME' && isStillHeld(before, draft.mustGet(uuid))) held.push(before)
   }
   const note = held.length > 1 ? `still suspended: ${held.length} processes` : held[0] ? heldText(draft, held[0]) : null
-  draft.effect({
+  draft.addEffect({
     type: 'reply',
     to: input.reply,
     value: { type: 'done', uuid: target.uuid, affected: reached.length - held.length, childrenGoOn, note },
@@ -245,7 +245,7 @@ function interruptProcess(draft: DecisionDraft, process: Process, delivery: Sign
   const { life, spec } = process
   if (life.state !== 'running' || !spec.interactive)
     return stopProcess(draft, process, { ...delivery, signal: 'SIGINT' }, graceOf(process, delivery))
-  if (life.attached && !life.stopping) draft.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
+  if (life.attached && !life.stopping) draft.addEffect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
 }
 
 /** Records the request to end the process. A second request only shortens the grace: the first cause stays. */
@@ -262,7 +262,7 @@ function stopProcess(draft: DecisionDraft, process: Process, { signal: name, by 
     return
   }
   // A suspended program cannot clean up, so it is killed.
-  draft.effect({ type: 'driver.stop', uuid, pid, signal: isHeld ? 'SIGKILL' : name, graceMs: isHeld ? 0 : graceMs })
+  draft.addEffect({ type: 'driver.stop', uuid, pid, signal: isHeld ? 'SIGKILL' : name, graceMs: isHeld ? 0 : graceMs })
 }
 
 /** The exit reason of a child whose supervisor stops it because of the supervisor's time limit or that of an ancestor. Else empty. */

@@ -49,7 +49,7 @@ export function spawnProcess(draft: DecisionDraft, input: InputOf<'spawn'>): voi
   if (parent) draft.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
   registerChild(draft, draft.mustGet(uuid))
   draft.replyDone(input.reply, uuid, { note })
-  draft.effect({ type: 'start', uuid, pid })
+  draft.addEffect({ type: 'start', uuid, pid })
 }
 
 /** An unnamed child of a supervisor is named `SUPERVISOR.ID`, unless that name is taken. */
@@ -163,7 +163,7 @@ function startDriver(draft: DecisionDraft, process: Process, { containment, mete
   })
   closeCompaction(draft, process)
   closeOpenWork(draft, process)
-  draft.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
+  draft.addEffect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
 
 /**
@@ -188,7 +188,7 @@ function attachDriver(draft: DecisionDraft, process: Process, { containment, met
   })
   closeCompaction(draft, process)
   closeModelCall(draft, process.uuid)
-  draft.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
+  draft.addEffect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
 
 /** Adds a message to the queue. Errors: RESOURCE_EXHAUSTED for a full queue. */

@@ -7,7 +7,7 @@ import { bootProcess } from './boot.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { hasChildren } from './children.ts'
 import { handleBuiltNode, resumeNode } from './compose.ts'
-import { applyCrewCommand } from './crew-process/apply.ts'
+import { applyCrewCommand } from './crew-process/apply-command.ts'
 import { deliverMovedMessages } from './crew-process/message-moves.ts'
 import { retireMember } from './crew-process/member-process.ts'
 import { freezeAt, timeoutAt } from './next-deadline.ts'
@@ -54,7 +54,7 @@ export function step(table: LiveTable, input: Input): Decision {
     const { code, message, details, hint } = error
     const refused = new DecisionDraft(table, input.now)
     recordRefusal(refused, input, error)
-    refused.effect({
+    refused.addEffect({
       type: 'refuse',
       to: input.reply,
       code,
@@ -254,7 +254,7 @@ function freezeIfDue(draft: DecisionDraft, uuid: Uuid): void {
   const freeze = freezeAt(process)
   if (freeze === null || freeze > draft.now.mono) return
   draft.emit(uuid, { type: 'process.drained', inFlight: 'frozen: it did not drain in time' })
-  draft.effect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
+  draft.addEffect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
 }
 
 /** Ends or suspends a process whose time limit is reached. */
@@ -277,7 +277,7 @@ function stopByTimeout(draft: DecisionDraft, process: Process): void {
     draft.followUps.push({ type: 'stopWithChildren', uuid, signal: 'SIGTERM' })
     return
   }
-  draft.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
+  draft.addEffect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
 }
 
 /** The minimum grace of a process whose time limit is reached. */

@@ -5,7 +5,7 @@
 import { siblingsToRestart } from '../supervise/strategies.ts'
 import { DEFAULT_INTENSITY, shouldRestart, decideRestart } from '../supervise/restart-decision.ts'
 import { isCrew, supervisesChildren, canSupervise, childSlotOf, childRows, type ChildSlot } from './children.ts'
-import { applyAnswer, applySystemCommand } from './crew-process/apply.ts'
+import { applyAnswer, applySystemCommand } from './crew-process/apply-command.ts'
 import { deliverKeptMessages, requestPendingMoves } from './crew-process/message-moves.ts'
 import { memberGoneCommand, isLeaving, leaveReason, releaseMember, superviseMembers, maskMember } from './crew-process/member-process.ts'
 import { requestStartingNodes, handleNodeEnd, handleNodeResumed, advanceRun, continueRun } from './compose.ts'
@@ -327,7 +327,7 @@ function stopNext(draft: DecisionDraft, uuid: Uuid): void {
   if (left.some(isBeingStopped)) return
   const last = left.findLast(isLiving)
   if (last) return stopChild(draft, supervisor, last, 'SIGTERM', graceMs)
-  if (life.attached) draft.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
+  if (life.attached) draft.addEffect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
   else terminate(draft, supervisor, exit)
 }
 

@@ -6,7 +6,7 @@
 export const AGENT_DRIVERS = ['native', 'acp', 'command'] as const
 export type AgentDriver = (typeof AGENT_DRIVERS)[number]
 
-/** All drivers. The last three run no program: the kernel does their work (supervision.ts, apply.ts, compose.ts). */
+/** All drivers. The last three run no program: the kernel does their work (supervision.ts, apply-command.ts, compose.ts). */
 export const DRIVERS = [...AGENT_DRIVERS, 'supervisor', 'crew', 'compose'] as const
 export type DriverName = (typeof DRIVERS)[number]
 

@@ -53,11 +53,11 @@ function isEmpty(tally: Tally): boolean {
 }
 
 /** A sum of money in billionths of a dollar. */
-export function nanoOf(usd: number): number {
+export function toNanoUsd(usd: number): number {
   return Math.round(usd * NANO_PER_USD)
 }
 
-export function usdOf(nano: number): number {
+export function toUsd(nano: number): number {
   return nano / NANO_PER_USD
 }
 
@@ -87,7 +87,7 @@ export function tallyOf(
     outputTokens: count('outputTokens'),
     cacheReadTokens: count('cacheReadTokens'),
     cacheWriteTokens: count('cacheWriteTokens'),
-    nanoUsd: nanoOf(usage.costUsd + (below?.costUsd ?? 0) - (settled?.costUsd ?? 0)),
+    nanoUsd: toNanoUsd(usage.costUsd + (below?.costUsd ?? 0) - (settled?.costUsd ?? 0)),
     cpuTimeMs: count('cpuTimeMs'),
     outputBytes: count('outputBytes'),
     rssBytes: usage.rssBytes ?? 0,
@@ -110,7 +110,7 @@ function reservedOf(stepCall: CallEstimate | undefined, gatewayCalls: Process['c
     sum.openCalls += 1
     sum.reservedTokens += estimate.inputTokens + (estimate.maxOutputTokens ?? 0)
     sum.reservedOutputTokens += estimate.maxOutputTokens ?? 0
-    sum.reservedNanoUsd += nanoOf(maxCostUsd(estimate))
+    sum.reservedNanoUsd += toNanoUsd(maxCostUsd(estimate))
   }
   return sum
 }

@@ -86,14 +86,3 @@ export function withoutPendingRestart({ restart: _, ...process }: Process): Proc
   return process
 }
 
-/** Clears the recorded refusal of the provider. */
-export function withoutRefusal(process: Process): Process {
-  if (process.refused === undefined) return process
-  const { refused: _, ...rest } = process
-  return rest
-}
-
-/** True for an HTTP status with which providers refuse a key or an account. */
-export function isRefusal(status: number | null | undefined): status is number {
-  return status === 401 || status === 402 || status === 403
-}

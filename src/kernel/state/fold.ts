@@ -7,13 +7,11 @@ import { KernelError } from '../model/errors.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import { isRecordedWithNote, isSameHold } from '../model/holds.ts'
 import {
-  withoutRefusal,
   withoutPendingRestart,
   addChild,
   dropChild,
   recordChildRestart,
   clearGroup,
-  isRefusal,
   nextIncarnation,
 } from './fold-supervision.ts'
 import { newLife, transition } from './lifecycle.ts'
@@ -174,8 +172,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.described': (p, b, f) => ({ ...p, spec: b.spec, specSeq: f.seq }),
   'process.retired': (p, _, f) => ({ ...p, retiredAt: p.retiredAt ?? f.at }),
   'process.output': unchanged,
-  'process.error': (p, b) => ({ ...p, note: brief(b.message) }),
-  'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
+  'process.error': (p, b) => ({ ...p, note: shorten(b.message) }),
+  'process.note': (p, b) => ({ ...p, note: shorten(b.text) }),
   'model.started': (p, b) => ({
     ...p,
     progress: reserveCall({ ...releaseReserve(p.progress), step: b.step, modelOpen: true, attempt: b.attempt }, b),
@@ -224,7 +222,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...p,
     ...endCompaction(p),
     progress: releaseReserve(p.progress),
-    note: brief(`compaction failed: ${b.error}`),
+    note: shorten(`compaction failed: ${b.error}`),
     usage: b.usage ? addUsage(p.usage, b.usage) : p.usage,
   }),
   // The compaction clears the note, which may be about a full context.
@@ -261,14 +259,14 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     calls: (p.calls ?? []).filter(({ call }) => call !== b.call),
     usage: { ...addUsage(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) },
   }),
-  'capability.refused': (p, b) => ({ ...p, note: brief(`refused: ${b.detail}`) }),
+  'capability.refused': (p, b) => ({ ...p, note: shorten(`refused: ${b.detail}`) }),
   'mcp.servers': unchanged,
   'process.raw': unchanged,
   'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
-  'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
+  'checkpoint.failed': (p, b) => ({ ...p, note: shorten(`checkpoint failed: ${b.error}`) }),
   'worktree.made': (p, { dir, branch, base }) => ({ ...p, files: { dir, branch, base, recordedStep: null, commit: null } }),
   'files.recorded': (p, { step, commit }) => (p.files ? { ...p, files: { ...p.files, recordedStep: step, commit } } : p),
-  'files.failed': (p, b) => ({ ...p, note: brief(`files of step ${b.step} not recorded: ${b.error}`) }),
+  'files.failed': (p, b) => ({ ...p, note: shorten(`files of step ${b.step} not recorded: ${b.error}`) }),
   'child.spent': (p, { spent }) => ({ ...p, below: addTotals(p.below, spent) }),
   'message.sent': (p) => ({ ...p, usage: { ...p.usage, messagesSent: p.usage.messagesSent + 1 } }),
   'restart.due': (p, { startAt: at, dueMono }) => (p.restart ? { ...p, restart: { ...p.restart, at, dueMono } } : p),
@@ -512,6 +510,18 @@ function withoutSnooze(process: Process): Process {
   return rest
 }
 
+/** Clears the recorded refusal of the provider. */
+function withoutRefusal(process: Process): Process {
+  if (process.refused === undefined) return process
+  const { refused: _, ...rest } = process
+  return rest
+}
+
+/** True for an HTTP status with which providers refuse a key or an account. */
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 402 || status === 403
+}
+
 /** Clears the call that waited for room in a budget. */
 function withoutWants(process: Process): Process {
   if (process.wants === undefined) return process
@@ -576,13 +586,13 @@ function recordEscalation(process: Process, afterMs: number): Process {
   return changeRunning(process, { stopping: { ...life.stopping, exit: extended, escalatedMs: afterMs } })
 }
 
-const BRIEF_CHARS = 500
+const MAX_NOTE_CHARS = 500
 
-function brief(text: string): string {
-  return truncate(text, BRIEF_CHARS, '…')
+function shorten(text: string): string {
+  return truncate(text, MAX_NOTE_CHARS, '…')
 }
 
 function lastTextOf(message: readonly AssistantPart[]): string | null {
   const text = assistantText(message)
-  return text === '' ? null : brief(text)
+  return text === '' ? null : shorten(text)
 }

@@ -67,19 +67,19 @@ function periodAt(name: HomeBudgetName, period: Period, number: number): Period 
 export function budgetsToWarnOf(home: Home): readonly { readonly limit: HomeBudgetName; readonly used: number; readonly of: number }[] {
   return configuredBudgets(home).flatMap((limit) => {
     const { nanoUsd, warnedNanoUsd } = home.book[limit]
-    const of = budgetNano(home, limit)
+    const of = budgetNanoUsd(home, limit)
     return nanoUsd >= of * WARN_AT && warnedNanoUsd !== of ? [{ limit, used: nanoUsd / 1e9, of: of / 1e9 }] : []
   })
 }
 
 /** The account after a warning about a budget. */
 export function withWarning(home: Home, limit: HomeBudgetName): Home {
-  return withBook(home, (name) => (name === limit ? { ...home.book[name], warnedNanoUsd: budgetNano(home, name) } : home.book[name]))
+  return withBook(home, (name) => (name === limit ? { ...home.book[name], warnedNanoUsd: budgetNanoUsd(home, name) } : home.book[name]))
 }
 
 /** The budget that is spent, the one with the latest end if there are two; null: none. */
 export function findSpentBudget(home: Home): ReachedHomeBudget | null {
-  const spent = configuredBudgets(home).filter((name) => home.book[name].nanoUsd >= budgetNano(home, name))
+  const spent = configuredBudgets(home).filter((name) => home.book[name].nanoUsd >= budgetNanoUsd(home, name))
   const last = spent.at(-1)
   return last === undefined ? null : reachedBudget(home, last, false)
 }
@@ -90,8 +90,8 @@ export function reachedBudget(home: Home, limit: HomeBudgetName, shouldWait: boo
 }
 
 /** What is left of a budget, in billionths of a dollar; negative: it is overspent. */
-export function leftNano(home: Home, name: HomeBudgetName): number {
-  return budgetNano(home, name) - home.book[name].nanoUsd
+export function leftNanoUsd(home: Home, name: HomeBudgetName): number {
+  return budgetNanoUsd(home, name) - home.book[name].nanoUsd
 }
 
 /** True if the stored parts of both accounts are equal. */
@@ -99,7 +99,7 @@ export function hasSameBook(a: Home, b: Home): boolean {
   return a.book === b.book
 }
 
-function budgetNano({ budgets }: Home, name: HomeBudgetName): number {
+function budgetNanoUsd({ budgets }: Home, name: HomeBudgetName): number {
   return Math.round((budgets[name] ?? 0) * 1e9)
 }
 

@@ -3,8 +3,8 @@
 // test/tables/kernel/state/limits.test.ts, test/properties/budgets.test.ts.
 import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
-import { addTally, nanoOf, payerOf, tallyOf, usdOf } from './accounts.ts'
-import { configuredBudgets, findSpentBudget, leftNano, reachedBudget, type ReachedHomeBudget } from './home.ts'
+import { addTally, toNanoUsd, payerOf, tallyOf, toUsd } from './accounts.ts'
+import { configuredBudgets, findSpentBudget, leftNanoUsd, reachedBudget, type ReachedHomeBudget } from './home.ts'
 import type { Tally } from './accounts.ts'
 import type { CallEstimate, ProcessClock, Process } from '../model/process.ts'
 import type { LiveTable } from './live-table.ts'
@@ -75,7 +75,7 @@ export const LIMITS: LimitTable = {
     unit: 'tokens written to the cache',
   },
   budgetTokens: { used: ({ tally }) => tokensIn(tally), when: 'call', action: 'suspend', unit: 'tokens' },
-  budgetUsd: { used: ({ tally }) => usdOf(tally.nanoUsd), when: 'call', action: 'suspend', unit: 'usd' },
+  budgetUsd: { used: ({ tally }) => toUsd(tally.nanoUsd), when: 'call', action: 'suspend', unit: 'usd' },
   cpuTimeMs: { used: ({ tally }) => tally.cpuTimeMs, when: 'measured', action: 'terminate', unit: 'ms' },
   timeoutMs: { used: ({ process, now }) => activeMs(process.clock, now), when: 'clock', action: 'terminate', unit: 'ms' },
   memoryBytes: { used: ({ tally }) => tally.rssBytes, when: 'measured', action: 'terminate', unit: 'bytes' },
@@ -287,9 +287,9 @@ function roomsIn(table: LiveTable, scope: Process, estimate: CallEstimate, promi
     })
   }
   if (budgetUsd !== undefined) {
-    const left = nanoOf(budgetUsd) - tally.nanoUsd
+    const left = toNanoUsd(budgetUsd) - tally.nanoUsd
     const room = roomForMoney(estimate, left, tally.reservedNanoUsd + promised.nanoUsd, unknownPrice)
-    rooms.push({ limit: 'budgetUsd', used: usdOf(tally.nanoUsd), of: budgetUsd, ...room })
+    rooms.push({ limit: 'budgetUsd', used: toUsd(tally.nanoUsd), of: budgetUsd, ...room })
   }
   return rooms
 }
@@ -301,7 +301,7 @@ function homeRooms(
   promised: PromisedRoom,
 ): readonly (AnswerRoom & { readonly limit: HomeBudgetName })[] {
   const reserved = table.accounts.reservedNanoUsd + promised.nanoUsd
-  return configuredBudgets(table.home).map((limit) => ({ limit, ...roomForMoney(estimate, leftNano(table.home, limit), reserved) }))
+  return configuredBudgets(table.home).map((limit) => ({ limit, ...roomForMoney(estimate, leftNanoUsd(table.home, limit), reserved) }))
 }
 
 /** The room that is left of a budget of money. A call of unknown price has room until the budget is spent, unless it is refused. */

@@ -2,7 +2,7 @@
 // Test: test/e2e/compose/compose.test.ts, test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { limitsRule } from '../../../config/limit-rules.ts'
-import { childIdRule } from '../../../config/restart.ts'
+import { childIdRule } from '../../../config/restart-rules.ts'
 import { defineRoute, type ApiRoute } from '../route.ts'
 
 const path = z

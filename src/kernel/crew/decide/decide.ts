@@ -3,7 +3,7 @@
 // An illegal command throws and changes nothing. Must never perform an act itself.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
 import { KernelError } from '../../model/errors.ts'
-import { handleAnswer } from './commands/human-answers.ts'
+import { handleAnswer } from './commands/user-answers.ts'
 import { COMMAND_ISSUERS } from '../../model/crew/commands.ts'
 import { CrewDraft, refusalError } from './draft.ts'
 import { editTask } from './commands/edit-task.ts'

@@ -2,7 +2,7 @@
 // fails tasks that no worker can do, and ends the crew when no task is open. Owns no state: the engine runs after each command.
 // Must never assign work to a member that is paused or leaving, or whose context is full.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
-import { canAskUser } from './human-questions.ts'
+import { canAskUser } from './user-questions.ts'
 import {
   canSpawn,
   MAX_LOSSES_IN_ROW,

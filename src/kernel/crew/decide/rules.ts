@@ -2,7 +2,7 @@
 // prepare files, brief reviewers and end the crew. Owns the rules and their order. Each rule makes at most one change. The rules are
 // applied until no rule makes a change. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { KernelError } from '../../model/errors.ts'
-import { askUser, canAskUser } from './human-questions.ts'
+import { askUser, canAskUser } from './user-questions.ts'
 import { briefWorker, seqsToRead } from './brief-job.ts'
 import { closeTask, failTask } from './release-task.ts'
 import {

@@ -3,7 +3,7 @@
 // loses its task, unless a message waits for it. The end of a turn that is not the current one changes nothing. Test:
 // test/tables/kernel/crew/decide/worker-turns.test.ts.
 import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
-import { askUser, canAskUser } from './human-questions.ts'
+import { askUser, canAskUser } from './user-questions.ts'
 import { coordinatorOf, hasJobsThatNeedMember, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { handOverIfFull } from './context-handover.ts'

@@ -33,7 +33,7 @@ const EVENTS_BY_FACT: { readonly [T in LaterFact]: FactEvents | ((fact: CrewFact
   'task.reported': { task: 'report', implementer: 'report' },
   'task.review': { task: 'review', reviewer: 'review' },
   'task.briefed': {},
-  'task.verify': ({ ok, stage }) => (ok || stage === 'merge' ? {} : { task: 'red', implementer: 'deny' }),
+  'task.verify': ({ ok, stage }) => (ok || stage === 'merge' ? {} : { task: 'failVerify', implementer: 'deny' }),
   'task.unreviewed': { task: 'unreview', reviewer: 'release' },
   'task.verdict': ({ verdict }) =>
     verdict === 'APPROVED' ? { task: 'approve', reviewer: 'release' } : { task: 'deny', implementer: 'deny', reviewer: 'release' },

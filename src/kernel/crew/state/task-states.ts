@@ -8,7 +8,7 @@ import type { TaskState } from '../../model/crew/words.ts'
 /**
  * What happens to a task:
  * `assign`: it is given to a worker. `report`: its worker reports it as complete. `review`: it is given to a reviewer.
- * `unreview`: it is taken from its reviewer. `red`: its verify command failed. `deny`: it is sent back. `approve`: a review approves it.
+ * `unreview`: it is taken from its reviewer. `failVerify`: its verify command failed. `deny`: it is sent back. `approve`: a review approves it.
  * `ask`: the user is asked about it. `pass`: the gate approves its commit. `commit`: its commit starts. `committed`: its commit exists.
  * `differ`: its commit differs from the approved files. `requeue`, `done`, `fail`, `cancel`: the attempt or the task ends.
  * `retry`, `reopen`: the closed task is opened again.
@@ -18,7 +18,7 @@ export type TaskEvent =
   | 'report'
   | 'review'
   | 'unreview'
-  | 'red'
+  | 'failVerify'
   | 'deny'
   | 'approve'
   | 'ask'
@@ -40,7 +40,7 @@ const ALL_ILLEGAL: Row = {
   report: 'illegal',
   review: 'illegal',
   unreview: 'illegal',
-  red: 'illegal',
+  failVerify: 'illegal',
   deny: 'illegal',
   approve: 'illegal',
   ask: 'illegal',
@@ -63,7 +63,7 @@ const HELD_STATE: Row = { ...OPEN_STATE, requeue: 'queued' }
 export const TASK_STATE_TABLE: { readonly [S in TaskState]: Row } = {
   queued: { ...OPEN_STATE, assign: 'implementing', ask: 'waiting' },
   implementing: { ...HELD_STATE, report: 'awaiting_review' },
-  awaiting_review: { ...HELD_STATE, review: 'in_review', red: 'addressing_feedback', ask: 'waiting', pass: 'approved' },
+  awaiting_review: { ...HELD_STATE, review: 'in_review', failVerify: 'addressing_feedback', ask: 'waiting', pass: 'approved' },
   in_review: { ...HELD_STATE, unreview: 'awaiting_review', deny: 'addressing_feedback', approve: 'approved' },
   addressing_feedback: { ...HELD_STATE, report: 'awaiting_review' },
   approved: { ...HELD_STATE, ask: 'waiting', pass: 'approved', commit: 'committing' },

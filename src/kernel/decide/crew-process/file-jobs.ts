@@ -1,5 +1,5 @@
 // Finds the crew jobs that use a member's files. While such a job is open, the member begins no turn. Test:
-// test/tables/kernel/decide/crew-process/apply.test.ts.
+// test/tables/kernel/decide/crew-process/apply-command.test.ts.
 import { needsUnusedFiles } from '../../crew/state/queries.ts'
 import type { Process } from '../../model/process.ts'
 import type { LiveTable } from '../../state/live-table.ts'

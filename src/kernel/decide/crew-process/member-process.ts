@@ -1,7 +1,7 @@
 // The processes of a crew's members: their position in the process tree, their signal masks, and how they leave.
 // Workers are children of the coordinator while it is alive. src/kernel/crew decides about the work of members,
 // message-moves.ts moves their messages. Must never restart a member: that is supervision.ts. Tests:
-// test/tables/kernel/decide/crew-process/apply.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
+// test/tables/kernel/decide/crew-process/apply-command.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
 import { registerChild } from '../children.ts'
 import { moveUnreadMessages } from './message-moves.ts'
 import { KernelError } from '../../model/errors.ts'
@@ -63,7 +63,7 @@ export function retireEnded(
   { member, reason }: { readonly member: MemberId; readonly reason: string },
 ): void {
   const uuid = uuidOf(draft, crew, member)
-  if (uuid !== null) draft.effect({ type: 'crew.retire', uuid: crew, pid: draft.mustGet(crew).pid, members: [uuid], reason })
+  if (uuid !== null) draft.addEffect({ type: 'crew.retire', uuid: crew, pid: draft.mustGet(crew).pid, members: [uuid], reason })
 }
 
 /** Interrupts a member's turn. A process without a driver has no turn, and the signal would end it. */

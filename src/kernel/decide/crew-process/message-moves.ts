@@ -53,7 +53,7 @@ function moveOnce(draft: DecisionDraft, crew: Uuid, request: Pick<Extract<Effect
   const isRequested = draft.effects.some(
     (effect) => effect.type === 'crew.move' && effect.to === request.to && request.from.every((uuid) => effect.from.includes(uuid)),
   )
-  if (!isRequested) draft.effect({ type: 'crew.move', uuid: crew, pid: draft.mustGet(crew).pid, ...request })
+  if (!isRequested) draft.addEffect({ type: 'crew.move', uuid: crew, pid: draft.mustGet(crew).pid, ...request })
 }
 
 /** Requests the messages for a running member: those that were already being moved to it, or else those in the crew's queue. */

@@ -105,7 +105,7 @@ function endStalled(draft: DecisionDraft, { uuid, pid, spec }: Process, evidence
   const reason = `stalled${evidence === '' ? '' : ` ${evidence}`}`
   const exit: ExitStatus = { code: 1, reason, error: reason, cause: 'agent' }
   draft.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: draft.now.wall, graceMs, exit } })
-  draft.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
+  draft.addEffect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
 }
 
 /** Grace of a process that is ended because it stalled. */

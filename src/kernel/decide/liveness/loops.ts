@@ -24,7 +24,7 @@ const WAIT_TOOL = /^(?:mcp[_.]+)?reeve[_./]+wait$|^wait \(reeve MCP Server\)$/
 /** maximum number of steps in a round */
 const MAX_PERIOD = 4
 /** maximum length of inputs and results in the evidence */
-const BRIEF_CHARS = 200
+const EVIDENCE_CHARS = 200
 /** maximum length of a call in a note */
 const CALL_CHARS = 100
 /** maximum number of listed calls per step */
@@ -116,7 +116,7 @@ export class LoopDetector {
     if (!open) return breakerEvidence
     this.#open.delete(callId)
     const { calls } = this.#current
-    if (calls.length < MAX_LISTED_CALLS) calls.push({ name, input: brief(JSON.stringify(open.input) ?? ''), result: brief(content) })
+    if (calls.length < MAX_LISTED_CALLS) calls.push({ name, input: shorten(JSON.stringify(open.input) ?? ''), result: shorten(content) })
     // Calls of one step may end in any order.
     this.#current.hash = (this.#current.hash + hashOf(content, open.hash)) % Number.MAX_SAFE_INTEGER
     this.#current.waits ||= WAIT_TOOL.test(name)
@@ -173,7 +173,7 @@ export class LoopDetector {
       errors: failures.length,
       of: this.#recentCalls.length,
       tools: countByTool(failures),
-      last: brief(content),
+      last: shorten(content),
     } as const
     this.#recentCalls = []
     if (!this.#warned.errors) {
@@ -191,7 +191,7 @@ function countByTool(failures: readonly { readonly name: string }[]): ToolErrors
   return [...counts].map(([name, errors]) => ({ name, errors })).toSorted((a, b) => b.errors - a.errors)
 }
 
-function brief(text: string, chars = BRIEF_CHARS): string {
+function shorten(text: string, chars = EVIDENCE_CHARS): string {
   return text.length > chars ? `${text.slice(0, chars - 1).toWellFormed()}…` : text
 }
 
@@ -239,5 +239,5 @@ function evidenceText(evidence: LoopEvidence): string {
   if (evidence.type === 'liveness.breaker') {
     return `${evidence.errors} of the last ${evidence.of} tool calls failed: ${evidence.tools.map(({ name, errors }) => `${name} ${errors}`).join(', ')}`
   }
-  return `repeated ${evidence.times} times with the same results: ${evidence.calls.map(({ name, input }) => brief(`${name} ${input}`, CALL_CHARS)).join(', ')}`
+  return `repeated ${evidence.times} times with the same results: ${evidence.calls.map(({ name, input }) => shorten(`${name} ${input}`, CALL_CHARS)).join(', ')}`
 }

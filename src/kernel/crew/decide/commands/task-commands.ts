@@ -6,7 +6,7 @@ import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, worker
 import { taskName } from '../../state/task-text.ts'
 import { stateText } from '../../state/phases.ts'
 import { findCycle } from '../../../util/graph.ts'
-import { askUser } from '../human-questions.ts'
+import { askUser } from '../user-questions.ts'
 import { canTakeReview } from '../../state/reviewers.ts'
 import { isClosed, isLanding, TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../state/task-states.ts'
 import { awaitsVerify } from '../../state/verify-rules.ts'

@@ -58,7 +58,7 @@ test('the table of phases has these cells', () => {
 test('the table of task states has these cells', () => {
   expect(drawTable(TASK_STATE_TABLE)).toMatchInlineSnapshot(`
     "
-     | assign | report | review | unreview | red | deny | approve | ask | pass | commit | committed | differ | requeue | done | fail | cancel | retry | reopen
+     | assign | report | review | unreview | failVerify | deny | approve | ask | pass | commit | committed | differ | requeue | done | fail | cancel | retry | reopen
     queued | implementing | . | . | . | . | . | . | waiting | . | . | . | . | . | done | failed | cancelled | . | .
     implementing | . | awaiting_review | . | . | . | . | . | . | . | . | . | . | queued | done | failed | cancelled | . | .
     awaiting_review | . | . | in_review | . | addressing_feedback | . | . | waiting | approved | . | . | . | queued | done | failed | cancelled | . | .

@@ -1,4 +1,4 @@
-// Schemas of restart policies and supervisors, for files (durations as text) and for the API (ms). Defines the ranges. Tests:
+// The zod rules of restart policies and of supervisors, for files (durations as text) and for the API (ms). Defines the ranges. Tests:
 // test/tables/config/supervisors.test.ts, test/e2e/daemon/api.test.ts.
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'

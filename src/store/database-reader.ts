@@ -1,4 +1,4 @@
-// Runs queries that read the whole database, such as SQLite's own check, without blocking the daemon. A thread reads the file as
+// Runs queries that read the whole database file, such as SQLite's own check, without blocking the daemon. A thread reads the file as
 // it is after a WAL checkpoint. Until the thread has ended, no other WAL checkpoint is made: the WAL grows, but the file does
 // not change. Must never lock the file, because the lock belongs to the store.
 // Tests: test/tables/store/verify.test.ts, test/tables/store/rows/damage.test.ts.

@@ -1,7 +1,7 @@
 // Applies commands of the user, a member or the daemon to a crew. The decisions are in src/kernel/crew; this file turns
 // them into facts of the crew and into acts outside its row, in one commit. These acts are queued messages, signals,
 // masks, questions, and jobs for the daemon. Must never drop a message silently, nor refuse a member's report. Tests:
-// test/tables/kernel/decide/crew-process/apply.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
+// test/tables/kernel/decide/crew-process/apply-command.test.ts, test/tables/kernel/decide/crew-process/members.test.ts.
 import { decideCrew } from '../../crew/decide/decide.ts'
 import { NEW_CREW } from '../../crew/state/fold.ts'
 import { canSupervise } from '../children.ts'
@@ -38,7 +38,7 @@ type ActHandler<T extends Act['type']> = (draft: DecisionDraft, crew: Uuid, act:
 const ACT_HANDLERS: { readonly [T in Act['type']]: ActHandler<T> } = {
   message: queueMessage,
   move: (draft, uuid, { from, to }) => requestMove(draft, uuid, { from, to }),
-  job: (draft, uuid, { job }) => draft.effect({ type: 'crew.job', uuid, pid: draft.mustGet(uuid).pid, job }),
+  job: (draft, uuid, { job }) => draft.addEffect({ type: 'crew.job', uuid, pid: draft.mustGet(uuid).pid, job }),
   stop: (draft, uuid, { member, how, reason }) => stopMember(draft, uuid, { member, how, reason }),
   retire: (draft, uuid, { member, reason }) => retireEnded(draft, uuid, { member, reason }),
   interrupt: (draft, uuid, { member }) => interruptMember(draft, uuid, member),
@@ -169,7 +169,7 @@ function endCrew(draft: DecisionDraft, uuid: Uuid, { outcome, summary }: ActOf<'
       draft.emit(process.uuid, { type: 'process.retired', by: crewSender(uuid), reason: END_REASON })
   }
   const endedMembers = members.filter((member) => !draft.get(member))
-  if (endedMembers.length > 0) draft.effect({ type: 'crew.retire', uuid, pid, members: endedMembers, reason: END_REASON })
+  if (endedMembers.length > 0) draft.addEffect({ type: 'crew.retire', uuid, pid, members: endedMembers, reason: END_REASON })
   if (life.activity !== 'starting')
     draft.emit(uuid, { type: 'process.ready', turn: progress.turn, outcome: outcome === 'completed' ? 'ok' : 'error', result: summary })
   draft.emit(uuid, {
