@@ -73,11 +73,11 @@ test('a missing name is found', () => {
     '| the same file | `HANDLERS`, `noHandlers` | |',
     '| `src/drivers/NAME/driver.ts` | `NOTHING` | |',
     '',
-    '`draft.effect(…)` and `noDraft.effect(…)`',
+    '`draft.addEffect(…)` and `noDraft.addEffect(…)`',
   ].join('\n')
   expect(missingNames(page)).toEqual([
     'NO_SIGNALS: src/kernel/model/words.ts',
     'noHandlers: src/kernel/model/words.ts',
-    'noDraft.effect: no source',
+    'noDraft.addEffect: no source',
   ])
 })
