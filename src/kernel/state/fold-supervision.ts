@@ -85,4 +85,3 @@ function withFreshContext(process: Process, seq: number): Process {
 export function withoutPendingRestart({ restart: _, ...process }: Process): Process {
   return process
 }
-

@@ -6,14 +6,7 @@ import { closeCall, countDaemonDeath, markAskedCalls, markUnbegunCalls, reserveC
 import { KernelError } from '../model/errors.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import { isRecordedWithNote, isSameHold } from '../model/holds.ts'
-import {
-  withoutPendingRestart,
-  addChild,
-  dropChild,
-  recordChildRestart,
-  clearGroup,
-  nextIncarnation,
-} from './fold-supervision.ts'
+import { withoutPendingRestart, addChild, dropChild, recordChildRestart, clearGroup, nextIncarnation } from './fold-supervision.ts'
 import { newLife, transition } from './lifecycle.ts'
 import { assistantText } from './assistant-text.ts'
 import { chargeCall, addMeasurement, addUsage, type Usage } from '../model/usage.ts'
