@@ -15,7 +15,7 @@ const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned
 const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
 /** Writes ended processes, in the order of their numbers. */
-async function writeEnded(store: Store, commits: CommitMaker, count: number): Promise<void> {
+async function writeEndedProcesses(store: Store, commits: CommitMaker, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
     await store.commit(commits.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))
 }
@@ -23,7 +23,7 @@ async function writeEnded(store: Store, commits: CommitMaker, count: number): Pr
 test('unpinned dead processes are collectable, oldest first, in pages', async () => {
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
-  await writeEnded(fixture.store, commits, 7)
+  await writeEndedProcesses(fixture.store, commits, 7)
   await fixture.store.commit(commits.spawn(uuidOf(8)))
   await fixture.store.commit(commits.write(C, pinFact(true)))
   const collectable = await fixture.store.collectable({ limit: 100 })
@@ -55,7 +55,7 @@ test('unpinned dead processes are collectable, oldest first, in pages', async ()
 
 test('a row that cannot be read, or has no exit time, gets a warning', async () => {
   await using fixture = await openTestStore()
-  await writeEnded(fixture.store, new CommitMaker(), 70)
+  await writeEndedProcesses(fixture.store, new CommitMaker(), 70)
   const store = await fixture.tamper("UPDATE processes SET body = replace(body, 'depth', 'width') WHERE key = 2")
   const [first, second, third] = await store.collectable({ limit: 3 })
   expect(second).toMatchObject({

@@ -24,7 +24,7 @@ async function sweepAll(store: Store): Promise<void> {
 }
 
 /** Writes an ended process with this number of steps. */
-async function writeEnded(store: Store, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
+async function writeEndedProcess(store: Store, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
   const history = [commits.spawn(A, specOf({ name: 'first' }))]
   for (let step = 1; step <= steps; step++) history.push(commits.write(A, ...stepOf(step)))
   history.push(commits.write(A, ...endFacts()))
@@ -83,7 +83,7 @@ describe('a removed origin', () => {
   test('is invisible except to its forks, and keeps the facts that they need', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 100)
+    await writeEndedProcess(fixture.store, commits, journals, 100)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
     await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
@@ -111,7 +111,7 @@ describe('a removed origin', () => {
   test('loses the facts that no remaining fork needs', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 100)
+    await writeEndedProcess(fixture.store, commits, journals, 100)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 302])
     await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
     await fixture.store.remove(A, AT)
@@ -135,7 +135,7 @@ describe('a removed origin', () => {
   test('that ended where it was forked keeps all facts, and has nothing to sweep', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 10)
+    await writeEndedProcess(fixture.store, commits, journals, 10)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 44])
     await fixture.store.remove(A, AT)
     expect(await fixture.store.sweep()).toBe(false)
@@ -149,7 +149,7 @@ describe('a removed origin', () => {
   test('can no longer be forked, but its forks can', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 30)
+    await writeEndedProcess(fixture.store, commits, journals, 30)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102])
     await fixture.store.remove(A, AT)
     await writeEndedFork(fixture.store, commits, journals, [C, B, 22])
@@ -177,9 +177,9 @@ describe('a removed origin', () => {
 })
 
 /** Writes a line of ended forks, each of the fork before it. */
-async function writeLine(store: Store, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
+async function writeLineOfForks(store: Store, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
   const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-  await writeEnded(store, commits, journals, 20)
+  await writeEndedProcess(store, commits, journals, 20)
   for (let number = 2; number <= length; number++) {
     const origin = uuidOf(number - 1)
     await writeEndedFork(
@@ -197,7 +197,7 @@ async function writeLine(store: Store, length: number): Promise<{ journals: Jour
 describe('a lineage of forks', () => {
   test('of a hundred is complete for its last fork when all others are removed, and is removed with it', async () => {
     await using fixture = await openTestStore()
-    const { journals } = await writeLine(fixture.store, 101)
+    const { journals } = await writeLineOfForks(fixture.store, 101)
     const lastFork = uuidOf(101)
     for (let number = 1; number <= 100; number++) await fixture.store.remove(uuidOf(number), AT)
     await sweepAll(fixture.store)
@@ -216,7 +216,7 @@ describe('a lineage of forks', () => {
       [2, 4, 1, 3, 5],
     ]) {
       await using fixture = await openTestStore()
-      const { journals } = await writeLine(fixture.store, 5)
+      const { journals } = await writeLineOfForks(fixture.store, 5)
       const remaining = new Set([1, 2, 3, 4, 5])
       for (const [index, number] of order.entries()) {
         await fixture.store.remove(uuidOf(number), AT)
@@ -231,7 +231,7 @@ describe('a lineage of forks', () => {
 
   test('stays readable after a crash between any two batches of a removal', async () => {
     await using fixture = await openTestStore()
-    const { journals } = await writeLine(fixture.store, 4)
+    const { journals } = await writeLineOfForks(fixture.store, 4)
     const lastFork = uuidOf(4)
     let crashes = 0
     const checkCrash = async (...remaining: string[]): Promise<void> => {
@@ -257,7 +257,7 @@ describe('a lineage of forks', () => {
 test('many forks of a removed process stay readable, and its facts go with the last of them', async () => {
   await using fixture = await openTestStore()
   const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-  await writeEnded(fixture.store, commits, journals, 50)
+  await writeEndedProcess(fixture.store, commits, journals, 50)
   const forks = Array.from({ length: deep(200, 1_000) }, (_, index) => uuidOf(10 + index))
   for (let firstIndex = 0; firstIndex < forks.length; firstIndex += 100) {
     const parts = forks
@@ -280,7 +280,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
 }, 300_000)
 
 /** Writes so many facts of another process that the next start reads no earlier facts. */
-async function writeDistance(store: Store, commits: CommitMaker): Promise<void> {
+async function writeManyFacts(store: Store, commits: CommitMaker): Promise<void> {
   await store.commit(commits.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
 
@@ -324,12 +324,12 @@ describe('damage', () => {
   ])('is reported with its location: %s', async (_, sql, location, message) => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 30)
+    await writeEndedProcess(fixture.store, commits, journals, 30)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
     await writeEndedFork(fixture.store, commits, journals, [C, B, 104])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
-    await writeDistance(fixture.store, commits)
+    await writeManyFacts(fixture.store, commits)
     const store = await fixture.tamper(sql)
     await expect(store.facts(B, 0, 1_000)).rejects.toMatchObject({
       code: 'STORE_DAMAGED',
@@ -350,11 +350,11 @@ describe('damage', () => {
   ])('is found: %s', async (_, sql, values, line) => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 5)
+    await writeEndedProcess(fixture.store, commits, journals, 5)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 10])
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
-    await writeDistance(fixture.store, commits)
+    await writeManyFacts(fixture.store, commits)
     expect(await fixture.store.verify()).toEqual([])
     expect(await (await fixture.tamper(sql, ...values)).verify()).toContainEqual(line)
   })
@@ -362,7 +362,7 @@ describe('damage', () => {
   test('in the list of pending deletions cannot remove an existing process', async () => {
     await using fixture = await openTestStore()
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
-    await writeEnded(fixture.store, commits, journals, 5)
+    await writeEndedProcess(fixture.store, commits, journals, 5)
     const store = await fixture.tamper('INSERT INTO doomed VALUES (1, NULL)')
     await expect(store.sweep()).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
     expect(await store.facts(A, 0, 100)).toStrictEqual(journals.get(A))

@@ -28,7 +28,7 @@ describe('a commit', () => {
     }
   })
 
-  test('of 50 processes is one transaction', async () => {
+  test('may have facts of 50 processes', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     const uuids = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
@@ -236,7 +236,7 @@ describe('dead processes', () => {
 })
 
 describe('a reference', () => {
-  async function newNamed() {
+  async function openNamedProcesses() {
     const fixture = await openTestStore()
     const commits = new CommitMaker()
     const uuids = [
@@ -272,7 +272,7 @@ describe('a reference', () => {
     ['nothing', '', []],
     ['text that means something to SQL', "%' OR 1", []],
   ])('is resolved: %s (%s)', async (_, ref, found) => {
-    const { fixture, uuids } = await newNamed()
+    const { fixture, uuids } = await openNamedProcesses()
     await using _disposed = fixture
     expect(await fixture.store.find(ref)).toEqual(found.map((index) => uuids[index]))
   })

@@ -124,7 +124,7 @@ test('a turn of a task counts for the task and its member; a turn without a task
   ])
 })
 
-test('the time of a question ends with its answer or the end of its task; an open question has the time since which it is open', () => {
+test('the time of a question ends with its answer or the end of its task; an open question has its start', () => {
   const taskAsked = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
   const history = historyOfFacts(
     [0, taskAsked('a')],

@@ -1,8 +1,15 @@
 // The calendar of the budgets: days and months of the local time zone, also when summer time begins or ends.
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { calendarAt } from '../../../../src/daemon/host/calendar.ts'
 
-test('a day and a month begin where the last one ends, and have the next number', () => {
+const zoneBefore = process.env['TZ']
+afterEach(() => {
+  if (zoneBefore === undefined) delete process.env['TZ']
+  else process.env['TZ'] = zoneBefore
+})
+
+test.each(['UTC', 'Europe/Berlin', 'America/St_Johns'])('in %s, a day and a month begin where the last one ends, and have the next number', (zone) => {
+  process.env['TZ'] = zone
   const start = new Date(2026, 0, 1, 12).getTime()
   const { dailyUsd, monthlyUsd } = calendarAt(start)
   expect(new Date(dailyUsd.end)).toEqual(new Date(2026, 0, 2))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { checkTypes, cutTexts, filterEvents } from '../../../../src/daemon/http/event-filter.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 
-const event = (type: string, fact?: string): EventView => ({
+const makeEvent = (type: string, fact?: string): EventView => ({
   version: 1,
   seq: 1,
   uuid: 'u',
@@ -19,10 +19,10 @@ async function* eventsOf(all: readonly EventView[]): AsyncGenerator<EventView> {
 
 test('events are selected by their type or their fact; a gap always passes', async () => {
   const all = [
-    event('process.status', 'process.started'),
-    event('process.status', 'process.waiting'),
-    event('live.text'),
-    event('live.gap'),
+    makeEvent('process.status', 'process.started'),
+    makeEvent('process.status', 'process.waiting'),
+    makeEvent('live.text'),
+    makeEvent('live.gap'),
   ]
   const select = async (types?: readonly string[]): Promise<string[]> => {
     const found: string[] = []

@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => dir[Symbol.asyncDispose]())
 
-/** An incarnation with a fake driver and a fake containment. Records their calls in order; a test chooses the results of `dispose` and `stop`. */
+/** An incarnation with a fake driver and a fake containment, whose calls it records. A test sets the results of `dispose` and `stop`. */
 class IncarnationFixture {
   readonly calls: string[] = []
   readonly logged: string[] = []

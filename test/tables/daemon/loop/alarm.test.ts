@@ -1,4 +1,5 @@
-// The alarm on a manual clock: each key rings once, at its time, and one timer serves all keys. That holds also if a clock jumps, or a ring sets a deadline.
+// The alarm on a manual clock: each key rings once, at its time, and one timer serves all keys. That holds also if a clock jumps, or
+// a ring sets a deadline.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Alarm, WALL_CHECK_MS } from '../../../../src/daemon/loop/alarm.ts'

@@ -1,4 +1,5 @@
-// The watch of the event loop reports only a loop that was blocked for long. The timers of the test fire late, as those of a blocked loop do.
+// The watch of the event loop reports only a loop that was blocked for long. The timers of the test fire late, as those of a blocked
+// loop do.
 import { expect, test } from 'vitest'
 import { EventLoopWatch } from '../../../../src/daemon/loop/event-loop-watch.ts'
 

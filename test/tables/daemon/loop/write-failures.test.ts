@@ -1,4 +1,5 @@
 // A full disk: inputs that cannot be written are kept and repeated in order, their processes are held, and requests are refused.
+// Also other failures of the store, and checkpoints that cannot be written.
 import { describe, expect, test } from 'vitest'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
 import { statusOf } from '../../../../src/kernel/model/status.ts'
@@ -13,7 +14,7 @@ const A = uuidOf(1)
 const B = uuidOf(2)
 
 /** Calls `useCore` with a core in which the processes A and B work. */
-async function withWorking(useCore: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
+async function withWorkingProcesses(useCore: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
   await using dir = await tempDir()
   await using core = await openCore({ dir: dir.path })
   for (const uuid of [A, B]) {
@@ -62,7 +63,7 @@ async function makeRoom(core: Core): Promise<void> {
 
 describe('a report that cannot be written', () => {
   test('waits; running processes are held with the help of the reserve, and all continue when there is room', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await waitUntilSettled()
@@ -88,7 +89,7 @@ describe('a report that cannot be written', () => {
     }))
 
   test('is written before later reports of its process, even if there is room for those', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.fault = ({ facts }) =>
         facts.some(({ body }) => body.type === 'process.note' && body.text.startsWith('big')) ? new KernelError('DISK_FULL', 'full') : null
       const firstReports = ['big 1', '2', '3'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
@@ -111,7 +112,7 @@ describe('a report that cannot be written', () => {
     }))
 
   test('keeps its place in the order if it finds no room again', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       const firstNote = ['1', '2'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
       await waitUntilSettled()
@@ -128,7 +129,7 @@ describe('a report that cannot be written', () => {
     }))
 
   test('about the exit is written before the release', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       const pid = core.table.get(A)?.pid ?? 0
       const exited = watchPromise(core.pipeline.request(reportRequest(core, A, { type: 'exited', code: 3, osSignal: null })))
@@ -143,7 +144,7 @@ describe('a report that cannot be written', () => {
 
 describe('while the disk is full', () => {
   test('requests of users are refused and change nothing', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       const keptNote = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await waitUntilSettled()
@@ -158,7 +159,7 @@ describe('while the disk is full', () => {
     }))
 
   test('a passed time limit is not forgotten', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       core.store.hasReserve = false
       core.clock.wind(1_000)
@@ -169,7 +170,7 @@ describe('while the disk is full', () => {
     }, 1_000))
 
   test('a hold without room is tried again with the next report', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.isFull = true
       core.store.hasReserve = false
       const firstNote = watchPromise(core.pipeline.request(noteRequest(core, A, '1')))
@@ -184,7 +185,7 @@ describe('while the disk is full', () => {
     }))
 
   test('a hold for another reason stays when there is room again', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
       await waitUntilSettled()
       core.store.isFull = true
@@ -223,7 +224,7 @@ describe('an end fits on a full disk', () => {
   test.each(['SIGTERM', 'SIGKILL'] as const)(
     '%s is accepted, and the reports of its process until its end are written in order',
     (signal) =>
-      withWorking(async (core) => {
+      withWorkingProcesses(async (core) => {
         const keptNote = await fillDisk(core, 5)
         const request = killRequest(core, signal)
         await waitUntilSettled()
@@ -245,7 +246,7 @@ describe('an end fits on a full disk', () => {
   )
 
   test('output of an ending process uses none of the room for its end', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       await fillDisk(core, 3)
       killRequest(core, 'SIGTERM')
       await waitUntilSettled()
@@ -262,7 +263,7 @@ describe('an end fits on a full disk', () => {
     }))
 
   test('a process whose exit was written is also released', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       await fillDisk(core, 6)
       killRequest(core, 'SIGKILL')
       await waitForRetries(core, 1)
@@ -276,7 +277,7 @@ describe('an end fits on a full disk', () => {
     }))
 
   test('a request to end a process is refused if the reserve is used up, and the process stays unchanged', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       await fillDisk(core, 1)
       const request = killRequest(core, 'SIGKILL')
       await waitUntilSettled()
@@ -285,7 +286,7 @@ describe('an end fits on a full disk', () => {
     }))
 
   test('a stop of the daemon writes the deferred inputs, and does not wait for those that cannot be written', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       const keptNote = await fillDisk(core, 2)
       core.writeFailures.drain()
       core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
@@ -301,7 +302,7 @@ describe('another failure of the store', () => {
   test.each(['DISK_FAILED', 'READ_ONLY', 'STORE_LOCKED', 'UNAVAILABLE'] as const)(
     '%s: reports wait in their order until it has passed; nothing is held',
     (code) =>
-      withWorking(async (core) => {
+      withWorkingProcesses(async (core) => {
         core.store.fault = () => new KernelError(code, 'no')
         const keptNote = ['one', 'two'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
         const request = watchPromise(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
@@ -327,7 +328,7 @@ describe('another failure of the store', () => {
   )
 
   test('a broken invariant is reported at once', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.fault = () => new KernelError('INTERNAL', 'no')
       const refused = watchPromise(core.pipeline.request(noteRequest(core, A, 'one')))
       await waitUntilSettled()
@@ -341,7 +342,7 @@ describe('a checkpoint', () => {
   const checkpointInput = (core: Core) => ({ type: 'checkpoint', uuid: A, pid: core.table.get(A)?.pid ?? 0, error: null }) as const
 
   test('joins the next commit, and causes no commit of its own', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.pipeline.joinNextBatch(checkpointInput(core))
       await waitUntilSettled()
       expect(await factsOf(core)).toEqual([])
@@ -350,7 +351,7 @@ describe('a checkpoint', () => {
     }))
 
   test('that cannot be written only causes a warning', () =>
-    withWorking(async (core) => {
+    withWorkingProcesses(async (core) => {
       core.store.fault = ({ facts }) =>
         facts.some(({ body }) => body.type === 'checkpoint.written') ? new KernelError('DISK_FULL', 'no') : null
       core.pipeline.joinNextBatch(checkpointInput(core))

@@ -1,4 +1,4 @@
-// The table of reeve's own tools: each row is complete, its example is valid, and its share of a prompt is bounded.
+// The table of reeve's own tools: each tool has a description and a schema, each caller gets its tools, and the descriptions are short.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

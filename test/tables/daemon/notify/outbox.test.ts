@@ -40,7 +40,7 @@ function newOutbox(deliver: (text: string, tryCount: number) => DeliveryResult |
 }
 
 describe('sending', () => {
-  test('runs in order, one at a time', async () => {
+  test('keeps the order of the notices', async () => {
     const { pushNotice, sentTexts, advanceClock } = newOutbox()
     for (const text of ['a', 'b', 'c']) pushNotice(text)
     await advanceClock(500)
@@ -96,7 +96,7 @@ describe('sending', () => {
 })
 
 describe('bounds', () => {
-  test('at most a hundred notices wait; the oldest are dropped first, and the loss is logged once', async () => {
+  test('at most a hundred notices wait; the others are lost, and the first of each hundred losses is logged', async () => {
     const { box, pushNotice, log, advanceClock } = newOutbox(() => DOWN)
     for (let index = 0; index < 250; index += 1) pushNotice(`n${index}`)
     await waitUntilSettled()

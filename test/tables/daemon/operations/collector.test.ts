@@ -153,7 +153,7 @@ test('a pinned process, and a process that is being exported, are neither collec
   expect((await opened.removals.remove(pinned, { force: true })).uuid).toBe(pinned)
 })
 
-test('a selected process is removed only if it still has the time of exit at its selection, and only once', async () => {
+test('a selected process is removed only if its time of exit is still that of the selection, and only once', async () => {
   await using opened = await openCollector(1)
   const [uuid = ''] = opened.uuids
   const { exitedAt } = (await opened.reads.get(uuid)).clock

@@ -149,19 +149,19 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
 })
 
 /** Resumes a native agent that has these permissions. Returns its new spec. */
-async function resumedNative(permissions: Permissions, body: ResumeBody, lists: Partial<ProcessSpec> = {}): Promise<ProcessSpec | null> {
+async function resumeNativeAgent(permissions: Permissions, body: ResumeBody, lists: Partial<ProcessSpec> = {}): Promise<ProcessSpec | null> {
   const spec = { ...(await buildSpec(SCRIPT_SPAWN)), tools: null, deny: [], permissions, ...lists } as ProcessSpec
   return specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
 }
 
 test('a tool that a resume of a native agent allows by name is added to the calls that need no ask', async () => {
-  const resumed = await resumedNative({ default: 'ask', allow: ['edit'] }, { allow: ['bash'] })
+  const resumed = await resumeNativeAgent({ default: 'ask', allow: ['edit'] }, { allow: ['bash'] })
   expect(resumed?.permissions).toEqual({ default: 'ask', allow: ['edit', 'bash'] })
 })
 
 test('a resume cannot allow a shell that would bypass a rule of the process', async () => {
   const permissions: Permissions = { default: 'allow', deny: ['edit(x)'] }
-  await expect(resumedNative(permissions, { allow: ['bash'] }, { deny: ['bash'] })).rejects.toMatchObject({
+  await expect(resumeNativeAgent(permissions, { allow: ['bash'] }, { deny: ['bash'] })).rejects.toMatchObject({
     code: 'INVALID',
     message: '`edit(x)` could be bypassed by a command in bash, which does not ask here',
   })

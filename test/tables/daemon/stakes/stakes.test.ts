@@ -20,7 +20,7 @@ const INPUTS: Readonly<Record<Exclude<StakesAction, 'remove'>, string>> = {
 }
 
 /** Returns what an action would cost in a world. */
-function askStakes(world: World, uuid: string, action: Exclude<StakesAction, 'remove'>, subtree = false): StakesView {
+function stakesBefore(world: World, uuid: string, action: Exclude<StakesAction, 'remove'>, subtree = false): StakesView {
   const process = world.row(uuid)
   if (!process) throw new Error(`no process is called ${uuid}`)
   let [foreseen, refused]: [Foreseen | null, string | null] = [null, null]
@@ -44,14 +44,14 @@ function askStakes(world: World, uuid: string, action: Exclude<StakesAction, 're
   })
 }
 
-/** Plays a script, asks for the stakes, then plays the action. Returns the stakes as short text, after the comparison with what happened. */
-function compare(script: string, uuid: string, action: Exclude<StakesAction, 'remove'>, real: string, subtree = false): string {
+/** Plays a script, reads the stakes, then plays the action. Compares the stakes with what happened, and returns them as short text. */
+function compareStakes(script: string, uuid: string, action: Exclude<StakesAction, 'remove'>, real: string, subtree = false): string {
   const player = new TranscriptPlayer()
   player.play(script)
   const { world } = player
   const journalLength = world.journal.get(uuid)?.length
   const before = livingSubtree(world.table, uuid)
-  const stakes = askStakes(world, uuid, action, subtree)
+  const stakes = stakesBefore(world, uuid, action, subtree)
   expect(world.journal.get(uuid)?.length, 'nothing was written').toBe(journalLength)
   player.play(real)
   const after = world.row(uuid)
@@ -102,7 +102,7 @@ const BUSY = `
     report a answer 2 calls=r:read,i:idempotent,o:once`
 
 test('a kill interrupts what may not run twice, and keeps whole steps and messages', () => {
-  expect(compare(`${BUSY}\nsend a\nsend a`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\nsend a\nsend a`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -110,7 +110,7 @@ test('a kill interrupts what may not run twice, and keeps whole steps and messag
     queue 2, lost 0
     go on: -; end: -"
   `)
-  expect(compare(`live a\nreport a model 1`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a\nreport a model 1`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
     "a: the model call of step 1 repeated
     step 0, resumable, stays
     go on: -; end: -"
@@ -119,7 +119,7 @@ test('a kill interrupts what may not run twice, and keeps whole steps and messag
 
 test('a stop of a process that blocks or handles SIGTERM comes later', () => {
   const late = `signal SIGTERM a least=10000\nwind 10000\nreport a exited none\nreleased a`
-  expect(compare(`${BUSY}\nmask a SIGTERM`, 'a', 'stop', late)).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\nmask a SIGTERM`, 'a', 'stop', late)).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -127,7 +127,7 @@ test('a stop of a process that blocks or handles SIGTERM comes later', () => {
     go on: -; end: -
     It blocks SIGTERM, so the stop comes up to 10 s later."
   `)
-  expect(compare(`live a interactive\nhandle a SIGTERM message`, 'a', 'stop', late)).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a interactive\nhandle a SIGTERM message`, 'a', 'stop', late)).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -
     Its agent reads that it will be stopped, and may finish its work within the grace."
@@ -135,20 +135,20 @@ test('a stop of a process that blocks or handles SIGTERM comes later', () => {
 })
 
 test('an external agent repeats no call, and a plain command cannot continue', () => {
-  expect(compare(`live a acp\nreport a session s\nreport a model 1\nreport a answer 1 calls=c1:read`, 'a', 'stop', KILLED('a')))
+  expect(compareStakes(`live a acp\nreport a session s\nreport a model 1\nreport a answer 1 calls=c1:read`, 'a', 'stop', KILLED('a')))
     .toMatchInlineSnapshot(`
     "a: bash (read) interrupted
     step 0, resumable, stays
     go on: -; end: -
     Its agent gets SIGTERM, and may finish a step within the grace."
   `)
-  expect(compare(`live a command`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a command`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
     "a: the command make interrupted
     step null, not resumable, stays
     go on: -; end: -
     It cannot continue: \`--rerun\` runs it again from its beginning."
   `)
-  expect(compare(`live a command input`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a command input`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
     "a: the command make interrupted
     step null, not resumable, stays
     go on: -; end: -
@@ -158,29 +158,29 @@ test('an external agent repeats no call, and a plain command cannot continue', (
 
 test('children go on without their parent; with the subtree, and below a supervisor, they end', () => {
   const tree = `live a\nlive b under=a\nlive c under=b`
-  expect(compare(tree, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(tree, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: b c; end: -"
   `)
   const all = `signal SIGKILL a subtree\nreport a exited none\nreleased a\nreport b exited none\nreleased b\nreport c exited none\nreleased c`
-  expect(compare(tree, 'a', 'kill', all, true)).toMatchInlineSnapshot(`
+  expect(compareStakes(tree, 'a', 'kill', all, true)).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: b c"
   `)
   const supervised = `live s supervisor\nlive b under=s child=one restart=permanent\nlive c under=s child=two`
   const ends = `signal SIGTERM s least=10000\nreport c exited none\nreleased c\nreport b exited none\nreleased b\nreport s exited none\nreleased s`
-  expect(compare(supervised, 's', 'stop', ends)).toMatchInlineSnapshot(`
+  expect(compareStakes(supervised, 's', 'stop', ends)).toMatchInlineSnapshot(`
     "step null, resumable, stays
     go on: -; end: b c"
   `)
-  expect(compare(supervised, 'b', 'kill', KILLED('b'))).toMatchInlineSnapshot(`
+  expect(compareStakes(supervised, 'b', 'kill', KILLED('b'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -"
   `)
 })
 
 test('a suspended process gets no time to clean up, one that waits for its restart loses nothing, and an ended one refuses a stop', () => {
-  expect(compare(`${BUSY}\nsignal SIGPAUSE a`, 'a', 'stop', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\nsignal SIGPAUSE a`, 'a', 'stop', KILLED('a'))).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -189,11 +189,11 @@ test('a suspended process gets no time to clean up, one that waits for its resta
     A suspended process gets no time to clean up: it is killed."
   `)
   const waiting = `live a restart=permanent\nreport a exited 3\nreleased a`
-  expect(compare(waiting, 'a', 'stop', `signal SIGTERM a`)).toMatchInlineSnapshot(`
+  expect(compareStakes(waiting, 'a', 'stop', `signal SIGTERM a`)).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -"
   `)
-  expect(compare(`live a\n${KILLED('a')}`, 'a', 'stop', '')).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a\n${KILLED('a')}`, 'a', 'stop', '')).toMatchInlineSnapshot(`
     "refused: process a has ended
     step 0, resumable, stays
     go on: -; end: -"
@@ -201,7 +201,7 @@ test('a suspended process gets no time to clean up, one that waits for its resta
 })
 
 test('a pause lets open calls finish, or freezes a command; a resume repeats calls', () => {
-  expect(compare(BUSY, 'a', 'pause', 'signal SIGPAUSE a')).toMatchInlineSnapshot(`
+  expect(compareStakes(BUSY, 'a', 'pause', 'signal SIGPAUSE a')).toMatchInlineSnapshot(`
     "a: bash (read) finishes
     a: bash (idempotent) finishes
     a: bash (once) finishes
@@ -209,16 +209,16 @@ test('a pause lets open calls finish, or freezes a command; a resume repeats cal
     go on: -; end: -
     The pause begins when the open call has finished. After 120 s the call is frozen."
   `)
-  expect(compare('live a command', 'a', 'pause', 'signal SIGPAUSE a')).toMatchInlineSnapshot(`
+  expect(compareStakes('live a command', 'a', 'pause', 'signal SIGPAUSE a')).toMatchInlineSnapshot(`
     "a: the command make stands still
     step null, resumable, stays
     go on: -; end: -"
   `)
-  expect(compare(`live a\nlive b under=a`, 'a', 'pause', 'signal SIGPAUSE a subtree', true)).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a\nlive b under=a`, 'a', 'pause', 'signal SIGPAUSE a subtree', true)).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -"
   `)
-  expect(compare(`${BUSY}\n${KILLED('a')}`, 'a', 'resume', 'resume a')).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\n${KILLED('a')}`, 'a', 'resume', 'resume a')).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -235,20 +235,20 @@ test('the task of a member that the user kills goes back to the queue, or to ano
     done c prepare
     start w1
     report w1 up`
-  expect(compare(crew, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
+  expect(compareStakes(crew, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -
     task one becomes queued
     The crew starts worker-2."
   `)
-  expect(compare(crew, 'c', 'stop', `signal SIGTERM c\nreport w1 exited none\nreleased w1\nreport c exited none\nreleased c`))
+  expect(compareStakes(crew, 'c', 'stop', `signal SIGTERM c\nreport w1 exited none\nreleased w1\nreport c exited none\nreleased c`))
     .toMatchInlineSnapshot(`
       "step null, resumable, stays
       go on: -; end: w1
       1 task is not done; a resume of the crew continues."
     `)
   const two = crew.replace('generic:1', 'generic:2 max=2').replace('id=worker-1', 'id=worker-1\nlive member w2 of=c id=worker-2')
-  expect(compare(two, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
+  expect(compareStakes(two, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -
     task one becomes implementing of worker-2"

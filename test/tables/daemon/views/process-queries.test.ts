@@ -14,10 +14,10 @@ import { CommitMaker, endFacts, stepOf, uuidOf } from '../../../support/store/fa
 import { openTestStore } from '../../../support/store/test-store.ts'
 
 const A = uuidOf(1)
-const NOTES = 400
-const STEPS = 60
-const MOST_AT_ONCE = 100
-const MANY = 200
+const NOTE_COUNT = 400
+const STEP_COUNT = 60
+const MAX_PAGE_FACTS = 100
+const PROCESS_COUNT = 200
 
 const makeNote = (number: number): FactBody => ({ type: 'process.note', text: `note ${number}` })
 
@@ -47,45 +47,45 @@ test('logs and steps of a long history are read in small pages, and only as far 
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   await fixture.store.commit(commits.spawn(A))
-  for (let number = 0; number < NOTES; number += 50)
+  for (let number = 0; number < NOTE_COUNT; number += 50)
     await fixture.store.commit(commits.write(A, ...Array.from({ length: 50 }, (_, index) => makeNote(number + index))))
   const counted = countFacts(fixture.store)
   const reads = new ProcessQueries(new Table(10), counted.store, systemClock)
   const process = await reads.get(A)
-  const expectedNotes = Array.from({ length: NOTES }, (_, index) => `note ${index}`)
+  const expectedNotes = Array.from({ length: NOTE_COUNT }, (_, index) => `note ${index}`)
   const { lines, cursor } = await reads.logs(process, { tail: 10 })
-  expect([lines.map(({ text }) => text), cursor]).toEqual([expectedNotes.slice(-10), NOTES + 2])
-  expect(counted.total()).toBeLessThan(MOST_AT_ONCE)
+  expect([lines.map(({ text }) => text), cursor]).toEqual([expectedNotes.slice(-10), NOTE_COUNT + 2])
+  expect(counted.total()).toBeLessThan(MAX_PAGE_FACTS)
   expect((await reads.logs(process, { tail: 10_000 })).lines.map(({ text }) => text)).toEqual(expectedNotes)
-  expect(await reads.logs(process, { tail: 0 })).toMatchObject({ lines: [], cursor: NOTES + 2 })
+  expect(await reads.logs(process, { tail: 0 })).toMatchObject({ lines: [], cursor: NOTE_COUNT + 2 })
   expect(await reads.steps(process, 0, 100)).toEqual([])
-  expect(counted.most()).toBeLessThan(MOST_AT_ONCE)
+  expect(counted.most()).toBeLessThan(MAX_PAGE_FACTS)
 })
 
 test('later steps are read from their start, and equal those of a full read', async () => {
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   await fixture.store.commit(commits.spawn(A))
-  for (let step = 1; step <= STEPS; step++) await fixture.store.commit(commits.write(A, ...stepOf(step, `text ${step}`)))
+  for (let step = 1; step <= STEP_COUNT; step++) await fixture.store.commit(commits.write(A, ...stepOf(step, `text ${step}`)))
   const counted = countFacts(fixture.store)
   const reads = new ProcessQueries(new Table(10), counted.store, systemClock)
   const process = await reads.get(A)
-  const allSteps = await reads.steps(process, 0, STEPS)
-  expect(allSteps.map(({ step }) => step)).toEqual(Array.from({ length: STEPS }, (_, index) => index + 1))
+  const allSteps = await reads.steps(process, 0, STEP_COUNT)
+  expect(allSteps.map(({ step }) => step)).toEqual(Array.from({ length: STEP_COUNT }, (_, index) => index + 1))
   const totalReads = counted.total()
-  for (const after of [1, 2, STEPS / 2, STEPS - 3, STEPS - 1, STEPS, STEPS + 1])
+  for (const after of [1, 2, STEP_COUNT / 2, STEP_COUNT - 3, STEP_COUNT - 1, STEP_COUNT, STEP_COUNT + 1])
     expect(await reads.steps(process, after, 5)).toEqual(allSteps.slice(after, after + 5))
   const before = counted.total()
-  expect(await reads.steps(process, STEPS - 3, 5)).toHaveLength(3)
+  expect(await reads.steps(process, STEP_COUNT - 3, 5)).toHaveLength(3)
   expect(counted.total() - before).toBeLessThan(totalReads / 4)
 })
 
-/** Living processes in a store and a table; `end` ends one of them. */
-async function makeLiving(
+/** Makes living processes in a store and a table; `end` ends one of them. */
+async function makeLivingProcesses(
   store: Store,
 ): Promise<{ readonly table: Table; readonly uuids: readonly string[]; end(uuid: string): Promise<void> }> {
-  const [commits, table] = [new CommitMaker(), new Table(MANY)]
-  const uuids = Array.from({ length: MANY }, (_, index) => uuidOf(index + 1))
+  const [commits, table] = [new CommitMaker(), new Table(PROCESS_COUNT)]
+  const uuids = Array.from({ length: PROCESS_COUNT }, (_, index) => uuidOf(index + 1))
   const commitChange = async (change: Commit): Promise<void> => {
     await store.commit(change)
     table.apply(change.processes, change.counters.pid)
@@ -96,7 +96,7 @@ async function makeLiving(
 
 test('a long list is made in many turns of the event loop, and stays in order', async () => {
   await using fixture = await openTestStore()
-  const { table, uuids } = await makeLiving(fixture.store)
+  const { table, uuids } = await makeLivingProcesses(fixture.store)
   const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(makeAdvancingClock()).newQueue())
   const { result, turns } = await countTurnsDuring(() => reads.list({ all: false }))
   expect(result.map(({ uuid }) => uuid)).toEqual(uuids)
@@ -105,7 +105,7 @@ test('a long list is made in many turns of the event loop, and stays in order', 
 
 test('ended processes are read page by page, and other work runs in between', async () => {
   await using fixture = await openTestStore()
-  const { table, uuids, end } = await makeLiving(fixture.store)
+  const { table, uuids, end } = await makeLivingProcesses(fixture.store)
   for (const uuid of uuids) await end(uuid)
   const pages: number[] = []
   let ms = 0
@@ -125,12 +125,12 @@ test('ended processes are read page by page, and other work runs in between', as
   expect(result.map(({ uuid }) => uuid)).toEqual(uuids)
   expect(pages.length).toBeGreaterThan(1)
   expect(new Set(pages).size).toBe(pages.length)
-  expect(turns).toBeGreaterThan(MANY)
+  expect(turns).toBeGreaterThan(PROCESS_COUNT)
 })
 
 test('the heartbeat and the resumable processes are read in many turns of the event loop', async () => {
   await using fixture = await openTestStore()
-  const { table, uuids } = await makeLiving(fixture.store)
+  const { table, uuids } = await makeLivingProcesses(fixture.store)
   const slices = new EventLoopTurns(makeAdvancingClock()).newQueue()
   const heartbeat = await countTurnsDuring(() => heartbeatView(table, { lastActivity: () => null }, { mono: 0, slices }))
   expect(heartbeat.result.processes.map(({ uuid }) => uuid)).toEqual(uuids)
@@ -142,10 +142,10 @@ test('the heartbeat and the resumable processes are read in many turns of the ev
 
 test.each([true, false])('a process that ends while a list is made is listed at most once (with dead ones: %s)', async (withDead) => {
   await using fixture = await openTestStore()
-  const { table, uuids, end } = await makeLiving(fixture.store)
+  const { table, uuids, end } = await makeLivingProcesses(fixture.store)
   const reads = new ProcessQueries(table, fixture.store, systemClock, new EventLoopTurns(makeAdvancingClock()).newQueue())
   const lastUuid = uuids.at(-1) ?? ''
   const [listed] = await Promise.all([reads.list({ all: withDead, fields: ['uuid', 'state'] }), end(lastUuid)])
-  expect(listed.slice(0, MANY - 1).map(({ uuid }) => uuid)).toEqual(uuids.slice(0, -1))
-  expect(listed.slice(MANY - 1)).toEqual(withDead ? [{ uuid: lastUuid, state: 'dead' }] : [])
+  expect(listed.slice(0, PROCESS_COUNT - 1).map(({ uuid }) => uuid)).toEqual(uuids.slice(0, -1))
+  expect(listed.slice(PROCESS_COUNT - 1)).toEqual(withDead ? [{ uuid: lastUuid, state: 'dead' }] : [])
 })

@@ -33,12 +33,12 @@ describe('the MAC', () => {
   test('has the hash of the token as its key, as the page computes it; an unknown, revoked or ended session has no key', async () => {
     const clock = new ManualClock()
     const sessions = new Sessions(clock)
-    const make = (ttlMs: number | null): ReturnType<Sessions['create']> =>
+    const createSession = (ttlMs: number | null): ReturnType<Sessions['create']> =>
       sessions.create(
         { right: 'all', only: null, redact: false, ttlMs, label: null, way: 'loopback', remembered: false },
         { address: '127.0.0.1', userAgent: '' },
       )
-    const [one, two] = [make(null), make(1_000)]
+    const [one, two] = [createSession(null), createSession(1_000)]
     const key = sessions.proofKey(one.session.id)
     if (!key) throw new Error('the session has no key')
     expect(key).toEqual(createHash('sha256').update(one.token).digest())

@@ -176,19 +176,19 @@ describe('a batch', () => {
     ['pin', 'pinProcess'],
     ['unpin', 'pinProcess'],
     ['remove', 'removeProcess'],
-  ] as const)('with `%s` needs the right of %s, and no other', async (verb, routeId) => {
+  ] as const)('with `%s` needs the right of the route %s, and no more', async (verb, routeId) => {
     const needed = ROUTES.find(({ id }) => id === routeId)?.right
     for (const right of WEB_RIGHTS)
       expect(await codeOf(restrict('batch', { verb, refs: ['root'] }, { right }))).toBe(
         WEB_RIGHTS.indexOf(right) >= WEB_RIGHTS.indexOf(needed as never) ? 'passes' : 'PERMISSION',
       )
-    // The door lets no session through that has less than the least of them.
+    // The door admits no session with less than the right of the route `batch`, so no verb may need less.
     expect(WEB_RIGHTS.indexOf(ROUTES.find(({ id }) => id === 'batch')?.right as never)).toBeLessThanOrEqual(
       WEB_RIGHTS.indexOf(needed as never),
     )
   })
 
-  test('has a right for each of its verbs; any other word needs all', async () => {
+  test('has a right for each of its verbs; any other word needs the right `all`', async () => {
     expect(Object.keys(BATCH_RIGHTS).toSorted()).toEqual([...batchBody.shape.verb.options].toSorted())
     expect(await codeOf(restrict('batch', { verb: 'toString' }, { right: 'start' }))).toBe('PERMISSION')
     expect(await codeOf(restrict('batch', {}, { right: 'start' }))).toBe('PERMISSION')

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 
-const specOf = (player: TranscriptPlayer, uuid: string) => {
+const permissionsOf = (player: TranscriptPlayer, uuid: string) => {
   const { tools, deny, capabilities } = player.world.row(uuid)?.spec ?? {}
   return { tools, deny, ...(capabilities ? { capabilities } : {}) }
 }
@@ -15,7 +15,7 @@ describe('a child', () => {
   test('has the permissions of its parent by default', () => {
     const player = new TranscriptPlayer()
     player.play(`${PARENT}\n live c under=p`)
-    expect(specOf(player, 'c')).toEqual(specOf(player, 'p'))
+    expect(permissionsOf(player, 'c')).toEqual(permissionsOf(player, 'p'))
   })
 
   test('has at most what it requests and its parent has; a note names the permissions that it does not get', () => {
@@ -37,7 +37,7 @@ describe('a child', () => {
         == c pending
       "
     `)
-    expect(specOf(player, 'c')).toMatchInlineSnapshot(`
+    expect(permissionsOf(player, 'c')).toMatchInlineSnapshot(`
       {
         "capabilities": {
           "network": "off",
@@ -302,22 +302,22 @@ describe('a denied permission stays denied', () => {
       deny: [],
       capabilities: { paths: { read: ['/a'], write: ['/a/b'] }, network: 'off', spawns: ['coder'] },
     }
-    expect([specOf(player, 'c'), specOf(player, 'f'), specOf(player, 'g')]).toEqual([permissions, permissions, permissions])
+    expect([permissionsOf(player, 'c'), permissionsOf(player, 'f'), permissionsOf(player, 'g')]).toEqual([permissions, permissions, permissions])
   })
 
   test('the user may extend its permissions, but not beyond those of its living parent', () => {
     const player = new TranscriptPlayer()
     player.play(`${ENDED}\n resume c tools=read,ls,bash reads=/ writes=/a`)
-    expect(specOf(player, 'c')).toMatchObject({ tools: ['read', 'ls'], capabilities: { paths: { read: ['/a'], write: ['/a/b'] } } })
+    expect(permissionsOf(player, 'c')).toMatchObject({ tools: ['read', 'ls'], capabilities: { paths: { read: ['/a'], write: ['/a/b'] } } })
     player.play('start c\n report c up\n report c exited 1\n released c\n report p exited 0\n released p\n resume c tools=read,bash')
-    expect(specOf(player, 'c')).toMatchObject({ tools: ['read', 'bash'] })
+    expect(permissionsOf(player, 'c')).toMatchObject({ tools: ['read', 'bash'] })
   })
 
   test.each(['system', 'agent:p'])('%s cannot extend the permissions', (sender) => {
     const player = new TranscriptPlayer()
     player.play(`${ENDED}\n resume c by=${sender} tools=read,ls\n fork f of=c by=${sender} tools=read,ls`)
-    expect(specOf(player, 'c')).toMatchObject({ tools: ['read'] })
-    if (sender === 'system') expect(specOf(player, 'f')).toMatchObject({ tools: ['read'] })
+    expect(permissionsOf(player, 'c')).toMatchObject({ tools: ['read'] })
+    if (sender === 'system') expect(permissionsOf(player, 'f')).toMatchObject({ tools: ['read'] })
   })
 
   test('a resumed child loses the permissions that its parent has lost', () => {
@@ -334,7 +334,7 @@ describe('a denied permission stays denied', () => {
       report p up
       resume c
     `)
-    expect(specOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
+    expect(permissionsOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
   })
 })
 
@@ -349,8 +349,8 @@ test('a process that restarts automatically has at most the current permissions 
     start p
     report p up
   `)
-  expect(specOf(player, 'c')).toEqual({ tools: null, deny: [] })
+  expect(permissionsOf(player, 'c')).toEqual({ tools: null, deny: [] })
   player.play('report c exited 1\nreleased c')
   expect(player.world.row('c')?.life.state).toBe('created')
-  expect(specOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
+  expect(permissionsOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
 })

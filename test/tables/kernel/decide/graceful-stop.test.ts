@@ -263,7 +263,7 @@ describe('wrapping up', () => {
     `)
   })
 
-  test('a process between turns begins one, before its queued messages', () => {
+  test('a process between turns begins one for the message, and no further turn after it', () => {
     expect(
       play(`
       .live a interactive

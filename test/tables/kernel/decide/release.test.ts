@@ -53,7 +53,7 @@ describe('each step of the release order runs once after', () => {
   })
 })
 
-test('orphans move to PID 0 before the end is recorded, and keep their spawner', () => {
+test('orphans move to PID 0 before the end of their parent is recorded, and the payer of the parent pays for them', () => {
   expect(
     play(`
     .live a

@@ -160,8 +160,8 @@ describe('a step', () => {
   })
 })
 
-describe('the answer to a request for a model call', () => {
-  test('is stop for a stopping process, and held for a held one', () => {
+describe('a model call', () => {
+  test('of a held process is answered with held, and of a stopping process with stop', () => {
     expect(
       play(`
       .live a
@@ -181,7 +181,7 @@ describe('the answer to a request for a model call', () => {
     `)
   })
 
-  test('ends the process after its last allowed step', () => {
+  test('after the last allowed step ends the process', () => {
     expect(
       play(`
       .live a maxSteps=1
@@ -210,7 +210,7 @@ describe('the answer to a request for a model call', () => {
     `)
   })
 
-  test('notes once that a budget in USD cannot count calls of unknown price', () => {
+  test('of unknown price causes a note under a budget in USD, once', () => {
     expect(
       play(`
       .live a budgetUsd=1
@@ -240,7 +240,7 @@ describe('the answer to a request for a model call', () => {
     `)
   })
 
-  test('suspends the process when a budget has no room, and a resume by the user does not change that', () => {
+  test('for which a budget has no room suspends the process, and a resume by the user does not change that', () => {
     expect(
       play(`
       .live a budgetUsd=1

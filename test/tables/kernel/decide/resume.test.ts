@@ -277,37 +277,12 @@ describe('the resume of an ended process', () => {
   })
 
   test('makes the spawner the parent again if it lives, else PID 0', () => {
-    expect(
-      play(`
-      .live a
-      .live b under=a
-      .signal SIGKILL b
-      .report b exited SIGKILL
-      .released b
-      resume b
-      .start b
-      .signal SIGKILL a
-      .report a exited SIGKILL
-      .released a
-      .signal SIGKILL b
-      .report b exited SIGKILL
-      .released b
-      resume b
-    `),
-    ).toMatchInlineSnapshot(`
-      "
-      > resume b
-      b.11 process.resumed #3 by user from step 0
-        -> done, 1 affected
-        -> start b#3
-        == b pending
-      > resume b
-      b.18 process.resumed #4 by user from step 0
-        -> done, 1 affected
-        -> start b#4
-        == b pending
-      "
-    `)
+    const player = new TranscriptPlayer()
+    const endOf = (uuid: string): string => `signal SIGKILL ${uuid}\nreport ${uuid} exited SIGKILL\nreleased ${uuid}`
+    player.play(`live a\nlive b under=a\n${endOf('b')}\nresume b`)
+    expect(player.world.row('b')?.parent).toBe('a')
+    player.play(`start b\n${endOf('a')}\n${endOf('b')}\nresume b`)
+    expect(player.world.row('b')?.parent).toBeNull()
   })
 
   test('starts the process held under a paused subtree', () => {

@@ -4,12 +4,12 @@ import { budgetsToWarnOf, EMPTY_HOME, findSpentBudget, applyCalendar, addSpendin
 import type { Calendar, Home } from '../../../../src/kernel/model/home.ts'
 
 const DAY_MS = 86_400_000
-const calendar = (day: number, month = 100): Calendar => ({
+const makeCalendar = (day: number, month = 100): Calendar => ({
   dailyUsd: { number: day, end: (day + 1) * DAY_MS },
   monthlyUsd: { number: month, end: 1e13 },
 })
-const home = (day: number, usd: number, dailyUsd = 10): Home =>
-  addSpending(applyCalendar(EMPTY_HOME, calendar(day), { dailyUsd, monthlyUsd: 100 }), usd * 1e9)
+const makeHome = (day: number, usd: number, dailyUsd = 10): Home =>
+  addSpending(applyCalendar(EMPTY_HOME, makeCalendar(day), { dailyUsd, monthlyUsd: 100 }), usd * 1e9)
 const spentToday = ({ book }: Home): number => book.dailyUsd.nanoUsd / 1e9
 
 describe('after a look at the clock', () => {
@@ -19,35 +19,35 @@ describe('after a look at the clock', () => {
     ['a clock that went back keeps the day', 999, { day: 1_000, spent: 4 }],
     ['a day that a wrong clock opened in the far future ends, but its money stays spent', 600, { day: 600, spent: 4 }],
   ])('%s', (_, day, expected) => {
-    const after = applyCalendar(home(1_000, 4), calendar(day), { dailyUsd: 10 })
+    const after = applyCalendar(makeHome(1_000, 4), makeCalendar(day), { dailyUsd: 10 })
     expect({ day: after.book.dailyUsd.number, spent: spentToday(after) }).toEqual(expected)
   })
 
   test('a day that the clock visits twice begins once', () => {
-    const jumped = addSpending(applyCalendar(home(1_000, 4), calendar(1_001), {}), 3e9)
-    const corrected = applyCalendar(jumped, calendar(1_000), {})
-    expect(spentToday(applyCalendar(corrected, calendar(1_001), {}))).toBe(3)
+    const jumped = addSpending(applyCalendar(makeHome(1_000, 4), makeCalendar(1_001), {}), 3e9)
+    const corrected = applyCalendar(jumped, makeCalendar(1_000), {})
+    expect(spentToday(applyCalendar(corrected, makeCalendar(1_001), {}))).toBe(3)
   })
 
   test('a month continues over its days', () => {
-    expect(applyCalendar(home(1_000, 4), calendar(1_001), {}).book.monthlyUsd.nanoUsd).toBe(4e9)
-    expect(applyCalendar(home(1_000, 4), calendar(1_001, 101), {}).book.monthlyUsd.nanoUsd).toBe(0)
+    expect(applyCalendar(makeHome(1_000, 4), makeCalendar(1_001), {}).book.monthlyUsd.nanoUsd).toBe(4e9)
+    expect(applyCalendar(makeHome(1_000, 4), makeCalendar(1_001, 101), {}).book.monthlyUsd.nanoUsd).toBe(0)
   })
 })
 
 test('a budget is spent when nothing is left; of two, the one that ends later is named', () => {
-  expect(findSpentBudget(home(1_000, 9.99))).toBeNull()
-  expect(findSpentBudget(home(1_000, 10))).toMatchObject({ limit: 'dailyUsd', used: 10, of: 10, until: 1_001 * DAY_MS })
-  expect(findSpentBudget(home(1_000, 100))).toMatchObject({ limit: 'monthlyUsd' })
-  expect(findSpentBudget(applyCalendar(home(1_000, 100), calendar(1_000), {}))).toBeNull()
+  expect(findSpentBudget(makeHome(1_000, 9.99))).toBeNull()
+  expect(findSpentBudget(makeHome(1_000, 10))).toMatchObject({ limit: 'dailyUsd', used: 10, of: 10, until: 1_001 * DAY_MS })
+  expect(findSpentBudget(makeHome(1_000, 100))).toMatchObject({ limit: 'monthlyUsd' })
+  expect(findSpentBudget(applyCalendar(makeHome(1_000, 100), makeCalendar(1_000), {}))).toBeNull()
 })
 
 test('a warning is due once at 80 %, again after a changed budget, and again the next day', () => {
   const names = (state: Home): string[] => budgetsToWarnOf(state).map(({ limit }) => limit)
-  expect(names(home(1_000, 7.99))).toEqual([])
-  expect(names(home(1_000, 8))).toEqual(['dailyUsd'])
-  const warned = withWarning(home(1_000, 8), 'dailyUsd')
+  expect(names(makeHome(1_000, 7.99))).toEqual([])
+  expect(names(makeHome(1_000, 8))).toEqual(['dailyUsd'])
+  const warned = withWarning(makeHome(1_000, 8), 'dailyUsd')
   expect(names(warned)).toEqual([])
-  expect(names(applyCalendar(warned, calendar(1_000), { dailyUsd: 9 }))).toEqual(['dailyUsd'])
-  expect(names(addSpending(applyCalendar(warned, calendar(1_001), { dailyUsd: 10 }), 9e9))).toEqual(['dailyUsd'])
+  expect(names(applyCalendar(warned, makeCalendar(1_000), { dailyUsd: 9 }))).toEqual(['dailyUsd'])
+  expect(names(addSpending(applyCalendar(warned, makeCalendar(1_001), { dailyUsd: 10 }), 9e9))).toEqual(['dailyUsd'])
 })

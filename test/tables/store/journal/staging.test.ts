@@ -1,4 +1,4 @@
-// The import of a journal is invisible until it is complete, and is dropped by a crash.
+// The import of a journal: it is invisible until it is complete, and an abandoned import leaves nothing.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 // The row of a crew is large, and is out of date while only facts of the crew are written. Readers still get the exact crew, and a
-// crash loses nothing. The same holds for compose runs.
+// crash loses nothing. A compose run is read exactly, too.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -56,7 +56,7 @@ test('facts of a crew do not write its row; every reader gets the exact crew, al
   expect(await store.verify()).toEqual([])
 })
 
-test('facts of a compose run do not write its row either', async () => {
+test('a compose run is read exactly after facts of its nodes, also after a restart', async () => {
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   const compose = { file: 'reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: specOf() }] }

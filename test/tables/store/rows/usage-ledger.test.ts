@@ -1,4 +1,4 @@
-// The usage ledger: its rows by hour and model, its pages, older stores, imports, and damage.
+// The usage ledger: its rows by hour and model, repeated updates, older stores, imports, and damage.
 import { expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'

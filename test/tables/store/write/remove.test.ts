@@ -22,7 +22,7 @@ async function sweepAll(store: Store): Promise<number> {
 }
 
 /** Writes an ended process with this number of steps. */
-async function writeEnded(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<void> {
+async function writeEndedProcess(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<void> {
   await store.commit(commits.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
   for (let step = 1; step <= steps; step++)
     await store.commit(commits.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
@@ -33,8 +33,8 @@ describe('a removed process', () => {
   test('is invisible to every reader at once, and its tombstone is found', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await writeEnded(fixture.store, commits, A, 3)
-    await writeEnded(fixture.store, commits, B, 1)
+    await writeEndedProcess(fixture.store, commits, A, 3)
+    await writeEndedProcess(fixture.store, commits, B, 1)
     expect(await fixture.store.remove(A, AT)).toBe(true)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
@@ -72,7 +72,7 @@ describe('a removed process', () => {
   test('can no longer be written: a later commit is refused as a whole', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await writeEnded(fixture.store, commits, A, 1)
+    await writeEndedProcess(fixture.store, commits, A, 1)
     const lateCommit = commits.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
     await fixture.store.remove(A, AT)
     await expect(fixture.store.commit(lateCommit)).rejects.toMatchObject({ code: 'INTERNAL' })
@@ -84,12 +84,12 @@ describe('a removed process', () => {
   test('releases no PID, cursor or key, even if it was the last', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await writeEnded(fixture.store, commits, A, 100)
+    await writeEndedProcess(fixture.store, commits, A, 100)
     await fixture.store.remove(A, AT)
     await fixture.reopen()
     expect((await fixture.store.load()).counters).toEqual({ pid: 1, cursor: commits.cursor })
     // Another process starts while facts of the first are left.
-    await writeEnded(fixture.store, commits, B, 40)
+    await writeEndedProcess(fixture.store, commits, B, 40)
     const facts = await fixture.store.facts(B, 0, 1_000)
     expect(facts).toHaveLength(commits.get(B).seq)
     expect((await fixture.store.since({ afterCursor: 0, limit: 1_000 })).map(({ cursor }) => cursor)).toEqual(
@@ -104,11 +104,11 @@ describe('a removed process', () => {
 })
 
 describe('sweeping', () => {
-  test('works in batches, continues after a crash, and leaves nothing', async () => {
+  test('works in batches, continues after a restart, and leaves nothing', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await writeEnded(fixture.store, commits, A, 600)
-    await writeEnded(fixture.store, commits, B, 1)
+    await writeEndedProcess(fixture.store, commits, A, 600)
+    await writeEndedProcess(fixture.store, commits, B, 1)
     await fixture.store.remove(A, AT)
     await fixture.store.sweep()
     await fixture.close()
@@ -174,7 +174,7 @@ describe('damage', () => {
   ])('is found: %s', async (_name, sql, line) => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await writeEnded(fixture.store, commits, A, 1)
+    await writeEndedProcess(fixture.store, commits, A, 1)
     await fixture.store.commit(commits.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
     await fixture.store.remove(A, AT)
     await sweepAll(fixture.store)
@@ -184,7 +184,7 @@ describe('damage', () => {
 
   test('of a tombstone is reported to its reader', async () => {
     await using fixture = await openTestStore()
-    await writeEnded(fixture.store, new CommitMaker(), A, 1)
+    await writeEndedProcess(fixture.store, new CommitMaker(), A, 1)
     await fixture.store.remove(A, AT)
     const store = await fixture.tamper('UPDATE tombstones SET removed_at = 5')
     await expect(store.tombstone(A)).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'tombstones', uuid: A } })

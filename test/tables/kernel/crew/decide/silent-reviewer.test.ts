@@ -23,7 +23,7 @@ function reviewSilently(world: World, id: MemberId): void {
 
 const reviewersOf = ({ journal }: World): MemberId[] => journal.flatMap((fact) => (fact.type === 'task.review' ? [fact.member] : []))
 
-test('a review without a verdict goes to another worker', () => {
+test('a review without a verdict goes to another worker, and at last to the user', () => {
   const world = runUntilTask(startedWorld({ maxWorkers: 4, staff: [{ role: 'generic', count: 4 }] }), 'in_review')
   reviewSilently(world, 'worker-2')
   expect(taskOf(world)).toMatchObject({ state: 'in_review', reviewer: 'worker-3' })

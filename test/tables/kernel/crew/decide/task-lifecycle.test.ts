@@ -376,7 +376,7 @@ describe('commands about a task in progress', () => {
   })
 })
 
-describe('the user', () => {
+describe('questions to the user', () => {
   test('a gate waits for the user; a denied task goes back to its worker', () => {
     const world = runUntilTask(startedWorld({ gate: 'human' }), 'waiting')
     expect(

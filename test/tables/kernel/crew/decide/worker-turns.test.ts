@@ -31,7 +31,7 @@ function turnEnds(world: World, id: MemberId): string[] {
 }
 
 /** The member has a turn, which a message from `sender` begins, and calls no tool. */
-function silentTurn(
+function playSilentTurn(
   world: World,
   id: MemberId,
   sender: 'user' | 'system' | 'coordinator',
@@ -54,7 +54,7 @@ function readSilently(world: World, id: MemberId): void {
 /** A world in which worker-1 has ended its first turn, and is idle. */
 function worldWithIdleWorker(changes: Partial<CrewSpec> = {}): World {
   const world = startedWorld({ coordinator: 'agent', ...changes }, [])
-  silentTurn(world, 'worker-1', 'coordinator')
+  playSilentTurn(world, 'worker-1', 'coordinator')
   return world
 }
 
@@ -71,7 +71,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
 
   test('after two reminders the turn is accepted, and the coordinator is notified', () => {
     const world = worldWithIdleWorker()
-    silentTurn(world, 'worker-1', 'user')
+    playSilentTurn(world, 'worker-1', 'user')
     for (let time = 0; time < 2; time += 1) readSilently(world, 'worker-1')
     expect(turnEnds(world, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
     const { queue } = world.requireProcess('coordinator')
@@ -84,10 +84,10 @@ describe('every turn must end with a report, whatever started it (orchestrator d
     ['system', 'through'],
   ] as const)('after the reminders, a turn that a message from %s begins ends as %s', (sender, expectedEnd) => {
     const world = worldWithIdleWorker()
-    silentTurn(world, 'worker-1', 'user')
+    playSilentTurn(world, 'worker-1', 'user')
     readSilently(world, 'worker-1')
     readSilently(world, 'worker-1')
-    silentTurn(world, 'worker-1', sender)
+    playSilentTurn(world, 'worker-1', sender)
     expect(turnEnds(world, 'worker-1').at(-1)).toBe(expectedEnd)
   })
 
@@ -110,9 +110,9 @@ describe('every turn must end with a report, whatever started it (orchestrator d
 
   test('failed turns and coordinators are exempt', () => {
     const world = worldWithIdleWorker()
-    silentTurn(world, 'worker-1', 'user', 'error')
+    playSilentTurn(world, 'worker-1', 'user', 'error')
     expect(turnEnds(world, 'worker-1').at(-1)).toBe('failed')
-    silentTurn(world, 'coordinator', 'user')
+    playSilentTurn(world, 'coordinator', 'user')
     expect(turnEnds(world, 'coordinator')).toEqual(['complete'])
   })
 
@@ -124,7 +124,7 @@ describe('every turn must end with a report, whatever started it (orchestrator d
     world.submit({ type: 'turn_ended', member: 'worker-1', turn: proc.turn, outcome: 'ok', queued: 1 })
     expect(turnEnds(world, 'worker-1').at(-1)).toBe('waits')
     world.submit({ type: 'add_task', title: 't', text: 't' }, USER)
-    silentTurn(world, 'worker-1', 'user')
+    playSilentTurn(world, 'worker-1', 'user')
     expect(memberOf(world, 'worker-1').phase).toBe('implementing')
     expect(turnEnds(world, 'worker-1').at(-1)).toBe('waits')
   })

@@ -1,5 +1,5 @@
-// The setup of a new worker's worktree before its first turn: it runs once. A worker whose setup fails is lost without a failed
-// attempt.
+// The setup of a new worker's worktree before its first task. A worker whose setup fails is lost without a failed attempt, and
+// repeated failures halt the crew.
 import { expect, test } from 'vitest'
 import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { setCrewPaused } from '../../../../support/crew-world/regular-work.ts'

@@ -1,4 +1,5 @@
-// Queued messages of a replaced member, as transcripts: they move to the successor, even if the predecessor ends first or gets another one.
+// Queued messages of a replaced member, as transcripts: they move to the successor, even if the predecessor ends first.
+// A message that arrives later moves as well.
 import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 

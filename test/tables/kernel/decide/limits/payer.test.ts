@@ -76,7 +76,7 @@ test('a resumed process is the parent and payer of its living children again, al
   }
 })
 
-test('a resumed process adopts no child that has ended or has another parent', () => {
+test('a resumed process adopts neither an ended child nor a process that it did not spawn', () => {
   const player = new TranscriptPlayer()
   player.play('.live a\n.live b under=a\n.live c under=b\n.live d\n.report a exited 3\n.released a\n.report b exited 3\n.resume a')
   expect(['b', 'c', 'd'].map((uuid) => player.world.row(uuid)?.parent)).toEqual([null, null, null])
