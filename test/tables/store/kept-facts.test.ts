@@ -12,7 +12,7 @@ import { changeStoreFile, openTestStore } from '../../support/store/test-store.t
 import type { TestStore } from '../../support/store/test-store.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
-const AT = 1_700_000_000_500
+const REMOVED_AT = 1_700_000_000_500
 const LONG = 'a long result '.repeat(1_000)
 const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
 
@@ -86,7 +86,7 @@ describe('a removed origin', () => {
     await writeEndedProcess(fixture.store, commits, journals, 100)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
     await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
       expect([await store.process(A), await store.facts(A, 0, 9), await store.tail(A, 9), await store.stepBounds(A, 1)]).toEqual([
@@ -95,7 +95,7 @@ describe('a removed origin', () => {
         [],
         null,
       ])
-      expect(await store.tombstone('first')).toEqual({ uuid: A, pid: 1, name: 'first', removedAt: AT, originUuid: null })
+      expect(await store.tombstone('first')).toEqual({ uuid: A, pid: 1, name: 'first', removedAt: REMOVED_AT, originUuid: null })
       expect(new Set((await store.since({ afterCursor: 0, limit: 999 })).map(({ uuid }) => uuid))).toEqual(new Set([B, C]))
       expect((await store.forks(A)).map(({ uuid }) => uuid)).toEqual([C, B])
       expect(await store.stepBounds(B, 20)).toEqual({ first: 79, next: 83 })
@@ -114,18 +114,18 @@ describe('a removed origin', () => {
     await writeEndedProcess(fixture.store, commits, journals, 100)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 302])
     await writeEndedFork(fixture.store, commits, journals, [C, A, 42])
-    await fixture.store.remove(A, AT)
-    await fixture.store.remove(B, AT)
+    await fixture.store.remove(A, REMOVED_AT)
+    await fixture.store.remove(B, REMOVED_AT)
     await sweepAll(fixture.store)
     expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 42, 3: 4 }, kept: [[1, 42]], doomed: 0 })
     await expectJournals(fixture.store, journals, C)
-    await fixture.store.remove(C, AT)
+    await fixture.store.remove(C, REMOVED_AT)
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect(await contentsOf(fixture)).toEqual(NOTHING)
     const [tombstoneOfC, tombstoneOfB] = [
-      { uuid: C, pid: 3, name: null, removedAt: AT, originUuid: A },
-      { uuid: B, pid: 2, name: null, removedAt: AT, originUuid: A },
+      { uuid: C, pid: 3, name: null, removedAt: REMOVED_AT, originUuid: A },
+      { uuid: B, pid: 2, name: null, removedAt: REMOVED_AT, originUuid: A },
     ]
     expect(await fixture.store.tombstone(C)).toEqual(tombstoneOfC)
     expect(await fixture.store.removedForks(A)).toEqual([tombstoneOfC, tombstoneOfB])
@@ -137,7 +137,7 @@ describe('a removed origin', () => {
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEndedProcess(fixture.store, commits, journals, 10)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 44])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     expect(await fixture.store.sweep()).toBe(false)
     await expectJournals(fixture.store, journals, B)
     // No other process gets its key.
@@ -151,9 +151,9 @@ describe('a removed origin', () => {
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEndedProcess(fixture.store, commits, journals, 30)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await writeEndedFork(fixture.store, commits, journals, [C, B, 22])
-    await fixture.store.remove(B, AT)
+    await fixture.store.remove(B, REMOVED_AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, C)
     expect(await contentsOf(fixture)).toMatchObject({ facts: { 1: 22, 3: 4 }, kept: [[1, 22]] })
@@ -166,11 +166,11 @@ describe('a removed origin', () => {
     await fixture.store.commit(commit)
     journals.set(A, commit.facts)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 3], makeOutput(`${LONG}of B`))
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     await expectJournals(fixture.store, journals, B)
     expect(await contentsOf(fixture)).toMatchObject({ blobs: 2 })
-    await fixture.store.remove(B, AT)
+    await fixture.store.remove(B, REMOVED_AT)
     await sweepAll(fixture.store)
     expect(await contentsOf(fixture)).toEqual(NOTHING)
   })
@@ -199,10 +199,10 @@ describe('a lineage of forks', () => {
     await using fixture = await openTestStore()
     const { journals } = await writeLineOfForks(fixture.store, 101)
     const lastFork = uuidOf(101)
-    for (let number = 1; number <= 100; number++) await fixture.store.remove(uuidOf(number), AT)
+    for (let number = 1; number <= 100; number++) await fixture.store.remove(uuidOf(number), REMOVED_AT)
     await sweepAll(fixture.store)
     for (const openStore of [async () => fixture.store, fixture.reopen]) await expectJournals(await openStore(), journals, lastFork)
-    await fixture.store.remove(lastFork, AT)
+    await fixture.store.remove(lastFork, REMOVED_AT)
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect(await contentsOf(fixture)).toEqual(NOTHING)
@@ -219,7 +219,7 @@ describe('a lineage of forks', () => {
       const { journals } = await writeLineOfForks(fixture.store, 5)
       const remaining = new Set([1, 2, 3, 4, 5])
       for (const [index, number] of order.entries()) {
-        await fixture.store.remove(uuidOf(number), AT)
+        await fixture.store.remove(uuidOf(number), REMOVED_AT)
         remaining.delete(number)
         if (index % 2 === 0) await sweepAll(fixture.store)
         await expectJournals(fixture.store, journals, ...[...remaining].map(uuidOf))
@@ -243,11 +243,11 @@ describe('a lineage of forks', () => {
       await expectJournals(store, journals, ...remaining)
     }
     for (const number of [2, 1, 3]) {
-      await fixture.store.remove(uuidOf(number), AT)
+      await fixture.store.remove(uuidOf(number), REMOVED_AT)
       await checkCrash(lastFork)
       while (await fixture.store.sweep()) await checkCrash(lastFork)
     }
-    await fixture.store.remove(lastFork, AT)
+    await fixture.store.remove(lastFork, REMOVED_AT)
     while (await fixture.store.sweep()) await checkCrash()
     expect(crashes).toBeGreaterThan(8)
     expect(await contentsOf(fixture)).toEqual(NOTHING)
@@ -271,10 +271,10 @@ test('many forks of a removed process stay readable, and its facts go with the l
     for (const { facts } of parts)
       journals.set(facts[0]?.uuid ?? '', [...(journals.get(A) ?? []).slice(0, (facts[0]?.seq ?? 0) - 1), ...facts])
   }
-  await fixture.store.remove(A, AT)
+  await fixture.store.remove(A, REMOVED_AT)
   await sweepAll(fixture.store)
   await expectJournals(fixture.store, journals, ...forks)
-  for (const uuid of forks) await fixture.store.remove(uuid, AT)
+  for (const uuid of forks) await fixture.store.remove(uuid, REMOVED_AT)
   await sweepAll(fixture.store)
   expect(await contentsOf(fixture)).toEqual(NOTHING)
 }, 300_000)
@@ -327,7 +327,7 @@ describe('damage', () => {
     await writeEndedProcess(fixture.store, commits, journals, 30)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 102], makeOutput('of B'))
     await writeEndedFork(fixture.store, commits, journals, [C, B, 104])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     await writeManyFacts(fixture.store, commits)
     const store = await fixture.tamper(sql)
@@ -352,7 +352,7 @@ describe('damage', () => {
     const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
     await writeEndedProcess(fixture.store, commits, journals, 5)
     await writeEndedFork(fixture.store, commits, journals, [B, A, 10])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     await writeManyFacts(fixture.store, commits)
     expect(await fixture.store.verify()).toEqual([])

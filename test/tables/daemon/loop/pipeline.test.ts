@@ -62,12 +62,12 @@ describe('a batch', () => {
       store.holdCommits()
       const firstRequest = pipeline.request(spawnRequest(A))
       await waitUntilSettled()
-      const secondRequest = [pipeline.request(spawnRequest(B)), pipeline.request(sendRequest(A, 'm'))]
+      const laterRequests = [pipeline.request(spawnRequest(B)), pipeline.request(sendRequest(A, 'm'))]
       await waitUntilSettled()
       expect([store.attempts, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
       store.releaseCommits()
       expect(await codeOf(firstRequest)).toBe('answered')
-      expect(await Promise.all(secondRequest.map(codeOf))).toEqual(['answered', 'answered'])
+      expect(await Promise.all(laterRequests.map(codeOf))).toEqual(['answered', 'answered'])
       expect(store.commits.map((commit) => commit.facts.map((fact) => fact.uuid))).toEqual([
         [A, A],
         [B, B, A],

@@ -4,7 +4,7 @@ import { SpendingRate } from '../../../../src/daemon/loop/spending-rate.ts'
 import type { StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 const parents: Readonly<Record<string, string | null>> = { root: null, child: 'root', other: null }
 
 function makeRate(): { readonly rate: SpendingRate; readonly spend: (uuid: string, costUsd: number) => void; advance(ms: number): void } {
@@ -28,9 +28,9 @@ const costs = (rates: readonly { readonly costUsd: number }[]): number[] => rate
 
 test('a child counts for its root, and the periods are 1, 5 and 60 minutes', () => {
   const { rate, spend, advance } = makeRate()
-  advance(120 * MINUTE)
+  advance(120 * MINUTE_MS)
   spend('child', 6)
-  advance(3 * MINUTE)
+  advance(3 * MINUTE_MS)
   spend('root', 1)
   spend('other', 2)
   expect(costs(rate.total())).toEqual([3, 1.8, 0.15])
@@ -39,16 +39,16 @@ test('a child counts for its root, and the periods are 1, 5 and 60 minutes', () 
     ['root', [1, 1.4, 0.117]],
     ['other', [2, 0.4, 0.033]],
   ])
-  advance(61 * MINUTE)
+  advance(61 * MINUTE_MS)
   expect([costs(rate.total()), rate.trees()]).toEqual([[0, 0, 0], []])
 })
 
 test('each of the last 30 minutes has its sum, the oldest first', () => {
   const { rate, spend, advance } = makeRate()
   spend('other', 8)
-  advance(40 * MINUTE)
+  advance(40 * MINUTE_MS)
   spend('child', 6)
-  advance(2 * MINUTE)
+  advance(2 * MINUTE_MS)
   spend('root', 1)
   spend('root', 2)
   expect(rate.totalByMinute()).toHaveLength(30)
@@ -63,7 +63,7 @@ test('just after the start, only the time since then counts', () => {
   const { rate, spend, advance } = makeRate()
   spend('root', 4)
   expect(costs(rate.total())).toEqual([4, 4, 4])
-  advance(2 * MINUTE)
+  advance(2 * MINUTE_MS)
   expect(costs(rate.total())).toEqual([0, 2, 2])
 })
 

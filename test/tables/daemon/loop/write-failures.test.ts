@@ -114,16 +114,16 @@ describe('a report that cannot be written', () => {
   test('keeps its place in the order if it finds no room again', () =>
     withWorkingProcesses(async (core) => {
       core.store.isFull = true
-      const firstNote = ['1', '2'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
+      const firstNotes = ['1', '2'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
       await waitUntilSettled()
       core.store.fault = () => new KernelError('DISK_FULL', 'full again')
       await makeRoom(core)
       const secondNote = watchPromise(core.pipeline.request(noteRequest(core, A, '3')))
       await waitUntilSettled()
-      expect([...firstNote, secondNote].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
+      expect([...firstNotes, secondNote].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
       core.store.fault = () => null
       await makeRoom(core)
-      expect([...firstNote, secondNote].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered'])
+      expect([...firstNotes, secondNote].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered'])
       expect(await notesIn(core, A)).toEqual(['1', '2', '3'])
       expect(statusIn(core, A)).toBe('working')
     }))
@@ -304,21 +304,21 @@ describe('another failure of the store', () => {
     (code) =>
       withWorkingProcesses(async (core) => {
         core.store.fault = () => new KernelError(code, 'no')
-        const keptNote = ['one', 'two'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
+        const keptNotes = ['one', 'two'].map((text) => watchPromise(core.pipeline.request(noteRequest(core, A, text))))
         const request = watchPromise(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
         await waitUntilSettled()
-        expect([keptNote.map(({ state }) => state), request.state, core.writeFailures.currentError?.code]).toEqual([
+        expect([keptNotes.map(({ state }) => state), request.state, core.writeFailures.currentError?.code]).toEqual([
           ['waits', 'waits'],
           code,
           code,
         ])
         core.clock.wind(1_000)
         await waitUntilSettled()
-        expect(keptNote.map(({ state }) => state)).toEqual(['waits', 'waits'])
+        expect(keptNotes.map(({ state }) => state)).toEqual(['waits', 'waits'])
         core.store.fault = () => null
         core.clock.wind(1_000)
         await waitUntilSettled()
-        expect([keptNote.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
+        expect([keptNotes.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
           ['answered', 'answered'],
           null,
           'working',

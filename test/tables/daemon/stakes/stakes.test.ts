@@ -90,7 +90,7 @@ function textOf({ inFlight, queue, messagesLost, children, task, run, restart, k
   ].join('\n')
 }
 
-const KILLED = (uuid: string): string => `signal SIGKILL ${uuid}\nreport ${uuid} exited none\nreleased ${uuid}`
+const killScript = (uuid: string): string => `signal SIGKILL ${uuid}\nreport ${uuid} exited none\nreleased ${uuid}`
 
 /** A native process in the middle of step 2, with a call of each effect. */
 const BUSY = `
@@ -102,7 +102,7 @@ const BUSY = `
     report a answer 2 calls=r:read,i:idempotent,o:once`
 
 test('a kill interrupts what may not run twice, and keeps whole steps and messages', () => {
-  expect(compareStakes(`${BUSY}\nsend a\nsend a`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\nsend a\nsend a`, 'a', 'kill', killScript('a'))).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -110,7 +110,7 @@ test('a kill interrupts what may not run twice, and keeps whole steps and messag
     queue 2, lost 0
     go on: -; end: -"
   `)
-  expect(compareStakes(`live a\nreport a model 1`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a\nreport a model 1`, 'a', 'kill', killScript('a'))).toMatchInlineSnapshot(`
     "a: the model call of step 1 repeated
     step 0, resumable, stays
     go on: -; end: -"
@@ -135,20 +135,20 @@ test('a stop of a process that blocks or handles SIGTERM comes later', () => {
 })
 
 test('an external agent repeats no call, and a plain command cannot continue', () => {
-  expect(compareStakes(`live a acp\nreport a session s\nreport a model 1\nreport a answer 1 calls=c1:read`, 'a', 'stop', KILLED('a')))
+  expect(compareStakes(`live a acp\nreport a session s\nreport a model 1\nreport a answer 1 calls=c1:read`, 'a', 'stop', killScript('a')))
     .toMatchInlineSnapshot(`
     "a: bash (read) interrupted
     step 0, resumable, stays
     go on: -; end: -
     Its agent gets SIGTERM, and may finish a step within the grace."
   `)
-  expect(compareStakes(`live a command`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a command`, 'a', 'kill', killScript('a'))).toMatchInlineSnapshot(`
     "a: the command make interrupted
     step null, not resumable, stays
     go on: -; end: -
     It cannot continue: \`--rerun\` runs it again from its beginning."
   `)
-  expect(compareStakes(`live a command input`, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a command input`, 'a', 'kill', killScript('a'))).toMatchInlineSnapshot(`
     "a: the command make interrupted
     step null, not resumable, stays
     go on: -; end: -
@@ -158,7 +158,7 @@ test('an external agent repeats no call, and a plain command cannot continue', (
 
 test('children go on without their parent; with the subtree, and below a supervisor, they end', () => {
   const tree = `live a\nlive b under=a\nlive c under=b`
-  expect(compareStakes(tree, 'a', 'kill', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(tree, 'a', 'kill', killScript('a'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: b c; end: -"
   `)
@@ -173,14 +173,14 @@ test('children go on without their parent; with the subtree, and below a supervi
     "step null, resumable, stays
     go on: -; end: b c"
   `)
-  expect(compareStakes(supervised, 'b', 'kill', KILLED('b'))).toMatchInlineSnapshot(`
+  expect(compareStakes(supervised, 'b', 'kill', killScript('b'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -"
   `)
 })
 
 test('a suspended process gets no time to clean up, one that waits for its restart loses nothing, and an ended one refuses a stop', () => {
-  expect(compareStakes(`${BUSY}\nsignal SIGPAUSE a`, 'a', 'stop', KILLED('a'))).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\nsignal SIGPAUSE a`, 'a', 'stop', killScript('a'))).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -193,7 +193,7 @@ test('a suspended process gets no time to clean up, one that waits for its resta
     "step 0, resumable, stays
     go on: -; end: -"
   `)
-  expect(compareStakes(`live a\n${KILLED('a')}`, 'a', 'stop', '')).toMatchInlineSnapshot(`
+  expect(compareStakes(`live a\n${killScript('a')}`, 'a', 'stop', '')).toMatchInlineSnapshot(`
     "refused: process a has ended
     step 0, resumable, stays
     go on: -; end: -"
@@ -218,7 +218,7 @@ test('a pause lets open calls finish, or freezes a command; a resume repeats cal
     "step 0, resumable, stays
     go on: -; end: -"
   `)
-  expect(compareStakes(`${BUSY}\n${KILLED('a')}`, 'a', 'resume', 'resume a')).toMatchInlineSnapshot(`
+  expect(compareStakes(`${BUSY}\n${killScript('a')}`, 'a', 'resume', 'resume a')).toMatchInlineSnapshot(`
     "a: bash (read) repeated
     a: bash (idempotent) repeated
     a: bash (once) interrupted
@@ -235,7 +235,7 @@ test('the task of a member that the user kills goes back to the queue, or to ano
     done c prepare
     start w1
     report w1 up`
-  expect(compareStakes(crew, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
+  expect(compareStakes(crew, 'w1', 'kill', killScript('w1'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -
     task one becomes queued
@@ -248,7 +248,7 @@ test('the task of a member that the user kills goes back to the queue, or to ano
       1 task is not done; a resume of the crew continues."
     `)
   const two = crew.replace('generic:1', 'generic:2 max=2').replace('id=worker-1', 'id=worker-1\nlive member w2 of=c id=worker-2')
-  expect(compareStakes(two, 'w1', 'kill', KILLED('w1'))).toMatchInlineSnapshot(`
+  expect(compareStakes(two, 'w1', 'kill', killScript('w1'))).toMatchInlineSnapshot(`
     "step 0, resumable, stays
     go on: -; end: -
     task one becomes implementing of worker-2"

@@ -10,7 +10,7 @@ import { SCHEMA_2, changeStoreFile, openTestStore, type TestStore } from '../../
 
 const A = uuidOf(1)
 const B = uuidOf(2)
-const AT = 1_700_000_000_500
+const REMOVED_AT = 1_700_000_000_500
 const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
 const rowsOf = (fixture: TestStore, table: string): number =>
   changeStoreFile(fixture.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
@@ -35,7 +35,7 @@ describe('a removed process', () => {
     const commits = new CommitMaker()
     await writeEndedProcess(fixture.store, commits, A, 3)
     await writeEndedProcess(fixture.store, commits, B, 1)
-    expect(await fixture.store.remove(A, AT)).toBe(true)
+    expect(await fixture.store.remove(A, REMOVED_AT)).toBe(true)
     for (const openStore of [async () => fixture.store, fixture.reopen]) {
       const store = await openStore()
       expect(await store.process(A)).toBeUndefined()
@@ -46,13 +46,13 @@ describe('a removed process', () => {
         [],
       ])
       expect(new Set((await store.since({ afterCursor: 0, limit: 99 })).map(({ uuid }) => uuid))).toEqual(new Set([B]))
-      const tombstone = { uuid: A, pid: 1, name: 'n1', removedAt: AT, originUuid: null }
+      const tombstone = { uuid: A, pid: 1, name: 'n1', removedAt: REMOVED_AT, originUuid: null }
       for (const ref of [A, '1', 'n1', A.slice(-6), A.replaceAll('-', '').slice(0, 14), A.toUpperCase()]) {
         expect(await store.find(ref), ref).not.toContain(A)
         expect(await store.tombstone(ref), ref).toEqual(tombstone)
       }
       expect(await store.tombstone('nobody')).toBeUndefined()
-      expect(await store.remove(A, AT)).toBe(false)
+      expect(await store.remove(A, REMOVED_AT)).toBe(false)
       expect(await store.verify()).toEqual([])
     }
   })
@@ -62,9 +62,9 @@ describe('a removed process', () => {
     const commits = new CommitMaker()
     await fixture.store.commit(commits.spawn(A))
     await fixture.store.commit(commits.write(A, ...modelFinished(1, 'text')))
-    await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(fixture.store.remove(A, REMOVED_AT)).rejects.toMatchObject({ code: 'CONFLICT' })
     await fixture.store.commit(commits.write(A, ...endFacts().slice(0, 1)))
-    await expect(fixture.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(fixture.store.remove(A, REMOVED_AT)).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await fixture.store.process(A)).toStrictEqual(commits.get(A))
     expect(await fixture.store.sweep()).toBe(false)
   })
@@ -74,7 +74,7 @@ describe('a removed process', () => {
     const commits = new CommitMaker()
     await writeEndedProcess(fixture.store, commits, A, 1)
     const lateCommit = commits.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await expect(fixture.store.commit(lateCommit)).rejects.toMatchObject({ code: 'INTERNAL' })
     expect(await fixture.store.process(A)).toBeUndefined()
     await sweepAll(fixture.store)
@@ -85,7 +85,7 @@ describe('a removed process', () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
     await writeEndedProcess(fixture.store, commits, A, 100)
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await fixture.reopen()
     expect((await fixture.store.load()).counters).toEqual({ pid: 1, cursor: commits.cursor })
     // Another process starts while facts of the first are left.
@@ -109,7 +109,7 @@ describe('sweeping', () => {
     const commits = new CommitMaker()
     await writeEndedProcess(fixture.store, commits, A, 600)
     await writeEndedProcess(fixture.store, commits, B, 1)
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await fixture.store.sweep()
     await fixture.close()
     const remainingFacts = rowsOf(fixture, 'journal')
@@ -128,7 +128,7 @@ describe('sweeping', () => {
     const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
     for (const uuid of [A, B]) await fixture.store.commit(commits.spawn(uuid, specOf(), makeOutput(long), makeOutput(long)))
     await fixture.store.commit(commits.write(A, makeOutput(long), makeOutput(other), ...endFacts()))
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     expect(await fixture.store.verify()).toEqual([])
     expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput(long))
@@ -136,7 +136,7 @@ describe('sweeping', () => {
     await fixture.close()
     expect(rowsOf(fixture, 'blobs')).toBe(1)
     await fixture.reopen()
-    await fixture.store.remove(B, AT)
+    await fixture.store.remove(B, REMOVED_AT)
     await sweepAll(fixture.store)
     await fixture.close()
     expect([rowsOf(fixture, 'blobs'), rowsOf(fixture, 'shared')]).toEqual([0, 0])
@@ -148,7 +148,7 @@ describe('sweeping', () => {
     await fixture.store.commit(commits.spawn(A))
     for (let line = 0; line < 40; line++) await fixture.store.commit(commits.write(A, makeOutput(`${line} ${'x'.repeat(500_000)}`)))
     await fixture.store.commit(commits.write(A, ...endFacts()))
-    await (await fixture.reopen()).remove(A, AT)
+    await (await fixture.reopen()).remove(A, REMOVED_AT)
     const fileSize = (): number => statSync(join(fixture.dir, 'store.db')).size
     const before = fileSize()
     expect(before).toBeGreaterThan(20_000_000)
@@ -160,7 +160,7 @@ describe('sweeping', () => {
     await using fixture = await openTestStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
       DELETE FROM places; DELETE FROM journal WHERE process = 3; UPDATE meta SET value = 1, copy = -1 WHERE name = 'schema'`)
     expect(await fixture.store.verify()).toEqual([])
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     expect((await fixture.store.facts(B, 2, 1))[0]?.body).toEqual(makeOutput('long '.repeat(1_700)))
   })
@@ -176,7 +176,7 @@ describe('damage', () => {
     const commits = new CommitMaker()
     await writeEndedProcess(fixture.store, commits, A, 1)
     await fixture.store.commit(commits.spawn(B, specOf(), makeOutput('z'.repeat(9_000))))
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     await sweepAll(fixture.store)
     const store = await fixture.tamper(sql)
     expect(await store.verify()).toContainEqual(expect.stringMatching(line))
@@ -185,7 +185,7 @@ describe('damage', () => {
   test('of a tombstone is reported to its reader', async () => {
     await using fixture = await openTestStore()
     await writeEndedProcess(fixture.store, new CommitMaker(), A, 1)
-    await fixture.store.remove(A, AT)
+    await fixture.store.remove(A, REMOVED_AT)
     const store = await fixture.tamper('UPDATE tombstones SET removed_at = 5')
     await expect(store.tombstone(A)).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'tombstones', uuid: A } })
   })

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 
-/** A crew with one ready worker (`ONE`), or two (`TWO`). */
-const ONE = `
+/** A crew with one ready worker (`ONE_WORKER`), or two (`TWO_WORKERS`). */
+const ONE_WORKER = `
     .live crew c staff=generic:1
     .live member w1 of=c id=worker-1`
-const TWO = `
+const TWO_WORKERS = `
     .live crew c staff=generic:2 max=2
     .live member w1 of=c id=worker-1
     .live member w2 of=c id=worker-2`
@@ -119,7 +119,7 @@ test('tasks added before the start wait', () => {
 
 test('a task passes through files, message, turn, report, review, verdict, commit, merge and end', () => {
   expect(
-    play(`${TWO}
+    play(`${TWO_WORKERS}
     say c add_task id=one
     done c prepare base=b0
     say c report_implementation_complete summary=did by=agent:w1
@@ -285,7 +285,7 @@ test('a task passes through files, message, turn, report, review, verdict, commi
 
 test('a report of an old turn or incarnation is late, and a repeated call changes nothing', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     .done c prepare
     say c report_implementation_complete summary=did by=agent:w1 turn=0
@@ -375,7 +375,7 @@ test('a worker without a report is reminded twice, then its turn is accepted and
 })
 
 /** A crew with a coordinator agent, whose worker implements the task `one`. */
-const LED = `
+const WITH_COORDINATOR = `
     .live crew c coordinator=agent staff=generic:1 stay
     .live member k of=c id=coordinator
     .live member w1 of=c id=worker-1
@@ -447,7 +447,7 @@ test('workers are children of the living coordinator, and the report of a worker
 
 test("a report during the coordinator's turn becomes its next turn, once", () => {
   expect(
-    play(`${LED}
+    play(`${WITH_COORDINATOR}
     .send k
     say c report_implementation_complete summary=did by=agent:w1
     report k ended 2
@@ -483,7 +483,7 @@ test("a report during the coordinator's turn becomes its next turn, once", () =>
 
 test('a report does not resume a paused coordinator, which reads it after its resume', () => {
   expect(
-    play(`${LED}
+    play(`${WITH_COORDINATOR}
     .signal SIGPAUSE k
     say c report_implementation_complete summary=did by=agent:w1
     resume k
@@ -509,7 +509,7 @@ test('a report does not resume a paused coordinator, which reads it after its re
 
 test('a report to a dead coordinator waits for its next incarnation', () => {
   expect(
-    play(`${LED}
+    play(`${WITH_COORDINATOR}
     .report k exited 1
     say c report_implementation_complete summary=did by=agent:w1
     released k
@@ -582,7 +582,7 @@ test('a question to the user survives the daemon, and the answer goes to the tas
 
 test("no turn begins while a job uses the worker's files", () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     send w1
     done c prepare

@@ -3,18 +3,18 @@
 import { expect, test } from 'vitest'
 import { TranscriptPlayer, play } from '../../../../support/kernel/transcript.ts'
 
-/** A crew with one ready worker (`ONE`), or two (`TWO`). */
-const ONE = `
+/** A crew with one ready worker (`ONE_WORKER`), or two (`TWO_WORKERS`). */
+const ONE_WORKER = `
     .live crew c staff=generic:1
     .live member w1 of=c id=worker-1`
-const TWO = `
+const TWO_WORKERS = `
     .live crew c staff=generic:2 max=2
     .live member w1 of=c id=worker-1
     .live member w2 of=c id=worker-2`
 
 test('a member killed by the user does not come back: its task goes to a new worker', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     .done c prepare
     signal SIGKILL w1
@@ -58,7 +58,7 @@ test('a member killed by the user does not come back: its task goes to a new wor
 
 test('a failed member is restarted and continues its turn; one that keeps failing is lost, and the crew continues', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     .done c prepare
     .report w1 exited 1 error=boom
@@ -111,7 +111,7 @@ test('a failed member is restarted and continues its turn; one that keeps failin
 
 test('the daemon dies during a commit: the crew comes back, then its members, masked as before', () => {
   expect(
-    play(`${TWO}
+    play(`${TWO_WORKERS}
     .say c add_task id=one
     .done c prepare base=b0
     .say c report_implementation_complete summary=did by=agent:w1
@@ -192,7 +192,7 @@ test('the daemon dies during a commit: the crew comes back, then its members, ma
 
 test('a job that was open when the daemon died is requested again, and its second answer changes nothing', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     .boot c
     .boot w1
@@ -232,7 +232,7 @@ test('a job that was open when the daemon died is requested again, and its secon
 
 test('a paused subtree accepts reports and keeps messages, and assigns nothing before its resume', () => {
   expect(
-    play(`${TWO}
+    play(`${TWO_WORKERS}
     .say c add_task id=one
     .done c prepare base=b0
     signal SIGPAUSE c subtree
@@ -302,7 +302,7 @@ test('a paused subtree accepts reports and keeps messages, and assigns nothing b
 
 test('a crew that the user paused stays paused over a restart of the daemon, and continues after a resume', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .signal SIGPAUSE c subtree
     .say c add_task id=one
     boot c
@@ -419,7 +419,7 @@ test('a retired member leaves for good and its unread messages go back; a stoppe
 
 test('a successor gets the queued messages in order, and its predecessor leaves when it is running', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .signal SIGPAUSE w1
     .say c send_message to=worker-1 text=hello
     .say c send_message to=worker-1 text=again
@@ -481,7 +481,7 @@ test('a successor gets the queued messages in order, and its predecessor leaves 
 
 test('a completed crew is not resumed', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c complete_crew outcome=cancelled summary=enough
     .report w1 exited 0
     .released w1
@@ -502,7 +502,7 @@ test('a completed crew is not resumed', () => {
 
 test('a crew stopped by the user stops its members first, and they come back with it', () => {
   expect(
-    play(`${ONE}
+    play(`${ONE_WORKER}
     .say c add_task id=one
     .done c prepare
     signal SIGTERM c
@@ -556,7 +556,7 @@ test('a crew stopped by the user stops its members first, and they come back wit
 
 test('a killed member that the user resumes while the crew is not running rejoins when the crew starts', () => {
   expect(
-    play(`${TWO}
+    play(`${TWO_WORKERS}
     .signal SIGKILL w2
     .report w2 exited 0
     .released w2
@@ -589,7 +589,7 @@ test('a killed member that the user resumes while the crew is not running rejoin
 
 test('messages to a member that ended before its crew are kept, and read when both are back', () => {
   expect(
-    play(`${TWO}
+    play(`${TWO_WORKERS}
     .say c add_task id=one
     .done c prepare
     .say c report_implementation_complete summary=did by=agent:w1
@@ -696,7 +696,7 @@ test('a stopped member is ready after a resume: its turn ended as interrupted, b
   ]) {
     const player = new TranscriptPlayer()
     player.play(
-      `${TWO}\n.say c add_task id=one\n.done c prepare\n.report w1 model 1\n.report w1 answer 1 calls=c1\n.${ending}\n.report w1 exited SIGTERM\n.released w1`,
+      `${TWO_WORKERS}\n.say c add_task id=one\n.done c prepare\n.report w1 model 1\n.report w1 answer 1 calls=c1\n.${ending}\n.report w1 exited SIGTERM\n.released w1`,
     )
     expect(player.world.row('w1')?.progress.turnOpen).toBe(true)
     player.play('.resume w1\n.start w1\n.report w1 up')
@@ -706,12 +706,12 @@ test('a stopped member is ready after a resume: its turn ended as interrupted, b
 
 test('a member that is resumed with its task continues its turn', () => {
   const player = new TranscriptPlayer()
-  player.play(`${TWO}\n.say c add_task id=one\n.done c prepare\n.boot c\n.boot w1\n.start c\n.report c up\n.start w1\n.report w1 up`)
+  player.play(`${TWO_WORKERS}\n.say c add_task id=one\n.done c prepare\n.boot c\n.boot w1\n.start c\n.report c up\n.start w1\n.report w1 up`)
   expect(player.world.row('w1')).toMatchObject({ progress: { turnOpen: true }, life: { activity: 'working' } })
 })
 
 test('a stopped member can be retired: its unread messages go back, and its files may be removed', () => {
-  const STOPPED = `${TWO}\n.send w1\n.send w1\n.signal SIGTERM w1\n.report w1 exited SIGTERM\n.released w1`
+  const STOPPED = `${TWO_WORKERS}\n.send w1\n.send w1\n.signal SIGTERM w1\n.report w1 exited SIGTERM\n.released w1`
   expect(play(`${STOPPED}\nsay c retire_worker member=worker-1 reason=enough\nsay c retire_worker member=worker-1 reason=enough`))
     .toMatchInlineSnapshot(`
     "

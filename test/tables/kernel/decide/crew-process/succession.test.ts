@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { play } from '../../../../support/kernel/transcript.ts'
 
 /** A crew with a paused coordinator agent, for which the reports of workers wait. */
-const LED = `
+const WITH_COORDINATOR = `
     .live crew c coordinator=agent staff=generic:1 stay
     .live member k of=c id=coordinator
     .live member w1 of=c id=worker-1
@@ -17,14 +17,14 @@ const LED = `
     .say c post_message to=coordinator text=more by=agent:w1`
 
 /** The user kills the coordinator, so it is not restarted. */
-const KILLED = `
+const COORDINATOR_KILLED = `
     .signal SIGKILL k
     .report k exited 137
     .released k`
 
 test('a lost coordinator gets a successor, which gets its unread messages in order', () => {
   expect(
-    play(`${LED}
+    play(`${WITH_COORDINATOR}
     .resume k
     .report k exited 1 error=gone
     .released k
@@ -122,8 +122,8 @@ test('a lost coordinator gets a successor, which gets its unread messages in ord
 
 test('a coordinator killed by the user is replaced on command, and its successor gets the messages kept meanwhile', () => {
   expect(
-    play(`${LED}
-    ${KILLED}
+    play(`${WITH_COORDINATOR}
+    ${COORDINATOR_KILLED}
     say c post_message to=coordinator text=meanwhile by=agent:w1
     say c replace_worker member=coordinator summary=anew
     member k2 of=c id=coordinator-2
@@ -170,8 +170,8 @@ test('a coordinator killed by the user is replaced on command, and its successor
 
 test('a coordinator killed by the user and resumed reads the messages kept meanwhile', () => {
   expect(
-    play(`${LED}
-    ${KILLED}
+    play(`${WITH_COORDINATOR}
+    ${COORDINATOR_KILLED}
     .say c post_message to=coordinator text=meanwhile by=agent:w1
     resume k
     moved c c to=k
@@ -198,7 +198,7 @@ test('a coordinator killed by the user and resumed reads the messages kept meanw
 
 test('a successor that cannot start while the crew is paused leaves its predecessor in place', () => {
   expect(
-    play(`${LED}
+    play(`${WITH_COORDINATOR}
     .say c replace_worker member=coordinator summary=anew
     .signal SIGPAUSE c
     done c spawn error
@@ -269,8 +269,8 @@ test('a successor that cannot start while the crew is paused leaves its predeces
 
 test('a daemon that starts after a crash before the move requests the move again, and new messages wait behind it', () => {
   expect(
-    play(`${LED}
-    ${KILLED}
+    play(`${WITH_COORDINATOR}
+    ${COORDINATOR_KILLED}
     .say c replace_worker member=coordinator summary=anew
     .member k2 of=c id=coordinator-2
     .boot c

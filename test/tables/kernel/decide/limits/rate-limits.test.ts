@@ -12,9 +12,9 @@ import type { Report } from '../../../../../src/kernel/model/reports.ts'
 import type { Hold, Process } from '../../../../../src/kernel/model/process.ts'
 import { changedSpec } from '../../../../support/spec-changes.ts'
 
-const HOUR = 3_600_000
-const SPREAD = 30_000
-const UNTIL = START_WALL_MS + 2 * HOUR
+const HOUR_MS = 3_600_000
+const SPREAD_MS = 30_000
+const UNTIL = START_WALL_MS + 2 * HOUR_MS
 
 function newPlayer(script: string, wake = true): TranscriptPlayer {
   const player = new TranscriptPlayer()
@@ -66,7 +66,7 @@ describe('a native agent', () => {
     const player = newPlayer(WITH_OPEN_CALL, false)
     submitReport(player, LIMITED)
     expect(wallDeadlineOf(rowOf(player))).toBeNull()
-    player.world.wind(100 * HOUR)
+    player.world.wind(100 * HOUR_MS)
     player.play('.tick a')
     expect(statusOf(rowOf(player))).toBe('suspended')
   })
@@ -83,7 +83,7 @@ describe('a native agent', () => {
     submitReport(player, LIMITED)
     const deadline = wallDeadlineOf(rowOf(player)) ?? 0
     expect(deadline).toBeGreaterThanOrEqual(UNTIL)
-    expect(deadline).toBeLessThanOrEqual(UNTIL + SPREAD)
+    expect(deadline).toBeLessThanOrEqual(UNTIL + SPREAD_MS)
     player.world.wind(deadline - START_WALL_MS - 1)
     expect(player.play('tick a')).not.toContain('process.released')
     player.world.wind(1)
@@ -95,22 +95,22 @@ describe('a native agent', () => {
     const player = newPlayer(WITH_OPEN_CALL)
     submitReport(player, LIMITED)
     player.play('.signal SIGPAUSE a')
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     player.play('.tick a')
     expect(holdsOf(player).map(({ reason }) => reason)).toEqual(['user'])
   })
 
   test('a daemon that starts before the end of the limit wakes it in time; one that starts later wakes it at once', () => {
-    for (const sleepMs of [HOUR, 5 * HOUR]) {
+    for (const sleepMs of [HOUR_MS, 5 * HOUR_MS]) {
       const player = newPlayer(WITH_OPEN_CALL)
       submitReport(player, LIMITED)
       player.play('.report a drained')
       player.world.restart(5)
       player.world.wall += sleepMs
       player.play('.boot a\n.tick a')
-      expect(holdsOf(player)).toHaveLength(sleepMs === HOUR ? 1 : 0)
-      player.world.wind(2 * HOUR)
-      expect(player.play('tick a').includes('-> start a#2')).toBe(sleepMs === HOUR)
+      expect(holdsOf(player)).toHaveLength(sleepMs === HOUR_MS ? 1 : 0)
+      player.world.wind(2 * HOUR_MS)
+      expect(player.play('tick a').includes('-> start a#2')).toBe(sleepMs === HOUR_MS)
     }
   })
 
@@ -131,7 +131,7 @@ describe('an external agent', () => {
       ack: 'held',
     })
     expect(rowOf(player)).toMatchObject({ progress: { turn: 1, turnOpen: true }, life: { drained: true } })
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     expect(player.play('tick a')).toContain('driver.proceed a#1')
   })
 
@@ -145,7 +145,7 @@ describe('an external agent', () => {
       sessionId: 's',
       life: { state: 'running', attached: false, holds: [{ reason: 'rate-limit', until: UNTIL, wake: true }] },
     })
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     expect(player.play('tick a')).toContain('-> start a#2')
   })
 
@@ -160,7 +160,7 @@ describe('an external agent', () => {
       note: 'the account was refused: not logged in',
       life: { state: 'running', attached: false, holds: [{ reason: 'credentials', by: 'system' }] },
     })
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     player.play('.tick a')
     expect(statusOf(rowOf(player))).toBe('suspended')
   })
@@ -180,7 +180,7 @@ describe('an external agent', () => {
     submitReport(player, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
     player.play('.released a')
     expect(holdsOf(player).map(({ reason }) => reason)).toEqual(['user', 'rate-limit'])
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     expect(player.play('tick a')).not.toContain('-> start')
     expect(holdsOf(player).map(({ reason }) => reason)).toEqual(['user'])
   })
@@ -189,7 +189,7 @@ describe('an external agent', () => {
     const player = newPlayer('spawn a command lines\nstart a\nreport a up\nreport a session s')
     submitReport(player, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
     player.play('.released a\n.signal SIGKILL a')
-    player.world.wind(3 * HOUR)
+    player.world.wind(3 * HOUR_MS)
     player.play('.tick a')
     expect(statusOf(rowOf(player))).toBe('stopped')
   })
@@ -198,7 +198,7 @@ describe('an external agent', () => {
 test('processes that wait for the same limit wake one after another', () => {
   const hold: Hold = { reason: 'rate-limit', by: 'system', at: 0, until: 1_000, wake: true }
   const wakeTimes = ['000000', '7fffff', 'ffffff'].map((suffix) => wakeTimeOf(`01960000-0000-7000-8000-000000${suffix}`, hold))
-  expect(wakeTimes).toEqual([1_000, 1_000 + SPREAD / 2 - 1, 1_000 + SPREAD])
+  expect(wakeTimes).toEqual([1_000, 1_000 + SPREAD_MS / 2 - 1, 1_000 + SPREAD_MS])
 })
 
 describe('the timer of the daemon', () => {
@@ -224,14 +224,14 @@ describe('the timer of the daemon', () => {
 
   test('notices within a minute that the clock was set forward, and waits longer if it was set back', () => {
     const setForward = watchDeadline()
-    setForward.clock.jump(3 * HOUR)
+    setForward.clock.jump(3 * HOUR_MS)
     setForward.clock.wind(60_000)
     expect(setForward.due).toEqual(['a'])
     const setBack = watchDeadline()
-    setBack.clock.jump(-HOUR)
+    setBack.clock.jump(-HOUR_MS)
     setBack.clock.wind(setBack.at)
     expect(setBack.due).toEqual([])
-    setBack.clock.wind(HOUR)
+    setBack.clock.wind(HOUR_MS)
     expect(setBack.due).toEqual(['a'])
   })
 
