@@ -27,6 +27,16 @@ test.each(NEED_KINDS)('a need of the kind %s has its rank, while the process run
 
 test('needs are ordered by rank, then by time (the longest wait first, but the newest end first), then by id', () => {
   const makeNeed = (rank: number, at: number, id = 'a'): { rank: number; at: number; id: string } => ({ rank, at, id })
-  const ordered = [makeNeed(1, 5), makeNeed(1, 9, 'a'), makeNeed(1, 9, 'b'), makeNeed(3, 1), makeNeed(4, 8), makeNeed(4, 2), makeNeed(5, 0), makeNeed(6, 7), makeNeed(6, 3)]
+  const ordered = [
+    makeNeed(1, 5),
+    makeNeed(1, 9, 'a'),
+    makeNeed(1, 9, 'b'),
+    makeNeed(3, 1),
+    makeNeed(4, 8),
+    makeNeed(4, 2),
+    makeNeed(5, 0),
+    makeNeed(6, 7),
+    makeNeed(6, 3),
+  ]
   expect(ordered.toReversed().toSorted(compareNeeds)).toEqual(ordered)
 })

@@ -149,7 +149,11 @@ test('a resume keeps the order of the fields of a spec, and adds new fields at i
 })
 
 /** Resumes a native agent that has these permissions. Returns its new spec. */
-async function resumeNativeAgent(permissions: Permissions, body: ResumeBody, lists: Partial<ProcessSpec> = {}): Promise<ProcessSpec | null> {
+async function resumeNativeAgent(
+  permissions: Permissions,
+  body: ResumeBody,
+  lists: Partial<ProcessSpec> = {},
+): Promise<ProcessSpec | null> {
   const spec = { ...(await buildSpec(SCRIPT_SPAWN)), tools: null, deny: [], permissions, ...lists } as ProcessSpec
   return specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
 }

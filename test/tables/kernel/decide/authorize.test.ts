@@ -302,7 +302,11 @@ describe('a denied permission stays denied', () => {
       deny: [],
       capabilities: { paths: { read: ['/a'], write: ['/a/b'] }, network: 'off', spawns: ['coder'] },
     }
-    expect([permissionsOf(player, 'c'), permissionsOf(player, 'f'), permissionsOf(player, 'g')]).toEqual([permissions, permissions, permissions])
+    expect([permissionsOf(player, 'c'), permissionsOf(player, 'f'), permissionsOf(player, 'g')]).toEqual([
+      permissions,
+      permissions,
+      permissions,
+    ])
   })
 
   test('the user may extend its permissions, but not beyond those of its living parent', () => {

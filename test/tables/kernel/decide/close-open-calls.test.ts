@@ -35,7 +35,11 @@ describe('an open call of a tool that may run twice', () => {
       ['.signal SIGKILL a', '.report a exited 0', '.released a', RESUMED, '.boot a', RESUMED],
       REPEATED,
     ],
-    ['gets a result when the daemon dies for the second time in a pause that had not drained', ['.boot a', RESUMED, PAUSED, '.boot a'], ALL_INTERRUPTED],
+    [
+      'gets a result when the daemon dies for the second time in a pause that had not drained',
+      ['.boot a', RESUMED, PAUSED, '.boot a'],
+      ALL_INTERRUPTED,
+    ],
     [
       'gets a result at the next start after the daemon died in two pauses',
       [PAUSED, '.boot a', '.signal SIGRESUME a', '.start a', PAUSED, '.boot a'],

@@ -706,7 +706,9 @@ test('a stopped member is ready after a resume: its turn ended as interrupted, b
 
 test('a member that is resumed with its task continues its turn', () => {
   const player = new TranscriptPlayer()
-  player.play(`${TWO_WORKERS}\n.say c add_task id=one\n.done c prepare\n.boot c\n.boot w1\n.start c\n.report c up\n.start w1\n.report w1 up`)
+  player.play(
+    `${TWO_WORKERS}\n.say c add_task id=one\n.done c prepare\n.boot c\n.boot w1\n.start c\n.report c up\n.start w1\n.report w1 up`,
+  )
   expect(player.world.row('w1')).toMatchObject({ progress: { turnOpen: true }, life: { activity: 'working' } })
 })
 
