@@ -1,5 +1,5 @@
 // The rows of `reeve crew` in the verb table: the family and its verbs. Test: test/tables/cli/table/verbs.test.ts.
-import { WORKER_ROLES } from '../../kernel/model/crew/words.ts'
+import { TASK_ROLES, WORKER_ROLES } from '../../kernel/model/crew/words.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import type { Flag } from '../input/args.ts'
 import { LIMIT_FLAGS, RAISE_FLAGS } from './limits.ts'
@@ -218,7 +218,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
       title: text('TITLE', 'its title (default: the first line)'),
       acceptance: text('TEXT', 'the criteria that must be met when it is done'),
       needs: { kind: 'list', value: 'TASK', help: 'tasks that must be done first; repeat it, or use commas' },
-      role: text('ROLE', 'the role that does it: generic, implementer, or researcher (nothing is committed)'),
+      role: text('ROLE', `the role that does it: ${TASK_ROLES.join(', ')}; a researcher commits nothing`),
       human: on('ask the user this question'),
       'no-reviews': on('skip the review'),
       priority: text('N', 'higher is earlier; 0 is the default'),
@@ -326,7 +326,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
         value: 'TASK',
         help: 'the tasks that must be done first, in place of the earlier ones; none removes all',
       },
-      role: text('ROLE', 'the role that does it: generic, implementer, or researcher'),
+      role: text('ROLE', `the role that does it: ${TASK_ROLES.join(', ')}`),
       reviews: on('require a review'),
       'no-reviews': on('skip the review'),
       agent: text('AGENT', 'the agent that does it'),

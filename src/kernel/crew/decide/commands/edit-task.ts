@@ -45,7 +45,7 @@ export function editTask(draft: CrewDraft, { task: id, ...fields }: Edit): strin
   })
   checkNeeds(draft, task, edit.needs)
   if (edit.role && !TASK_ROLES.some((word) => word === edit.role))
-    throw refusalError('INVALID', `a ${edit.role} cannot implement a task`, 'Use implementer, researcher or generic.')
+    throw refusalError('INVALID', `a ${edit.role} cannot implement a task`, `Use one of ${TASK_ROLES.join(', ')}.`)
   const role = edit.role ?? task.role
   if (edit.reviews && (task.kind !== 'work' || role === 'researcher'))
     throw refusalError(

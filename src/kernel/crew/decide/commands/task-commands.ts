@@ -79,7 +79,7 @@ function checkNewTask(task: TaskWithId, known: ReadonlySet<TaskId>): void {
   if (!TASK_ID_PATTERN.test(id)) throw refusalError('INVALID', `"${id}" is not a valid task id`, `Use ${TASK_ID_HINT}.`)
   checkTaskTexts(task)
   if (role && !TASK_ROLES.some((word) => word === role))
-    throw refusalError('INVALID', `a ${role} cannot implement a task`, 'Use implementer, researcher or generic, or leave the role out.')
+    throw refusalError('INVALID', `a ${role} cannot implement a task`, `Use one of ${TASK_ROLES.join(', ')}, or leave the role out.`)
   checkPriority(priority)
   const unknown = needs.find((need) => !known.has(need))
   if (unknown !== undefined)
