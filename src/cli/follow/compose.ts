@@ -8,7 +8,7 @@ import { printWorkOfNodes } from './work-location.ts'
 import { blockText } from '../print/blocked.ts'
 import { exitCode, Failure } from '../errors.ts'
 import type { UserAction } from '../input/interrupts.ts'
-import { Throttle } from '../live/throttle.ts'
+import { Throttle } from '../screen/throttle.ts'
 import { errorText, type Output } from '../print/output.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
@@ -110,7 +110,7 @@ async function createPrinter(run: RunView, out: Output): Promise<RunPrinter> {
   if (out.json) return new RunJsonPrinter(out)
   const lines = new NodeLinePrinter(out)
   if (!out.isLively) return lines
-  const { Footer } = await import('../live/footer.ts')
+  const { Footer } = await import('../screen/footer.ts')
   let last = { run, at: performance.now() }
   const footer = new Footer({
     out,

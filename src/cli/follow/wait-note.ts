@@ -1,7 +1,7 @@
 // States on stderr what a command waits for, since when, and what ends the wait. The first line comes after two seconds. A terminal shows a
 // last line, which disappears when the wait ends. Without a terminal a line is printed, and another one when the command waits for something
 // else. `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
-import { Footer } from '../live/footer.ts'
+import { Footer } from '../screen/footer.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'

@@ -9,7 +9,7 @@ import { Interrupts, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { replayEvents } from '../follow/replay-events.ts'
 import { Console } from './console.ts'
-import { Keyboard } from './keyboard.ts'
+import { Keyboard } from '../screen/keyboard.ts'
 import { ProcessRows } from './process-rows.ts'
 
 /** The commands that notices name: they are typed into the message line, not into a shell. */

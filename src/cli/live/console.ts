@@ -9,9 +9,9 @@ import { formatCount } from '../../faces/format.ts'
 import { ACTION_BY_KEY, QUESTION, QUESTION_READY, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
-import type { Drawing } from './sticky-footer.ts'
-import { LineEditor, type Key } from './line-editor.ts'
-import type { FooterInput } from './footer.ts'
+import type { ScreenFrame } from '../screen/frame.ts'
+import { LineEditor, type Key } from '../screen/line-editor.ts'
+import type { FooterInput } from '../screen/footer.ts'
 
 /** The text of `/help`. Every line fits a terminal of 80 columns. */
 const HELP = [
@@ -76,7 +76,7 @@ export class Console implements FooterInput {
     return this.#pendingLines
   }
 
-  draw(columns: number, maxLines: number): Drawing {
+  draw(columns: number, maxLines: number): ScreenFrame {
     return this.#editor.draw(columns, maxLines)
   }
 

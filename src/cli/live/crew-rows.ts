@@ -15,9 +15,9 @@ import type { BottomLines, Output } from '../print/output.ts'
 import { STATUS_COLOURS } from '../print/status-colours.ts'
 import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 import { FollowedRows } from './followed-rows.ts'
-import { Footer } from './footer.ts'
+import { Footer } from '../screen/footer.ts'
 import type { RowStyle } from './format-rows.ts'
-import { Throttle } from './throttle.ts'
+import { Throttle } from '../screen/throttle.ts'
 
 /** the shortest time between two requests for the crew */
 const MIN_INTERVAL_MS = 200

@@ -12,7 +12,7 @@ import { fitRows } from './fit-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import type { WatchRow } from './ps-rows.ts'
 import { Screen, type Size } from '../screen/screen.ts'
-import { Throttle } from './throttle.ts'
+import { Throttle } from '../screen/throttle.ts'
 
 /** the shortest time between two redraws */
 const MIN_REDRAW_MS = 200

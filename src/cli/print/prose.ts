@@ -1,7 +1,7 @@
 // Wraps the text of an agent for a terminal while the text arrives in pieces. Lines break between words, and list items keep their
 // indentation. Code and URLs are not broken, so that they can be copied. Pure. The text must not contain control characters except colours. Test:
 // test/tables/cli/print/prose.test.ts.
-import { stripColours, unfinishedLength } from '../live/cursor.ts'
+import { stripColours, unfinishedLength } from '../screen/cursor.ts'
 import { isPrintableAscii, displayWidth, graphemesOf } from './text.ts'
 
 /** the greatest length of the marker that begins a list item, a quotation or a fence */

@@ -1,7 +1,8 @@
-// Computes the bytes that change a terminal from one frame to the next: only lines that differ are written, in one synchronised update.
+// A frame is what the program shows on a terminal: its whole screen, or the lines below its output (sticky-footer.ts). Computes the bytes that
+// change a whole screen from one frame to the next: only lines that differ are written, in one synchronised update.
 // Pure. Test: test/tables/cli/screen/frame.test.ts.
 
-/** What the screen shows. */
+/** What the screen, or the part of it below the output, shows. */
 export interface ScreenFrame {
   /** no wider than the terminal, without control characters except colours */
   readonly lines: readonly string[]
@@ -9,21 +10,22 @@ export interface ScreenFrame {
   readonly cursor?: { readonly line: number; readonly column: number }
 }
 
-const BEGIN_UPDATE = '\x1b[?2026h'
-const END_UPDATE = '\x1b[?2026l'
+/** Erases a line. It comes before the text: behind a line that fills its row, it would erase the last character. */
+export const ERASE_LINE = '\x1b[2K'
 const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
+
+/** Returns the bytes as one synchronised update: the terminal shows them at once, or one after the other if it does not know such updates. */
+export const inOneUpdate = (bytes: string): string => (bytes === '' ? '' : `\x1b[?2026h${bytes}\x1b[?2026l`)
 
 /** Returns the bytes that show `after`. `before`: what the screen shows; null: unknown. `height`: the rows of the terminal. */
 export function frameBytes(before: ScreenFrame | null, after: ScreenFrame, height: number): string {
   let bytes = ''
   for (let row = 0; row < height; row += 1) {
     const line = after.lines[row] ?? ''
-    // The row is erased first: behind a line that fills it, the cursor would erase its last character.
-    if (before === null || line !== (before.lines[row] ?? '')) bytes += `\x1b[${row + 1};1H\x1b[2K${line}`
+    if (before === null || line !== (before.lines[row] ?? '')) bytes += `\x1b[${row + 1};1H${ERASE_LINE}${line}`
   }
-  const cursor = cursorBytes(before, after, bytes !== '')
-  return bytes === '' && cursor === '' ? '' : `${BEGIN_UPDATE}${bytes}${cursor}${END_UPDATE}`
+  return inOneUpdate(bytes + cursorBytes(before, after, bytes !== ''))
 }
 
 /** `isMoved`: the lines have moved the cursor. */

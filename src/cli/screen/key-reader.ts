@@ -4,7 +4,7 @@
 import { emitKeypressEvents } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import type { Key } from '../live/line-editor.ts'
+import type { Key } from './line-editor.ts'
 
 /** A report of the terminal that is not a key. Rows count from 0. */
 export type TerminalReport =

@@ -2,8 +2,8 @@
 // program is stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: none waits in a queue. Tests:
 // test/e2e/screen/top.test.ts, test/e2e/screen/watch.test.ts.
 import { write } from 'node:fs'
-import type { Key } from '../live/line-editor.ts'
-import { Throttle } from '../live/throttle.ts'
+import type { Key } from './line-editor.ts'
+import { Throttle } from './throttle.ts'
 import { frameBytes, type ScreenFrame } from './frame.ts'
 import { KeyReader, type TerminalReport } from './key-reader.ts'
 

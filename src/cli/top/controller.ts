@@ -4,7 +4,7 @@ import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type 
 import { mainCommand, titleOf } from '../../faces/process-names.ts'
 import type { RowView } from '../../index.ts'
 import { LIMIT_FLAG_NAMES, parseLimitChange } from '../input/limit-flags.ts'
-import type { Key } from '../live/line-editor.ts'
+import type { Key } from '../screen/line-editor.ts'
 import * as actions from './actions.ts'
 import {
   ChoiceDialog,

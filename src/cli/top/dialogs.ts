@@ -2,7 +2,7 @@
 // that costs, and its key differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
-import { LineEditor, type Key } from '../live/line-editor.ts'
+import { LineEditor, type Key } from '../screen/line-editor.ts'
 
 /** A request to the daemon. */
 export interface Action {

@@ -98,6 +98,7 @@ export class TerminalEmulator {
     const column = Math.min(this.column, this.columns - 1)
     if (letter === 'm' || letter === 't') return
     if (letter === 'A') [this.row, this.column] = [Math.max(this.#top, this.row - count), column]
+    else if (letter === 'B') [this.row, this.column] = [Math.min(this.#top + this.height - 1, this.row + count), column]
     else if (letter === 'C') this.column = Math.min(this.columns - 1, column + count)
     else if (letter === 'G') this.column = Math.min(this.columns, count) - 1
     else if (letter === 'H') this.#moveTo(numbers)

@@ -2,7 +2,7 @@
 // appear as they come; a mark is withheld until its end is known, and a table until its last row. Without colours the marks stay, and only
 // tables are drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/transcript/markdown.test.ts.
 import { fenceOf, isClosingFence, readInline, readLine, readTable, type TextPart } from '../../../faces/rich-text.ts'
-import { stripColours } from '../../live/cursor.ts'
+import { stripColours } from '../../screen/cursor.ts'
 import type { Output } from '../output.ts'
 import { Prose, wrapText, type TextWrapper } from '../prose.ts'
 import { displayWidth } from '../text.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MarkdownText } from '../../../../../src/cli/print/transcript/markdown.ts'
-import { stripColours } from '../../../../../src/cli/live/cursor.ts'
+import { stripColours } from '../../../../../src/cli/screen/cursor.ts'
 import { displayWidth } from '../../../../../src/cli/print/text.ts'
 
 /** Paints as `<style:text>` would: the codes that terminals get. */

@@ -1,6 +1,6 @@
 // The line editor for messages: each key, several lines, and the drawing.
 import { describe, expect, test } from 'vitest'
-import { LineEditor, type Key } from '../../../../src/cli/live/line-editor.ts'
+import { LineEditor, type Key } from '../../../../src/cli/screen/line-editor.ts'
 import { displayWidth } from '../../../../src/cli/print/text.ts'
 
 const makeKey = (name: string, changes: Partial<Key> = {}): Key => ({ name, sequence: '', ...changes })

@@ -1,10 +1,11 @@
 // Keeps lines below the output of a command on a terminal, with a question or the input line as the last one. The caller provides the
 // lines. Redraws them after changes and every second, and removes them when disposed. Must never be higher than the terminal. Tests:
-// test/tables/cli/live/sticky-footer.test.ts, test/e2e/cli/live.test.ts.
+// test/tables/cli/screen/sticky-footer.test.ts, test/e2e/cli/live.test.ts.
 import { readFileSync } from 'node:fs'
 import type { BottomLines, Output } from '../print/output.ts'
-import { StickyFooter, type Drawing } from './sticky-footer.ts'
-import type { RowStyle } from './format-rows.ts'
+import type { ScreenFrame } from './frame.ts'
+import { StickyFooter } from './sticky-footer.ts'
+import type { RowStyle } from '../live/format-rows.ts'
 import { Throttle } from './throttle.ts'
 
 /** the shortest time between two redraws */
@@ -16,7 +17,7 @@ const OUTPUT_ROWS = 4
 
 /** The input line below the rows; it has the cursor. */
 export interface FooterInput {
-  draw(columns: number, maxLines: number): Drawing
+  draw(columns: number, maxLines: number): ScreenFrame
 }
 
 export interface FooterDeps {
@@ -47,7 +48,7 @@ export class Footer implements BottomLines, Disposable {
         stream.write(text)
       },
     })
-    this.#clock = setInterval(() => this.#throttle.request(), CLOCK_MS)
+    this.#clock = setInterval(() => this.#draw(true), CLOCK_MS)
     stream.on('resize', this.redraw)
     process.on('SIGCONT', this.#onContinued).on('exit', this.#dispose)
     out.bottomLines = this
@@ -72,15 +73,17 @@ export class Footer implements BottomLines, Disposable {
     this.showQuestion('')
   }
 
-  redraw = (): void => {
-    if (!this.#isDisposed && isForeground()) this.#sticky.show(this.#drawing())
-  };
+  redraw = (): void => this.#draw(false);
 
   [Symbol.dispose](): void {
     this.#dispose()
   }
 
-  #drawing(): Drawing {
+  #draw(isWhole: boolean): void {
+    if (!this.#isDisposed && isForeground()) this.#sticky.show(this.#frame(), isWhole)
+  }
+
+  #frame(): ScreenFrame {
     const { out, stream, input, rows: rowsFor } = this.#deps
     const columns = columnsOf(stream)
     const style: RowStyle = {
@@ -91,10 +94,10 @@ export class Footer implements BottomLines, Disposable {
       paintMessage: (style, text) => out.paintMessage(style, text),
     }
     const room = Math.max(1, (stream.rows || 24) - OUTPUT_ROWS)
-    const last: Drawing =
+    const last: ScreenFrame =
       this.#question === ''
         ? (input?.draw(columns, room) ?? { lines: [] })
-        : questionDrawing(out.paintMessage('bold', this.#question), this.#question.length)
+        : questionFrame(out.paintMessage('bold', this.#question), this.#question.length)
     const rows = rowsFor(style, performance.now()).slice(0, Math.max(1, room - last.lines.length))
     const { cursor } = last
     return { lines: [...rows, ...last.lines], ...(cursor ? { cursor: { ...cursor, line: cursor.line + rows.length } } : {}) }
@@ -102,8 +105,8 @@ export class Footer implements BottomLines, Disposable {
 
   /** Draws again after the program was stopped and continued: meanwhile the shell has written to the terminal. */
   #onContinued = (): void => {
-    this.#sticky.discardDrawing()
-    this.#sticky.show(isForeground() ? this.#drawing() : { lines: [] })
+    this.#sticky.discardFrame()
+    this.#sticky.show(isForeground() ? this.#frame() : { lines: [] })
   }
 
   #dispose = (): void => {
@@ -122,7 +125,7 @@ function columnsOf(stream: NodeJS.WriteStream): number {
   return stream.columns > 0 ? stream.columns : 80
 }
 
-function questionDrawing(line: string, columns: number): Drawing {
+function questionFrame(line: string, columns: number): ScreenFrame {
   return { lines: [line], cursor: { line: 0, column: columns } }
 }
 

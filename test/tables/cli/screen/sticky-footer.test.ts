@@ -1,7 +1,7 @@
 // The footer of a terminal while a process is followed: drawing it never changes the output above it.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StickyFooter } from '../../../../src/cli/live/sticky-footer.ts'
+import { StickyFooter } from '../../../../src/cli/screen/sticky-footer.ts'
 import { stripControls } from '../../../../src/cli/print/text.ts'
 import { TerminalEmulator } from '../../../support/daemon/terminal-emulator.ts'
 
@@ -67,6 +67,25 @@ describe('the lines at the bottom', () => {
     expect([vt.lines, vt.row, vt.column]).toEqual([['text', 'row', '> ab', '  cd'], 2, 3])
   })
 
+  test('are written only where they differ, in one synchronised update', () => {
+    const written: string[] = []
+    const bottom = new StickyFooter({
+      columns: 20,
+      write: (text) => {
+        written.push(text)
+      },
+    })
+    bottom.show({ lines: ['one', 'two', '> '], cursor: { line: 2, column: 2 } })
+    bottom.show({ lines: ['one', 'TWO', '> '], cursor: { line: 2, column: 2 } })
+    bottom.show({ lines: ['one', 'TWO', '> '], cursor: { line: 2, column: 2 } })
+    bottom.show({ lines: ['one', 'TWO', '> '], cursor: { line: 2, column: 1 } })
+    expect(written.map((text) => JSON.stringify(text).replaceAll('\\u001b', '^'))).toEqual([
+      String.raw`"^[?2026hone\ntwo\n> \r^[2C^[?2026l"`,
+      String.raw`"^[?2026h^[1A\r^[2KTWO^[1B\r^[2C^[?2026l"`,
+      String.raw`"^[?2026h\r^[1C^[?2026l"`,
+    ])
+  })
+
   test('do not take over the colours of a program', () => {
     const written: string[] = []
     const bottom = new StickyFooter({
@@ -97,17 +116,22 @@ describe('the lines at the bottom', () => {
     fc.tuple(fc.array(line, { maxLength: 3 }), fc.nat({ max: 2 })).map(([lines, at]) => ({ lines, at })),
   )
 
-  test('never change the output above them', () => {
+  test('never change the output above them, and are all on the screen', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 9, max: 16 }), (steps, columns) => {
         const { vt, bottom, output } = newScreen(columns, 12)
         const expectedScreen = new TerminalEmulator(columns, 12)
+        let shown: readonly string[] = []
         for (const step of steps) {
           if ('out' in step) {
             output(step.out)
             expectedScreen.write(step.out)
-          } else bottom.show({ lines: step.lines, ...(step.at < step.lines.length ? { cursor: { line: step.at, column: 1 } } : {}) })
+          } else {
+            bottom.show({ lines: step.lines, ...(step.at < step.lines.length ? { cursor: { line: step.at, column: 1 } } : {}) })
+            shown = step.lines.map((one) => one.trimEnd())
+          }
         }
+        expect(shown.length === 0 ? [] : vt.lines.slice(-shown.length)).toEqual(shown)
         bottom[Symbol.dispose]()
         expect(withoutEmptyEnd(vt.lines)).toEqual(withoutEmptyEnd(expectedScreen.lines))
       }),

@@ -1,8 +1,8 @@
 // The input line for messages: keys edit the message, and Enter sends it. A backslash at the end of a line, Alt+Enter or a paste gives the
 // message several lines. Independent of the terminal: takes keys in the format of node:readline, and returns lines to draw. Test:
-// test/tables/cli/live/line-editor.test.ts.
+// test/tables/cli/screen/line-editor.test.ts.
 import { graphemesOf, stripControls, displayWidth } from '../print/text.ts'
-import type { Drawing } from './sticky-footer.ts'
+import type { ScreenFrame } from './frame.ts'
 
 /** A key in the format of node:readline. */
 export interface Key {
@@ -66,7 +66,7 @@ export class LineEditor {
     this.cursor = this.text.length
   }
 
-  draw(columns: number, maxLines: number): Drawing {
+  draw(columns: number, maxLines: number): ScreenFrame {
     const { rows, line, column } = layoutRows(this.text, this.cursor, Math.max(1, columns - 1 - PROMPT.length))
     const maxRows = Math.max(1, Math.min(MAX_ROWS, maxLines))
     const first = Math.min(Math.max(0, rows.length - maxRows), Math.max(0, line - maxRows + 1))

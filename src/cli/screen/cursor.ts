@@ -1,6 +1,6 @@
 // Computes the rows of a text on a terminal, and the cursor position after it. The footer needs both to draw below the output and to
 // continue the output later. Counts like a terminal, where a full line wraps only with the next character. Pure. Test:
-// test/tables/cli/live/sticky-footer.test.ts.
+// test/tables/cli/screen/sticky-footer.test.ts.
 import { displayWidth } from '../print/text.ts'
 
 const COLOUR = /\x1b\[[0-9;:]*m/g
