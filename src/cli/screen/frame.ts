@@ -15,7 +15,7 @@ export const ERASE_LINE = '\x1b[2K'
 const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 
-/** Returns the bytes as one synchronised update: the terminal shows them at once, or one after the other if it does not know such updates. */
+/** Returns the bytes as one synchronised update: the terminal shows them at once. Terminals that do not know such updates ignore the marks. */
 export const inOneUpdate = (bytes: string): string => (bytes === '' ? '' : `\x1b[?2026h${bytes}\x1b[?2026l`)
 
 /** Returns the bytes that show `after`. `before`: what the screen shows; null: unknown. `height`: the rows of the terminal. */
