@@ -121,23 +121,23 @@ describe('bin/reeve', () => {
         .map(({ name }) => name)
     const run = (install: FakeInstall, verb: string): SpawnSyncReturns<string> => install.run(join(install.path, 'bin/reeve'), [verb])
     const cacheName = (id: string): string => `${id}-${process.version}-${process.arch}`
-    const [one, secondId] = ['0123456789abcdef', 'fedcba9876543210'] as const
+    const [firstId, secondId] = ['0123456789abcdef', 'fedcba9876543210'] as const
 
     test('is stored by the first command, is used by all later ones, and is stored again for another build', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('first'))
+      putBuild(here, firstId, sourceThatPrints('first'))
       for (const verb of ['run', 'run', 'version']) {
         expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
-        expect(storedFiles(here)).toEqual([cacheName(one)])
+        expect(storedFiles(here)).toEqual([cacheName(firstId)])
       }
       putBuild(here, secondId, sourceThatPrints('other'))
       for (const verb of ['run', 'run']) expect(run(here, verb)).toMatchObject({ stdout: `other cli ${verb}\n`, stderr: '', status: 0 })
-      expect(storedFiles(here).toSorted()).toEqual([one, secondId].map(cacheName))
+      expect(storedFiles(here).toSorted()).toEqual([firstId, secondId].map(cacheName))
     })
 
     test('is stored separately for ps', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('whole'))
+      putBuild(here, firstId, sourceThatPrints('whole'))
       putBuild(here, secondId, sourceThatPrints('own'), 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `own cli ${verb}\n`, stderr: '', status: 0 })
       expect(storedFiles(here)).toEqual([cacheName(secondId)])
@@ -145,30 +145,30 @@ describe('bin/reeve', () => {
 
     test('is stored for both files when ps loads the main file', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('whole'))
+      putBuild(here, firstId, sourceThatPrints('whole'))
       putBuild(here, secondId, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
       for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `whole cli ${verb}\n`, stderr: '', status: 0 })
-      expect(storedFiles(here).toSorted()).toEqual([one, secondId].map(cacheName))
+      expect(storedFiles(here).toSorted()).toEqual([firstId, secondId].map(cacheName))
     })
 
     test('is not stored by a failed command', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('failed', 4))
+      putBuild(here, firstId, sourceThatPrints('failed', 4))
       expect(run(here, 'run')).toMatchObject({ stdout: 'failed cli run\n', stderr: '', status: 4 })
       expect(storedFiles(here)).toEqual([])
     })
 
     test('is stored again when V8 rejects it', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('said'))
-      const file = here.put(`.cache/reeve/${cacheName(one)}`, 'of another V8')
+      putBuild(here, firstId, sourceThatPrints('said'))
+      const file = here.put(`.cache/reeve/${cacheName(firstId)}`, 'of another V8')
       expect(run(here, 'run')).toMatchObject({ stdout: 'said cli run\n', stderr: '', status: 0 })
       expect(readFileSync(file).length).toBeGreaterThan(100)
     })
 
     test('is not stored where the folder cannot be written', async () => {
       await using here = await makeFakeInstall()
-      putBuild(here, one, sourceThatPrints('said'))
+      putBuild(here, firstId, sourceThatPrints('said'))
       for (const cache of ['/proc/none', '/dev/null/none'])
         expect(here.run(join(here.path, 'bin/reeve'), ['run'], { XDG_CACHE_HOME: cache })).toMatchObject({
           stdout: 'said cli run\n',

@@ -47,7 +47,7 @@ test.each([
 ])('`%s` reports a hold at once, its end, and the next hold', async (verb, args) => {
   const name = `of-${verb.replace(/\W+/g, '-')}`
   const pid = await spawnPaused(name)
-  // Stdin is open and no terminal. Without input, it must not end the follower.
+  // Stdin is open, and not a terminal. It gives no input, and must not end the follower.
   const follower = startCli(dir.path, args(name), { stdin: 'open' })
   await follower.waitForText(holdNote(name, pid))
   await run('resume', '-d', name)
@@ -68,14 +68,14 @@ test('run without a terminal, wait, resume and send report the command that rais
   await follower.waitForText('spawned')
   await reeve.wait('spender', { for: 'suspended' })
   const { pid } = await reeve.get('spender')
-  const way = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
-  await follower.waitForText(way)
+  const hint = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
+  await follower.waitForText(hint)
   const [sentResult, resumeResult, waited] = await Promise.all([
     run('send', 'spender', 'go'),
     run('resume', '-d', 'spender'),
     run('wait', '--timeout', '300ms', 'spender'),
   ])
-  expect([sentResult.stderr, resumeResult.stderr, waited.stderr].map((text) => text.includes(way))).toEqual([true, true, true])
+  expect([sentResult.stderr, resumeResult.stderr, waited.stderr].map((text) => text.includes(hint))).toEqual([true, true, true])
   expect(await run('wait', '--for', 'exited,suspended', 'spender')).toMatchObject({
     code: 123,
     stdout: `PID ${pid} (spender) suspended\n`,
@@ -185,7 +185,7 @@ test('a wait of two seconds states for what, since when, and what ends it; again
   expect((await ending.result).stderr.match(/waits since \d\d:\d\d:\d\d for/g)).toHaveLength(2)
 })
 
-test('stop states that it waits for a program that ignores SIGTERM, and when that is killed', async () => {
+test('`kill` states that it waits for a program that ignores SIGTERM, and when SIGKILL ends that', async () => {
   await run('run', '-d', '--name', 'stubborn', '--', 'sh', '-c', 'trap "" TERM; echo trapped; while :; do sleep 0.05; done')
   await expect.poll(async () => (await reeve.logs('stubborn')).lines.length).toBe(1)
   const { pid } = await reeve.get('stubborn')

@@ -35,7 +35,7 @@ const waitAnswer = (process: ProcessView, timedOut = false): FakeAnswer => ({ js
 const showAnswer = (process: ProcessView): FakeAnswer => ({ json: { version: 1, process } })
 const { uuid } = processView()
 
-describe('an unreadable command line', () => {
+describe('an invalid command line', () => {
   test.each([
     [['rnu'], 64, 'reeve: no verb "rnu"\n       Did you mean `reeve run`?\n'],
     [['list'], 64, 'reeve: no verb "list"\n       Did you mean `reeve ps`?\n'],
@@ -89,7 +89,7 @@ describe('an unreadable command line', () => {
     expect([result.code, result.stdout, result.stderr, result.requests]).toEqual([code, '', stderr, []])
   })
 
-  test('is reported plainly when the working directory was removed', async () => {
+  test('in a working directory that was removed is reported', async () => {
     const removedDir = await tempDir()
     const child = spawn('sh', ['-c', 'cd "$2" && rmdir "$2" && exec "$0" "$1" agents', process.execPath, CLI, removedDir.path], {
       env: testEnv(dir.path),
@@ -101,7 +101,7 @@ describe('an unreadable command line', () => {
     expect([code, stderr]).toEqual([125, 'reeve: the working directory no longer exists\n       Change to another directory.\n'])
   })
 
-  test('is an object with --json', async () => {
+  test('is reported as an object with --json', async () => {
     const result = await reeve({}, 'ps', '--json', '--wrong')
     expect([result.code, JSON.parse(result.stderr)]).toEqual([
       64,
@@ -145,7 +145,7 @@ describe('ps', () => {
     expect(JSON.parse((await reeve(list, '--json', 'ps')).stdout)).toEqual({ version: 1, processes: views })
   })
 
-  test('requests dead processes with -a, and when a filter can only match them', async () => {
+  test('requests ended processes with -a, and when a filter can only match them', async () => {
     const allParameter = async (...args: string[]) => (await reeve(list, 'ps', ...args)).requests[0]?.query.get('all')
     expect([
       await allParameter(),
@@ -168,25 +168,25 @@ describe('ps', () => {
   })
 
   test('accepts any reference for a parent, and reports an unknown one', async () => {
-    const family = [
+    const parentAndChild = [
       processView(),
       endedView(1, { pid: 6, uuid: '01960000-0000-7000-8000-000099998888', name: null, ppid: 5, parentUuid: processView().uuid }),
     ]
     const daemon = {
-      'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: family } }),
-      'GET /v1/processes/docs': (): FakeAnswer => ({ json: { version: 1, process: family[0] } }),
+      'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: parentAndChild } }),
+      'GET /v1/processes/docs': (): FakeAnswer => ({ json: { version: 1, process: parentAndChild[0] } }),
       'GET /v1/processes/nobody': (): FakeAnswer => ({
         status: 404,
         json: { version: 1, error: { code: 'NOT_FOUND', message: 'no process "nobody"', hint: '' } },
       }),
     }
-    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=docs')).stdout).toBe(`${family[1]?.uuid}\n`)
+    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=docs')).stdout).toBe(`${parentAndChild[1]?.uuid}\n`)
     expect(await reeve(daemon, 'ps', '-q', '--filter', 'parent=nobody')).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringContaining('no process "nobody"') as string,
     })
-    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=deadbeef')).stdout).toBe(`${family[1]?.uuid}\n`)
+    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=deadbeef')).stdout).toBe(`${parentAndChild[1]?.uuid}\n`)
   })
 
   test('ends without an error when its reader has gone', async () => {
@@ -710,7 +710,7 @@ test('daemon restart stops a daemon of an older build, which refuses the field `
   expect(requests.filter(({ route }) => route === 'POST /v1/daemon/stop').map(({ body }) => 'restart' in body)).toEqual([true, false])
 })
 
-describe('run in the foreground', () => {
+describe('run', () => {
   const spawned = { 'POST /v1/processes': (): FakeAnswer => ({ status: 201, json: { version: 1, process: processView() } }) }
   const exitedEvent = (code: number) => factEvent(8, { type: 'process.exited', exit: { code, reason: 'x' } })
 
@@ -763,7 +763,7 @@ describe('run in the foreground', () => {
     expect(env).toMatchObject({ HOME: dir.path })
   })
 
-  test('exits with the code of the process when the process is released', async () => {
+  test('exits with the code of the process when the process has ended', async () => {
     const routes: FakeRoutes = {
       ...spawned,
       [`GET /v1/processes/${uuid}/events`]: () => ({
@@ -796,7 +796,7 @@ describe('run in the foreground', () => {
     expect([result.code, result.stdout, result.stderr]).toEqual([0, 'one\ntwo\n', ''])
   })
 
-  test('SIGTERM stops the process, and a second one kills it', async () => {
+  test('SIGTERM stops the process, and a second signal kills it', async () => {
     const signals: unknown[] = []
     const killReceived = Promise.withResolvers<void>()
     await using _daemon = await startFakeDaemon(dir.path, {

@@ -193,7 +193,7 @@ test('without a daemon, completion starts nothing and reports no error', async (
   expect(existsSync(join(home, 'reeve.sock'))).toBe(false)
 })
 
-test('an unknown shell is a usage error', async () => {
+test('an unknown or missing shell is a usage error', async () => {
   expect(await runCli(daemon.home, ['completion', 'fich'])).toEqual({
     code: 64,
     stdout: '',

@@ -1,4 +1,4 @@
-// `reeve crew spawn`, `replace` and `retire` on a real daemon, by which the user adds, replaces and retires members.
+// `reeve crew spawn`, `replace` and `retire` on a real daemon: the user adds, replaces and retires members.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -24,7 +24,7 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const readRemainingNames = async (): Promise<(string | null)[]> =>
   (await daemon.client.get<{ processes: { name: string | null }[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
 
-/** Fills a daemon with this number of ended processes. */
+/** Restarts the daemon with this number of ended processes, and returns their UUIDs. */
 async function startWithEnded(count: number): Promise<string[]> {
   await daemon.stop()
   const uuids = await writeEndedProcesses(daemon.paths.state, count)

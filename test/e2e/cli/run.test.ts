@@ -134,7 +134,7 @@ describe('a command', () => {
     expect(existsSync(join(worktree?.dir ?? '', 'made'))).toBe(true)
   })
 
-  test('that ends only after another one is killed in the same `kill`, because all get their signal at once', async () => {
+  test('ends in time although it waits for the end of another one, because `kill` signals all at once', async () => {
     await using place = await tempDir()
     const runTrapped = (name: string, line: string): Promise<CliResult> =>
       runCli(dir.path, [

@@ -57,7 +57,7 @@ test('a supervisor of reeve.yaml starts with its whole subtree, inspect lists it
   expect((await daemon.view(uuid)).status).toBe('stopped')
 })
 
-test('an impossible definition is refused with its reason, and nothing starts', async () => {
+test('an invalid definition or flag is refused with its reason, and nothing starts', async () => {
   writeProject('supervisors: { team: { children: [{ id: a, supervisor: team }] } }')
   expect(await reeve('run', '-d', '--supervisor', 'team')).toMatchObject({
     code: 125,

@@ -118,7 +118,7 @@ describe('a run', () => {
     expect(spawned['spec']).not.toHaveProperty('env')
   })
 
-  test('keeps an external agent that waits for the user, and continues after the answer', async () => {
+  test('waits for an external agent that asks the user, and continues after the answer', async () => {
     const argv = [
       process.execPath,
       fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url)),
@@ -223,43 +223,41 @@ describe('an impossible run is refused, and nothing starts', () => {
     expect(body.error).toMatchObject({ code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) })
     expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
   })
+})
 
-  test('the plan shows the nodes that would run, by rows', async () => {
-    runs.write({
-      c: shellNode('true', { depends_on: ['a', 'b'], retries: 2 }),
-      a: shellNode('true'),
-      b: { intent: 'x', model: 'anthropic/claude-x' },
-    })
-    const plan = await daemon.client.post<PlanView>('/v1/compose/plan', { cwd: daemon.work, env: testEnv(daemon.work) })
-    expect(plan).toEqual({
-      version: 1,
-      file: join(daemon.work, 'reeve.yaml'),
-      name: 'work',
-      nodes: [
-        { name: 'a', row: 0, needs: [], agent: 'command', model: null, retries: 0, worktree: false },
-        { name: 'b', row: 0, needs: [], agent: 'default', model: 'anthropic/claude-x', retries: 0, worktree: false },
-        { name: 'c', row: 1, needs: ['a', 'b'], agent: 'command', model: null, retries: 2, worktree: false },
-      ],
-    })
+test('the plan shows the nodes that would run, by rows', async () => {
+  runs.write({
+    c: shellNode('true', { depends_on: ['a', 'b'], retries: 2 }),
+    a: shellNode('true'),
+    b: { intent: 'x', model: 'anthropic/claude-x' },
   })
+  const plan = await daemon.client.post<PlanView>('/v1/compose/plan', { cwd: daemon.work, env: testEnv(daemon.work) })
+  expect(plan).toEqual({
+    version: 1,
+    file: join(daemon.work, 'reeve.yaml'),
+    name: 'work',
+    nodes: [
+      { name: 'a', row: 0, needs: [], agent: 'command', model: null, retries: 0, worktree: false },
+      { name: 'b', row: 0, needs: [], agent: 'default', model: 'anthropic/claude-x', retries: 0, worktree: false },
+      { name: 'c', row: 1, needs: ['a', 'b'], agent: 'command', model: null, retries: 2, worktree: false },
+    ],
+  })
+})
 
-  test('neither an ordinary process nor its children count as a run and its nodes', async () => {
-    const other = await daemon.spawnShell('sleep 600', { name: 'other' })
-    expect((await daemon.sendRaw({ path: '/v1/compose/other' })).body.error).toMatchObject({
-      code: 'INVALID',
-      message: `process ${other.pid} is not a run of a compose file`,
-    })
-    const { uuid } = await runs.start({ a: shellNode('sleep 600') })
-    await runs.waitForRun(uuid, (view) => view.nodes[0]?.state === 'running')
-    await expect(daemon.spawnShell('true', { parent: uuid, childId: 'x' })).rejects.toThrow(
-      'the children of a run are the nodes of its file',
-    )
-    expect((await daemon.sendRaw({ method: 'DELETE', path: `/v1/processes/${uuid}/children?id=a` })).body.error).toMatchObject({
-      code: 'INVALID',
-      message: expect.stringContaining('is a run, which keeps its nodes') as string,
-    })
-    await daemon.signal(other.uuid, 'SIGKILL')
+test('neither an ordinary process nor its children count as a run and its nodes', async () => {
+  const other = await daemon.spawnShell('sleep 600', { name: 'other' })
+  expect((await daemon.sendRaw({ path: '/v1/compose/other' })).body.error).toMatchObject({
+    code: 'INVALID',
+    message: `process ${other.pid} is not a run of a compose file`,
   })
+  const { uuid } = await runs.start({ a: shellNode('sleep 600') })
+  await runs.waitForRun(uuid, (view) => view.nodes[0]?.state === 'running')
+  await expect(daemon.spawnShell('true', { parent: uuid, childId: 'x' })).rejects.toThrow('the children of a run are the nodes of its file')
+  expect((await daemon.sendRaw({ method: 'DELETE', path: `/v1/processes/${uuid}/children?id=a` })).body.error).toMatchObject({
+    code: 'INVALID',
+    message: expect.stringContaining('is a run, which keeps its nodes') as string,
+  })
+  await daemon.signal(other.uuid, 'SIGKILL')
 })
 
 describe('the user', () => {
@@ -360,7 +358,7 @@ describe('the daemon', () => {
       after: shellNode('true', { depends_on: ['once'] }),
     })
     await runs.waitForRun(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
-    await waitUntil(() => existsSync(join(daemon.work, 'log')) && readLog().length === 2, 'both have begun to do something')
+    await waitUntil(() => existsSync(join(daemon.work, 'log')) && readLog().length === 2, 'both commands run')
     await daemon.stop()
     createFile('go')
     await daemon.start()

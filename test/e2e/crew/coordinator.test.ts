@@ -73,7 +73,7 @@ test('a worker in a loop gets a warning, and is then paused; the coordinator get
   )
   const loopEvents = (await daemon.readHistory(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
   expect(
-    loopEvents.map(({ times, told: first }) => [times, first]),
+    loopEvents.map(({ times, told }) => [times, told]),
     'the warning came before the hold',
   ).toEqual([
     [5, 12],

@@ -69,7 +69,7 @@ const findMember = (crew: CrewView, id: string): CrewMemberView | undefined => c
 const isReady = (crew: CrewView): boolean => crew.members.length > 0 && crew.members.every(({ status }) => status === 'ready')
 const stateOf = (crew: CrewView, id: string): string | undefined => crew.tasks.find((one) => one.id === id)?.state
 
-test('the user leads a crew: assigns tasks, sends messages, stops, resumes and retires workers, and ends the crew', async () => {
+test('the user leads a crew: adds a task, stops, resumes and retires workers, and ends the crew', async () => {
   const ref = await startCrew()
   await waitForCrew(ref, (crew) => crew.members.length === 2 && isReady(crew))
   const added = await crews.command(ref, { type: 'add_task', id: 'one', text: 'Do it.' })

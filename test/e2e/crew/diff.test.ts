@@ -209,7 +209,7 @@ test('comments on lines, of a reviewer and of the user, reach the author with th
     stderr: expect.stringContaining('--comment needs deny'),
   })
 
-  const crew = await runInRepository(
+  const denied = await runInRepository(
     'crew',
     'deny',
     'fix',
@@ -220,7 +220,7 @@ test('comments on lines, of a reviewer and of the user, reach the author with th
     '--comment',
     'README.md:1=and why not here, too?',
   )
-  expect(crew).toMatchObject({ code: 0, stderr: `lexer went back to ${author}\n` })
+  expect(denied).toMatchObject({ code: 0, stderr: `lexer went back to ${author}\n` })
   await waitUntilAsked('lexer', 3)
   expect(await readMessagesTo(author)).toContain(
     'The user sent lexer "The lexer" back:\n\nNearly.\n\nlexer.txt:1: it must be tokens with a full stop\n> tokens.\n\nREADME.md:1: and why not here, too?\n> hello\n',

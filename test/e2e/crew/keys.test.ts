@@ -1,4 +1,5 @@
-// The keys of a crew's members. Each member, also a later one, has the keys that the client sent with `crew up`, and gets them again after a restart of the daemon.
+// Each member, also one that is added later, has the keys that the client sent with `crew up`. After a restart of the daemon they come from
+// a resume, or from the daemon's environment.
 import { expect, test } from 'vitest'
 import { LocalCrew } from '../../support/crew/local-crew.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
@@ -22,7 +23,7 @@ test("initial and later members have the keys of the crew's start", async () => 
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual(server.requests.map(() => 'key-for-tests'))
 })
 
-test("after a restart, members have the keys of the daemon's environment; without one they name it, and get it by a resume", async () => {
+test("after a restart of the daemon, a member without its key pauses until a resume brings it; a key in the daemon's environment needs none", async () => {
   await using server = await startModelServer(() => ({ text: 'I look on.' }))
   await using daemon = await LocalDaemon.start({
     config: `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,

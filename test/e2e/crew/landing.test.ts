@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-/** Returns a worker script that runs these shell functions for a task, a review and a commit; each gets the task's id. */
+/** Returns a worker script that runs a shell function for a task (`impl`), for the review of a differing commit (`again`) and for a commit (`commit`). */
 function workerScript(functions: string): string {
   const writerScript = join(crew.home.work, 'do.sh')
   writeFileSync(writerScript, functions)
@@ -63,13 +63,13 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
     ])
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
     for (const { commit } of reportedTasks) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
-    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'no other branch or ref is left')
     expect(open.map(({ how }) => how)).toEqual(['reeve merge team'])
   },
 )
 
 test(
-  'a change lands only in the form that was reviewed, also after a partial, empty or different commit',
+  'only the approved files land, also when the worker drops its files, withdraws a commit or commits other files',
   { timeout: TIMEOUT_MS },
   async () => {
     const model = workerScript(`
@@ -96,7 +96,7 @@ commit() { case $1 in
 )
 
 test(
-  "while the user has the crew's branch checked out, nothing lands and the user is notified; later the crew continues by itself",
+  "while the user has the crew's branch checked out, nothing lands and the user is notified; the crew continues once the user checks out another branch",
   { timeout: TIMEOUT_MS },
   async () => {
     const goFile = join(crew.membersHome, 'go')
@@ -135,6 +135,6 @@ commit() { git add -A; git commit -qm "$1: done"; }
       ['b', 'done', true, 0],
     ])
     expect((await crew.home.readEvents()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
-    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => readRefs() === 'main\nreeve/team', 'no other branch or ref is left')
   },
 )

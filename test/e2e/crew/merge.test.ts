@@ -66,7 +66,7 @@ test('with --squash all the work becomes one commit of the user, on top of other
 })
 
 test(
-  '`pr` pushes the branch with the list of its commits, and `merge` takes a later crew of the same name',
+  '`pr` pushes the branch with the list of its commits, and `merge` works for a later crew of the same name',
   { timeout: TIMEOUT_MS },
   async () => {
     await finishCrew()

@@ -18,7 +18,7 @@ afterEach(() => crew[Symbol.asyncDispose]())
 
 const readReport = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
 const sum = (usages: readonly ReportUsageView[]) => TOKENS.map((name) => usages.reduce((total, usage) => total + usage[name], 0))
-/** The worker's script with tokens at each step. */
+/** Returns the worker's script with a usage of tokens at each step. */
 function makeScriptWithTokens(): string {
   const file = join(crew.home.work, 'counted.yaml')
   writeFileSync(

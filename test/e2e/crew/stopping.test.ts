@@ -36,7 +36,7 @@ afterEach(async () => {
   expect(daemon.errors.map(String)).toEqual([])
 })
 
-const readMembers = async (): Promise<readonly ProcessView[]> =>
+const readProcesses = async (): Promise<readonly ProcessView[]> =>
   (JSON.parse((await runCli(daemon.home, ['ps', '-a', '--json'])).stdout) as { processes: ProcessView[] }).processes
 const pathOf = (name: string): string => join(daemon.work, name)
 
@@ -107,7 +107,7 @@ test('a member killed with the crew keeps its task when the crew resumes', async
     code: 0,
     stderr: expect.stringMatching(/\(team\) stopped: SIGKILL from user/),
   })
-  expect((await readMembers()).filter(({ status }) => status !== 'stopped')).toEqual([])
+  expect((await readProcesses()).filter(({ status }) => status !== 'stopped')).toEqual([])
   expect(await runCli(daemon.home, ['crew', 'resume', 'team'])).toMatchObject({ code: 0 })
   await expect.poll(() => existsSync(pathOf('again')), { timeout: 20_000 }).toBe(true)
   const { members, tasks } = await crews.get(ref)
@@ -161,7 +161,7 @@ test('a crew at its time limit names the limit, closes its questions, and contin
   expect((await crews.get('team')).members.map(({ note }) => note)).toEqual(['time limit of team'])
 
   // Open questions can be answered only after a resume.
-  expect((await readMembers()).map(({ name, asks }) => [name, asks])).toEqual([
+  expect((await readProcesses()).map(({ name, asks }) => [name, asks])).toEqual([
     ['team.worker-1', []],
     ['team', []],
   ])

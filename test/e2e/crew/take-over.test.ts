@@ -56,11 +56,11 @@ const startCrew = (...flags: string[]): Promise<CliResult> =>
 const readBranches = (): string => repository.git('for-each-ref', 'refs/heads/main', 'refs/heads/reeve/fix')
 const readPlan = async (...flags: string[]): Promise<CrewPlanView> =>
   JSON.parse((await startCrew('--dry-run', '--json', ...flags)).stdout) as CrewPlanView
-const doneTasksOf = ({ tasks: all }: CrewPlanView): string =>
+const describeTakeOver = ({ tasks: all }: CrewPlanView): string =>
   all.map(({ id, takenOver, again }) => `${id} ${takenOver ? 'taken' : (again ?? '-')}`).join(', ')
 
 test('a second `crew up` takes over the done tasks, and does the failed ones again', { timeout: TIMEOUT_MS }, async () => {
-  expect(doneTasksOf(await readPlan())).toBe('a -, b -, c -')
+  expect(describeTakeOver(await readPlan())).toBe('a -, b -, c -')
   expect((await runInRepository('crew', 'ps', '-aq')).stdout).toBe('')
   expect(await startCrew()).toMatchObject({ code: 1 })
   const retryResult = await runInRepository('crew', 'retry', 'fix', 'b')
@@ -80,7 +80,7 @@ test('a second `crew up` takes over the done tasks, and does the failed ones aga
   expect(plan.stdout).toMatch(/^a +The first +- +work +0 +- +- +taken over, [0-9a-f]{10}$/m)
   expect(plan.stderr).toContain('nothing was started')
   expect([readBranches(), (await runInRepository('crew', 'ps', '-aq')).stdout.trim().split('\n').length]).toEqual([refs, 1])
-  expect(doneTasksOf(await readPlan('--anew'))).toBe('a -, b -, c -')
+  expect(describeTakeOver(await readPlan('--anew'))).toBe('a -, b -, c -')
 
   const takeOverResult = await runInRepository(...command.split(' ').slice(1))
   expect(takeOverResult).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 3 tasks is done already') })
@@ -114,16 +114,16 @@ test('a second `crew up` takes over the done tasks, and does the failed ones aga
   expect((await runInRepository('crew', 'ps', '-aq')).stdout).toBe(crewIds)
 
   writeTasks(CAREFUL_TASKS.replace('with trees.', 'with bushes.'))
-  expect(doneTasksOf(await readPlan())).toBe('a taken, b its text changed, c it needs b, which is not done')
+  expect(describeTakeOver(await readPlan())).toBe('a taken, b its text changed, c it needs b, which is not done')
   expect((await readPlan()).notes[1]).toMatch(/^b was done in crew fix \(PID \d+, ended .* ago\), and is done again: its text changed$/)
   writeTasks(CAREFUL_TASKS.replace('needs: b', 'needs: a'))
-  expect(doneTasksOf(await readPlan())).toBe('a taken, b taken, c its needs changed')
+  expect(describeTakeOver(await readPlan())).toBe('a taken, b taken, c its needs changed')
   writeTasks(CAREFUL_TASKS)
   repository.git('merge', '-q', 'reeve/fix')
   repository.git('branch', '-D', 'reeve/fix')
-  expect(doneTasksOf(await readPlan('--stay'))).toBe('a taken, b taken, c taken')
+  expect(describeTakeOver(await readPlan('--stay'))).toBe('a taken, b taken, c taken')
   repository.git('reset', '-q', '--hard', 'HEAD~1')
-  expect(doneTasksOf(await readPlan())).toContain('is neither on reeve/fix nor in your checkout')
+  expect(describeTakeOver(await readPlan())).toContain('is neither on reeve/fix nor in your checkout')
   expect(await startCrew('--dry-run', '--workers', 'reviewer=1')).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('no worker of the crew could do a'),

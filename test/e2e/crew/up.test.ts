@@ -136,7 +136,7 @@ describe('members', () => {
     expect(tools.filter((name) => ['write', 'edit', 'bash'].includes(name))).toEqual([])
   })
 
-  test("that are external agents with questions get a note and the crew's permissions", async () => {
+  test('that are external agents get a note that they ask the user, unless the crew allows everything', async () => {
     writeAgentFile(
       'other',
       `description: x\ndriver: acp\ncommand: [${JSON.stringify(process.execPath)}, ${JSON.stringify(join(import.meta.dirname, '../../support/programs/acp-agent.ts'))}]`,
@@ -148,7 +148,7 @@ describe('members', () => {
     await stopCrew('two')
   })
 
-  test('that are external agents without questions are refused when their role or crew has permissions', async () => {
+  test('that are commands, which cannot ask, are refused when their role or crew has permissions', async () => {
     writeAgentFile('program', `description: x\ndriver: command\ncommand: [claude, -p, --output-format, stream-json, --verbose]`)
     const errorOf = (request: Promise<unknown>): Promise<unknown> =>
       request.then(
@@ -241,12 +241,12 @@ describe('the branch', () => {
     expect(repository.git('for-each-ref')).toBe(refsBefore)
   }
 
-  test('in a repository without room for worktrees is refused before the start', async () => {
+  test('is refused before the start when no worktree can be created', async () => {
     writeFileSync(join(repository.dir, '.git/worktrees'), '')
     await expectRefusal(/^no worktree of .*\/repo\/\.git can be created: .*\/worktrees/)
   })
 
-  test("with files that cannot be checked out is refused before the start, with git's message", async () => {
+  test("is refused before the start, with git's message, when its files cannot be checked out", async () => {
     repository.git('config', 'filter.lfs.clean', 'cat')
     repository.commit({ '.gitattributes': '*.bin filter=lfs\n', 'a.bin': 'x\n' })
     repository.git('config', 'filter.lfs.smudge', 'git-no-such-lfs smudge -- %f')
@@ -328,9 +328,9 @@ describe('nothing starts', () => {
       message: 'agent "once" takes no messages while it runs, so it cannot be a generic of a crew',
     })
   })
+})
 
-  test('a process that is not a crew is refused', async () => {
-    await daemon.spawnScripted([{ text: 'x' }], { name: 'lone', interactive: true })
-    await expect(crews.get('lone')).rejects.toMatchObject({ code: 'INVALID', hint: '`reeve crew ps` lists the crews.' })
-  })
+test('a process that is not a crew is refused as one', async () => {
+  await daemon.spawnScripted([{ text: 'x' }], { name: 'lone', interactive: true })
+  await expect(crews.get('lone')).rejects.toMatchObject({ code: 'INVALID', hint: '`reeve crew ps` lists the crews.' })
 })

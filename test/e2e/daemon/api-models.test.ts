@@ -98,7 +98,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   })
 
   test('a cut stream is requested again, and no tool is repeated', async () => {
-    const effect = join('effect.txt')
+    const effect = 'effect.txt'
     await serve([
       { tools: [{ name: 'bash', input: { command: `echo once >> ${effect}` } }] },
       { text: 'this will be cut off in the middle of it', cutAfterBytes: 500 },
@@ -149,7 +149,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     await server.requests[0]?.closed
   })
 
-  test('a budget in USD suspends the process before the call that would exceed it', async () => {
+  test('a process over its budget in USD is suspended before its next call', async () => {
     await serve([{ tools: [{ name: 'ls', input: {} }], usage: { input: 1_000_000, output: 1_000 } }, { text: 'too expensive' }])
     const { uuid } = await run({ limits: { budgetUsd: 0.5 } })
     const view = await daemon.waitForStatus(uuid, 'suspended')
@@ -160,7 +160,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('a soft pause lets the paid call finish, and makes no further call until the resume', async () => {
+  test('a soft pause lets the running call finish; after a restart and a resume the process continues, and repeats no call', async () => {
     await serve([{ tools: [{ name: 'ls', input: {} }] }, { text: 'later' }])
     const { uuid } = await run({ interactive: true })
     await server.waitForRequests(1)

@@ -97,8 +97,8 @@ describe('a native process', () => {
     const { uuid } = await daemon.spawnScripted([{ ...bashCall('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
-    const drainingView = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
-    expect(drainingView).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
+    const suspendedView = await daemon.waitForView(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
+    expect(suspendedView).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
     expect(await daemon.readFactTypes(uuid)).not.toContain('process.exited')
     expect(await daemon.resume(uuid)).toMatchObject({ note: 'still suspended: budget', process: { status: 'suspended' } })
     expect((await daemon.readFactTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
@@ -110,7 +110,7 @@ describe('a native process', () => {
     })
   })
 
-  test('is stopped by a kill during a call at once, and makes no further request', async () => {
+  test('is stopped at once by a kill during a model call', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     expect(await daemon.signal(uuid, 'SIGTERM')).toMatchObject({
@@ -532,7 +532,7 @@ describe('wait', () => {
     for (const answer of await Promise.all(exits)) expect(answer).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
   })
 
-  test('a wait for an impossible state ends with the process', async () => {
+  test('a wait for a state that the process never reaches ends with the process', async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const readyWait = wait(uuid, 'ready', 20_000)

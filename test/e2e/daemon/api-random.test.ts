@@ -13,7 +13,7 @@ import { requestFor, type FieldValues, type Operation, type RandomRequest } from
 
 /** the number of requests for each operation */
 const REQUESTS = deep(8, 300)
-/** This operation stops the daemon: test/e2e/daemon/api-processes.test.ts tests it. */
+/** This operation stops the daemon: test/e2e/daemon/openapi.test.ts tests it. */
 const SKIPPED_OPERATION = 'stopDaemon'
 
 interface Document {

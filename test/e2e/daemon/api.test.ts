@@ -40,15 +40,15 @@ describe('the form of a request', () => {
   const spawn = '/v1/processes'
 
   test.each<[string, object, string, RegExp]>([
-    ['no JSON', { headers: JSON_TYPE, body: '{"cwd":' }, 'INVALID', /JSON/],
+    ['text that is not JSON', { headers: JSON_TYPE, body: '{"cwd":' }, 'INVALID', /JSON/],
     ['an empty body', { headers: JSON_TYPE, body: '' }, 'INVALID', /body/i],
-    ['a body with a prototype', { headers: JSON_TYPE, body: '{"__proto__":{"cwd":"/"}}' }, 'INVALID', /./],
+    ['a body with `__proto__`', { headers: JSON_TYPE, body: '{"__proto__":{"cwd":"/"}}' }, 'INVALID', /./],
     ['JSON that is not an object', { headers: JSON_TYPE, body: '[]' }, 'INVALID', /object/],
     ['an unknown field', { headers: JSON_TYPE, body: '{"cwd":"/","argv":["true"],"sudo":true}' }, 'INVALID', /sudo/],
     ['a wrong type', { headers: JSON_TYPE, body: '{"cwd":"/","argv":"true"}' }, 'INVALID', /argv/],
     ['a missing field', { headers: JSON_TYPE, body: '{"argv":["true"]}' }, 'INVALID', /cwd/],
     ['a relative directory', { headers: JSON_TYPE, body: '{"cwd":"home","argv":["true"]}' }, 'INVALID', /absolute/],
-    ['a wrong unit', { headers: JSON_TYPE, body: '{"cwd":"/","argv":["true"],"limits":{"timeoutMs":-1}}' }, 'INVALID', /timeoutMs/],
+    ['a negative duration', { headers: JSON_TYPE, body: '{"cwd":"/","argv":["true"],"limits":{"timeoutMs":-1}}' }, 'INVALID', /timeoutMs/],
     ['a body of 9 MB', { headers: JSON_TYPE, body: `{"cwd":"/","intent":"${'x'.repeat(9_000_000)}"}` }, 'INVALID', /large/],
     ['text/plain', { headers: { 'content-type': 'text/plain' }, body: '{"cwd":"/","argv":["true"]}' }, 'FORBIDDEN', /application\/json/],
     ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'cwd=/' }, 'FORBIDDEN', /application\/json/],
@@ -88,7 +88,7 @@ describe('the form of a request', () => {
     ['GET', '/', 404],
     ['GET', '/v1/processes/%zz', 400],
     ['GET', `/v1/processes/${'x'.repeat(300)}/steps`, 400],
-  ])('%s %s is no route, and gives the usual error', async (method, path, status) => {
+  ])('%s %s is refused with the usual error', async (method, path, status) => {
     expect(await daemon.sendRaw({ method, path })).toMatchObject({
       status,
       body: { version: 1, error: { code: 'INVALID', hint: expect.any(String) } },
@@ -127,7 +127,7 @@ describe('spawn', () => {
     ['a name of 65 letters', { argv: ['true'], name: 'n'.repeat(65) }, 'INVALID', /name/],
     ['a name with a newline', { argv: ['true'], name: 'a\n' }, 'INVALID', /name/],
     ['a budget of a command', { argv: ['true'], limits: { budgetUsd: 1, timeoutMs: 1000 } }, 'INVALID', /a plain command has no budgetUsd/],
-    ['the steps of a command', { argv: ['true'], limits: { maxSteps: 1 } }, 'INVALID', /a plain command has no maxSteps/],
+    ['a step limit of a command', { argv: ['true'], limits: { maxSteps: 1 } }, 'INVALID', /a plain command has no maxSteps/],
     ['the model of a command', { argv: ['true'], model: 'script:x.yaml' }, 'INVALID', /a plain command has no model/],
     [
       'the agent and tools of a command',
@@ -191,7 +191,7 @@ describe('spawn', () => {
     expect(view).toMatchObject({ status: 'failed', state: 'dead', exit: { code, error: expect.stringMatching(/./) } })
   })
 
-  test('a forbidden directory is NOT_RUNNABLE for an ordinary user', async () => {
+  test('a process in a directory that its user may not enter exits with 126, and with 0 for root', async () => {
     const dir = join(daemon.work, 'closed')
     await mkdir(dir)
     await chmod(dir, 0o000)
@@ -276,7 +276,7 @@ describe('impossible commands', () => {
 })
 
 describe('the other reading routes', () => {
-  test('list returns living processes by PID, and with `all` dead ones too, up to the limit', async () => {
+  test('list returns living processes, and with `all` ended ones too, up to the limit', async () => {
     const { uuid: endedUuid } = await daemon.spawnShell('true')
     await daemon.waitForEnd(endedUuid)
     const { uuid: alive } = await daemon.spawnShell('sleep 600')

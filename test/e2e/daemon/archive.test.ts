@@ -214,7 +214,7 @@ describe('an exported process', () => {
     await checkStore(otherHome)
   })
 
-  test('that already exists here is refused, and one that was removed may return', async () => {
+  test('that already exists here is refused, and can be imported after its removal', async () => {
     const { uuid } = await runWorker(home, 'docs')
     const exportDir = join(requireDaemon(home).work, 'out')
     await exportProcess(home, uuid, exportDir)

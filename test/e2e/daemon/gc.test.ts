@@ -154,12 +154,14 @@ describe('a collection and', () => {
     )
     for (let round = 0; round < 10; round++) {
       const dir = join(daemon.work, String(round))
-      const uuid = await daemon.client.post<{ processes: { uuid: string; warnings: string[] }[] }>('/v1/import', { dir }).then(
+      const imported = await daemon.client.post<{ processes: { uuid: string; warnings: string[] }[] }>('/v1/import', { dir }).then(
         ({ processes: [one] }) => one,
         (error: ApiError) => error,
       )
       // An export is imported whole, unless the process is still here or was never exported.
-      expect(uuid).toMatchObject('code' in (uuid ?? {}) ? { code: expect.stringMatching(/^(CONFLICT|INVALID)$/) } : { warnings: [] })
+      expect(imported).toMatchObject(
+        'code' in (imported ?? {}) ? { code: expect.stringMatching(/^(CONFLICT|INVALID)$/) } : { warnings: [] },
+      )
     }
     await checkStore()
   })

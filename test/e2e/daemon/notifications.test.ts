@@ -111,7 +111,7 @@ describe('a webhook', () => {
     expect(hook.notified).toEqual(['failed bad'])
   })
 
-  test('gets the end of a restarted process when it is not restarted any more', async () => {
+  test('gets the end of a restarted process when it is no longer restarted', async () => {
     writeConfig(await hook.listen())
     await home.start()
     const { uuid } = await home.spawn({
@@ -147,7 +147,7 @@ describe('a webhook', () => {
     await home.waitForEnd('fix')
   })
 
-  test('gets a budget at its soft mark, and at once when it is used up', async () => {
+  test('gets a notice when a budget reaches its soft mark, and when it is used up', async () => {
     writeConfig(await hook.listen(), '    events: [budget]\n')
     await home.start()
     const model = home.writeScript([
@@ -190,7 +190,7 @@ describe('a webhook', () => {
     expect(await readDoctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: true }])
   })
 
-  test('that redirects or refuses is neither followed nor tried again', async () => {
+  test('whose answer is a redirect or a refusal does not get the notice again', async () => {
     hook.statuses = [302, 401]
     writeConfig(await hook.listen())
     await home.start()

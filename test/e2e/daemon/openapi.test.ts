@@ -143,12 +143,12 @@ describe("the daemon's answers", () => {
     if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
     const path = request.path ?? route.path.replace(/:\w+/, ref)
     const { client } = daemon
-    const requestOptions = {
+    const callByMethod = {
       GET: () => client.get(path, request.query),
       POST: () => client.post(path, request.body ?? {}),
       DELETE: () => client.delete(`${path}?${new URLSearchParams(request.query as Record<string, string> | undefined)}`),
     }
-    const answer: unknown = await requestOptions[route.method]()
+    const answer: unknown = await callByMethod[route.method]()
     expectMatch(id, answer, responseSchemas[route.answer])
     calledIds.add(id)
     return answer
@@ -219,18 +219,18 @@ describe("the daemon's answers", () => {
     await callRoute('renameProcess', uuid, { body: { name: 'other' } })
     await callRoute('labelProcess', uuid, { body: { labels: { team: 'web', draft: null } } })
     await callRoute('removeProcess', uuid)
-    const family = {
+    const supervisorBody = {
       cwd: daemon.work,
-      name: 'family',
+      name: 'children',
       restart: 'no',
       supervisor: {
         strategy: 'one_for_one',
         children: [{ childId: 'a', argv: ['sleep', '600'], restart: { type: 'always', maxRestarts: 1 } }],
       },
     }
-    await callRoute('spawnProcess', '', { body: family })
-    await callRoute('removeChild', 'family', { query: { id: 'a' } })
-    await callRoute('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
+    await callRoute('spawnProcess', '', { body: supervisorBody })
+    await callRoute('removeChild', 'children', { query: { id: 'a' } })
+    await callRoute('signalProcess', 'children', { body: { signal: 'SIGKILL' } })
     const idleModel = await daemon.writeScript([{ text: 'I wait.' }])
     const repository = Repository.make(join(daemon.work, 'repository'), daemon.work)
     repository.commit({ 'a.txt': 'a' })
@@ -321,7 +321,7 @@ describe("the daemon's answers", () => {
     ['GET', '/v1/processes?limit=x', 400],
     ['DELETE', '/v1/processes/0', 403],
     ['POST', '/v1/processes', 403],
-  ])('of %s %s are the described errors', async (method, path, status) => {
+  ])('to %s %s is an error of the described form', async (method, path, status) => {
     const answer = await daemon.sendRaw({ method, path })
     expect(answer.status).toBe(status)
     expect(errorAnswer.parse(answer.body)).toEqual(answer.body)

@@ -87,7 +87,7 @@ describe('an ended process', () => {
 })
 
 describe('a process that has not ended', () => {
-  test('is refused, running or suspended, and continues', async () => {
+  test('is not removed, running or suspended, and continues', async () => {
     const { uuid } = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, intent: 'talk' })
     await daemon.waitUntilReady(uuid)
     for (const step of [async () => {}, () => daemon.pause(uuid)]) {
@@ -103,7 +103,7 @@ describe('a process that has not ended', () => {
 })
 
 describe('streams', () => {
-  test('skip removed processes, do not break, and repeat no event', async () => {
+  test('skip removed processes, continue, and repeat no event', async () => {
     const first = await runToEnd('first')
     await runToEnd('second')
     const third = await runToEnd('third')
@@ -181,7 +181,7 @@ describe('a daemon that is killed in the middle of a removal', () => {
     await using home = await DaemonHome.create()
     await home.start()
     const spawnedProcess = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
-    // About ten megabytes: more than one piece, and visible in the size of the file.
+    // About ten megabytes, so that the daemon clears it in several pieces, and the size of the file shows it.
     const { uuid } = await home.spawn({
       argv: ['sh', '-c', 'i=0; while [ $i -lt 60 ]; do head -c 60000 /dev/urandom | od -An -tx1 -w4000; i=$((i + 1)); done'],
     })
@@ -195,7 +195,7 @@ describe('a daemon that is killed in the middle of a removal', () => {
     await home.start()
     expect(await home.view(uuid).catch((error: ApiError) => error.code)).toBe('COLLECTED')
     expect((await home.view(spawnedProcess.uuid)).status).toBe('completed')
-    await waitUntil(() => sizeOf() < sizeBefore / 4, 'the room is given back')
+    await waitUntil(() => sizeOf() < sizeBefore / 4, 'the file has shrunk')
     const { checks } = await home.client.get<{ checks: { name: string; ok: boolean }[] }>(
       '/v1/doctor',
       { verify: true },

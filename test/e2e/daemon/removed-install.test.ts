@@ -32,7 +32,7 @@ async function windToCheck(): Promise<void> {
   expect(await daemon.client.get('/v1/daemon')).not.toHaveProperty('stopping')
 }
 
-test('the daemon waits for running processes, and suspended ones are suspended again after the next start', async () => {
+test('the daemon waits for running processes, and suspended ones are still suspended after the next start', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
   await daemon.waitUntilReady(uuid)
   rmSync(program)

@@ -1,4 +1,4 @@
-// A daemon that cannot be reached any more because its socket was removed, as cleaners of /tmp do.
+// A daemon whose socket was removed, as cleaners of /tmp do. Nobody can reach it, so it stops.
 import { existsSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ afterEach(async () => {
   expect(daemon.errors).toEqual([])
 })
 
-test('the daemon stops in order when its socket is gone, and the next one continues with the held processes', async () => {
+test('the daemon stops when its socket is gone, and the next one continues with its processes', async () => {
   const { uuid } = await daemon.spawnScripted([{ text: 'end' }], { interactive: true })
   await daemon.waitUntilReady(uuid)
   await rm(daemon.paths.socket)

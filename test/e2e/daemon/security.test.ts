@@ -82,7 +82,7 @@ describe('the socket', () => {
     await rename(movedSocket, paths.socket)
     const client = new Client({ socketPath: () => paths.socket })
     await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    const daemon = await startDaemon({ paths: paths, log })
+    const daemon = await startDaemon({ paths, log })
     expect(await client.get('/v1/daemon')).toMatchObject({ pid: process.pid })
     await daemon.stop()
     await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -105,7 +105,7 @@ describe('the socket', () => {
     const precious = join(dir.path, 'precious')
     await writeFile(precious, 'keep me')
     await symlink(precious, paths.socket)
-    const daemon = await startDaemon({ paths: paths, log })
+    const daemon = await startDaemon({ paths, log })
     expect(await readFile(precious, 'utf8')).toBe('keep me')
     expect(await new Client({ socketPath: () => paths.socket }).get('/v1/daemon')).toMatchObject({ socket: paths.socket })
     await daemon.stop()
@@ -123,7 +123,7 @@ describe('a home whose path is too long for a socket', () => {
   })
 
   test('has its socket in a short directory of mode 0700, which daemon.json names', async () => {
-    const daemon = await startDaemon({ paths: paths, log })
+    const daemon = await startDaemon({ paths, log })
     expect(paths.socket.startsWith(join(runtime, 'reeve'))).toBe(true)
     expect(await readMode(join(runtime, 'reeve'))).toBe('700')
     expect(await readMode(paths.socket)).toBe('600')
@@ -136,25 +136,25 @@ describe('a home whose path is too long for a socket', () => {
     const plantedDir = join(dir.path, 'planted')
     await mkdir(plantedDir, { mode: 0o700 })
     await symlink(plantedDir, join(runtime, 'reeve'))
-    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/is not a directory/)
+    await expect(startDaemon({ paths, log })).rejects.toThrow(/is not a directory/)
     expect(await readdir(plantedDir)).toEqual([])
   })
 
   test('refuses a directory that others may enter', async () => {
     await mkdir(join(runtime, 'reeve'), { mode: 0o755 })
     await chmod(join(runtime, 'reeve'), 0o755)
-    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/open to others/)
+    await expect(startDaemon({ paths, log })).rejects.toThrow(/open to others/)
   })
 
   test.runIf(isRoot)('refuses a directory of another user', async () => {
     await mkdir(join(runtime, 'reeve'), { mode: 0o700 })
     await chown(join(runtime, 'reeve'), OTHER_USER, OTHER_USER)
-    await expect(startDaemon({ paths: paths, log })).rejects.toThrow(/belongs to another user/)
+    await expect(startDaemon({ paths, log })).rejects.toThrow(/belongs to another user/)
   })
 })
 
 describe('the content of a project', () => {
-  test('cannot run programs or move keys', async () => {
+  test('cannot set a program that runs, or the address that gets a key', async () => {
     await using daemon = await LocalDaemon.start()
     await writeFile(join(daemon.work, 'reeve.yaml'), 'keyCommand: [sh, -c, "touch /tmp/owned"]\n')
     await expect(daemon.spawnScripted([{ text: 'x' }])).rejects.toMatchObject({

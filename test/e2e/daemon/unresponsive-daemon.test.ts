@@ -28,7 +28,7 @@ function stopDaemon(): number {
   return home.pid
 }
 
-describe.runIf(process.platform === 'linux')('a daemon that was stopped by a signal', () => {
+describe.runIf(process.platform === 'linux')('a daemon that a signal stopped or killed', () => {
   test('is reported within seconds by each verb that needs it, with the command that helps; an orderly stop does not end it', async () => {
     const pid = stopDaemon()
     const beganMs = performance.now()
@@ -43,10 +43,10 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
     ]
     const results = await Promise.all(verbs.map((args) => run(...args)))
     expect(performance.now() - beganMs).toBeLessThan(SOON_MS)
-    for (const [at, { code, stderr }] of results.entries()) {
-      expect([verbs[at], code, stderr]).toEqual([
-        verbs[at],
-        verbs[at]?.[0] === 'run' ? 125 : 4,
+    for (const [index, { code, stderr }] of results.entries()) {
+      expect([verbs[index], code, stderr]).toEqual([
+        verbs[index],
+        verbs[index]?.[0] === 'run' ? 125 : 4,
         expect.stringMatching(
           new RegExp(`the daemon \\(PID ${pid}\\) hangs (since \\d\\d:\\d\\d:\\d\\d|for more than 5 s): a signal has stopped it`),
         ),

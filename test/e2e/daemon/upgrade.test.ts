@@ -1,5 +1,5 @@
 // An upgrade of the files under a running daemon. All its files are gone or of another build, and it continues as before. The command line reports
-// once that the builds differ, with the command that helps: `reeve daemon upgrade`. Only for the build: the sources are never upgraded.
+// once that the builds differ, with the command that helps: `reeve daemon upgrade`. These tests run only with the build, because the sources are never upgraded.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ async function startCopy(): Promise<void> {
 const readDaemon = async (): Promise<DaemonView> => JSON.parse((await run('daemon', 'status', '--json')).stdout) as DaemonView
 
 describe.runIf(FORM === 'bundle')('a daemon whose files were removed', () => {
-  test('can still do everything for the first time: agents, tools, models, runs, exports, API errors', async () => {
+  test('can still use each feature for the first time: agents, tools, models, runs, exports, API errors', async () => {
     writeFileSync(
       join(home, 'agent.yaml'),
       JSON.stringify([

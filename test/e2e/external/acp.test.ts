@@ -141,7 +141,7 @@ describe('a session', () => {
     await daemon.resume(uuid)
     await waitUntil(
       () => readLogLines().some((line) => line.startsWith('prompt "Your last turn was cut off.')),
-      'it gets the prompt to go on',
+      'it gets the prompt to continue',
     )
     expect(readLogLines().filter((line) => line.startsWith('load '))).toHaveLength(1)
     expect(await daemon.waitUntilReady(uuid)).toMatchObject({ turn: 1 })
@@ -154,7 +154,7 @@ describe('a session', () => {
     expect((await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
   })
 
-  test('ends with an interruption of its turn, and reads the next message', async () => {
+  test('survives an interruption of its turn, and reads the next message', async () => {
     const { uuid } = await run('say one\nslow', { interactive: true })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.signal(uuid, 'SIGINT')

@@ -29,7 +29,7 @@ const summaryOf = ({ agents }: AgentsView): Record<string, unknown> =>
     withoutInstalled(agents).map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]),
   )
 
-test('each agent is listed with its model, what the model needs, and what of it is missing', async () => {
+test('each agent is listed with its model, what the model needs, and what is missing', async () => {
   await writeAgent('keyed', 'model: anthropic/claude-x')
   await writeAgent('local', 'model: ollama/small')
   await writeAgent('played', 'model: "script:x.yaml"')

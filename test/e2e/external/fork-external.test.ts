@@ -106,7 +106,7 @@ describe('a fork by ACP', () => {
   })
 })
 
-describe('as commands', () => {
+describe('forks of commands', () => {
   const asLines = (items: readonly object[]): ScriptedAct[] => items.map((line) => ({ line }))
   /** The same lines as another session would print them. */
   const inSession = (items: readonly object[], oldSession: string, newSession: string): ScriptedAct[] =>

@@ -142,7 +142,7 @@ describe('an agent that asks', () => {
     expect(await daemon.waitForEnd((await childOf({ permissions: 'allow' })).uuid)).toMatchObject({ capabilities: { calls: null } })
   })
 
-  test('asks what it likes where its own settings decide, and cannot be limited then', async () => {
+  test('asks as its own settings decide with `permissions: agent`, and cannot be limited then', async () => {
     const { uuid } = await start('ask execute npm test', { permissions: 'agent' })
     const { capabilities } = await waitForQuestion(uuid)
     expect(capabilities.calls).toMatchObject({ default: 'agent' })

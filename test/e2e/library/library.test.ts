@@ -123,7 +123,7 @@ describe('the snippets of docs/reference/library.md', () => {
   })
 })
 
-describe('the examples', () => {
+describe('an example prints the expected output', () => {
   test('spawn-and-wait', async () => {
     expect(await runExample('spawn-and-wait')).toEqual({
       stdout: 'All of them are tests.\n',
@@ -220,7 +220,9 @@ describe('a client', () => {
       reeve.stopDaemon({ signal }),
     ]
     const answers = await Promise.allSettled(calls)
-    expect(answers.map((one) => (one.status === 'rejected' ? (one.reason as Error).message : 'it did'))).toEqual(calls.map(() => 'enough'))
+    expect(answers.map((one) => (one.status === 'rejected' ? (one.reason as Error).message : 'it resolved'))).toEqual(
+      calls.map(() => 'enough'),
+    )
     for await (const event of reeve.events({ signal })) throw new Error(`an event came: ${event.type}`)
     expect((await reeve.get(uuid)).status).toBe('completed')
   })

@@ -108,7 +108,7 @@ test('a large input and an image are left out of the step, and can be read as pa
   await expect(reeve.stepPart(uuid, { step: 1, callId: 'none' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('a question of a step has its answer, and the wait is not the time of the tool', async () => {
+test('a step has its question with the answer, and the time that the user took', async () => {
   const { uuid } = await daemon.spawnScripted([bashCall('true'), { text: 'end' }], { permissions: 'ask' })
   await daemon.waitForView(uuid, ({ asks }) => asks.length === 1)
   expect(await reeve.step(uuid, 1)).toMatchObject({ asks: [{ answeredAt: null, answer: null, withdrawn: false }], finishedAt: null })

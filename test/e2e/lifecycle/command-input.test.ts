@@ -41,7 +41,7 @@ function writeWorkFile(name: string, content: string | Buffer): void {
 
 const started = /^PID \d+ spawned \(command\)\n$/
 
-describe('a command reads what stdin of `run` has', () => {
+describe('a command reads the stdin of `run`', () => {
   test.each([
     ['a pipe', 'echo hello | "$@"', 'hello\n'],
     ['a slow pipe', '{ echo one; sleep 1; echo two; } | "$@"', 'one\ntwo\n'],
@@ -52,14 +52,14 @@ describe('a command reads what stdin of `run` has', () => {
     ['an empty file', '"$@" < empty', ''],
     ['nothing', '"$@" < /dev/null', ''],
     ['a closed stdin', '"$@" <&-', ''],
-  ])('%s', async (_, line, text) => {
+  ])('from %s', async (_, line, text) => {
     writeWorkFile('full', 'hello\n')
     writeWorkFile('lines', 'first\nsecond\nthird\n')
     writeWorkFile('empty', '')
     expect(await runInShell(line, ['--', 'cat'])).toEqual({ code: 0, stdout: text, stderr: expect.stringMatching(started) })
   })
 
-  test('a socket, which is what a program of Node gives its child', async () => {
+  test('from a socket, as a Node program gives its child', async () => {
     const child = spawn(process.execPath, [CLI, 'run', '-q', '--', 'cat'], { cwd: home.work, env: testEnv(home.path), stdio: 'pipe' })
     let out = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -76,19 +76,19 @@ describe('a command reads what stdin of `run` has', () => {
     expect(readFileSync(join(home.work, 'later'), 'utf8')).toBe('later\n')
   })
 
-  test('each byte as it was: a byte order mark, NUL, CR and characters of four bytes', async () => {
+  test('byte for byte: a byte order mark, NUL, CR and characters of four bytes', async () => {
     const text = '\uFEFFa\0b\r\n😀\t\u0001'
     writeWorkFile('odd', text)
     expect((await runInShell('"$@" < odd', ['--', 'sh', '-c', 'cat > odd-copy'])).code).toBe(0)
     expect(readFileSync(join(home.work, 'odd-copy')).equals(Buffer.from(text))).toBe(true)
   })
 
-  test('from the start, also if it opens /dev/stdin itself, at any time', async () => {
+  test('from the start, each time that it opens /dev/stdin', async () => {
     const { stdout } = await runInShell('printf text | "$@"', ['--', 'sh', '-c', 'cat /dev/stdin; sleep 0.2; cat < /proc/self/fd/0'])
     expect(stdout).toBe('texttext')
   })
 
-  test('which may leave it unread', async () => {
+  test('or leaves it unread', async () => {
     writeWorkFile('most', 'x'.repeat(MAX_BYTES))
     expect(await runInShell('"$@" < most', ['--', 'true'])).toMatchObject({ code: 0, stdout: '' })
   })
@@ -117,7 +117,7 @@ describe('`run` refuses with a hint, and starts nothing, for', () => {
     await expectRefusal('yes | "$@"', ['--', 'cat'], /has more than 1,000,000 bytes/)
   })
 
-  test('input that is no text in UTF-8', async () => {
+  test('input that is not UTF-8 text', async () => {
     writeWorkFile('image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]))
     await expectRefusal('"$@" < image', ['--', 'cat'], /is not text in UTF-8/)
   })
@@ -135,7 +135,7 @@ describe('`run` refuses with a hint, and starts nothing, for', () => {
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
-  test('neither input with `--restart no` nor a restart policy without input', async () => {
+  test('but not for input with `--restart no`, or for a restart policy without input', async () => {
     expect(await runInShell('echo x | "$@"', ['-q', '--restart', 'no', '--', 'cat'])).toMatchObject({ code: 0, stdout: 'x\n' })
     expect(await runInShell('"$@" < /dev/null', ['-q', '--restart', 'on-failure', '--', 'cat'])).toMatchObject({ code: 0, stdout: '' })
   })

@@ -29,7 +29,7 @@ const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> =>
 const remove = (uuid: string): Promise<unknown> => daemon.client.delete(`/v1/processes/${uuid}`)
 const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawnScripted(RUN)).uuid)
 
-test(`each fork in a chain of ${CHAIN_LENGTH} can be resumed, also when the others are gone`, async () => {
+test(`the middle and the last fork of a chain of ${CHAIN_LENGTH} can be resumed after the removal of the others`, async () => {
   const chain = [await runToEnd()]
   while (chain.length <= CHAIN_LENGTH) chain.push(await daemon.waitForEnd((await fork(chain.at(-1)?.uuid ?? '')).uuid))
   const { processes } = await daemon.client.get<LineageView>(`/v1/processes/${chain[CHAIN_LENGTH / 2]?.uuid}/lineage`)

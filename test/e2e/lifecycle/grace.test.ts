@@ -41,7 +41,7 @@ test.each<[string, Partial<SpawnBody>, string[], number]>([
   ['an agent with a grace', tidy, ['kill', '-s', 'KILL'], 0],
   ['an agent with a grace', tidy, ['kill', '-s', 'INT'], 60_000],
   ['a known command', { argv: ['./claude', '-p', 'wait', '--output-format', 'stream-json', '--verbose'] }, ['kill'], 3_000],
-])('%s: %j, reeve %j leaves it %i ms', async (_, body, [verb = '', ...flags], graceMs) => {
+])('%s: %j, reeve %j gives it a grace of %i ms', async (_, body, [verb = '', ...flags], graceMs) => {
   const { uuid } = await daemon.spawn({ ...body, env: testEnv(daemon.work) })
   const stopping = daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.stopping')
   await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')

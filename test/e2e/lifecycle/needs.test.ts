@@ -117,7 +117,7 @@ describe('the user', () => {
     expect(await kinds()).toEqual(['edit'])
   })
 
-  test('gets an error for a snooze until a past time, and for a text that is no duration', async () => {
+  test('gets an error for a snooze until a past time, and for a text that is not a duration', async () => {
     const { uuid } = await startAsking([RUN])
     await expect(daemon.client.post(`/v1/processes/${uuid}/snooze`, { until: '2020-01-01T00:00:00Z' })).rejects.toMatchObject({
       code: 'INVALID',

@@ -241,7 +241,7 @@ describe('without a network', () => {
     expect(agent.lastText).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)/)
   })
 
-  test('a command accepts no permission that cannot be enforced', async () => {
+  test('a plain command is refused with a permission that reeve cannot enforce', async () => {
     const { body } = await daemon.post('/v1/processes', { argv: ['true'], cwd: work, allow: ['read:src'], deny: ['bash'] })
     expect(body.error).toMatchObject({ code: 'INVALID', message: 'a plain command has no allow, deny: reeve cannot enforce that' })
     expect(existsSync(join(work, 'src'))).toBe(true)

@@ -165,7 +165,7 @@ test('processes that were spawned just before a stop complete after it', async (
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'late but done', step: 1 })
 })
 
-test('a stopping daemon answers questions, and starts nothing', async () => {
+test('a stopping daemon answers reads, and refuses to start, resume or signal a process', async () => {
   const file = join(daemon.work, 'slow')
   const { uuid } = await daemon.spawnScripted([
     bashCall(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`),
@@ -221,7 +221,7 @@ test('a stop by the API answers first, and leaves only the store of the daemon',
   expect((await daemon.view(uuid)).status).toBe('interrupted')
 })
 
-test('a drain lasts as long as requested, names the processes that it waits for, and a second stop ends it', async () => {
+test('a drain names the processes that it waits for and the time left, and a later stop without a drain ends it', async () => {
   const file = join(daemon.work, 'begun')
   const { uuid, pid } = await daemon.spawnScripted([bashCall(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
   await waitUntil(() => existsSync(file), 'the tool has begun')
@@ -237,7 +237,7 @@ test('a drain lasts as long as requested, names the processes that it waits for,
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: 'I read: interrupted; it may or may not have happened' })
 })
 
-test('a daemon that cannot start leaves the home free for the next', async () => {
+test('a daemon that cannot start leaves the home free for the next; a second daemon is refused', async () => {
   await daemon.stop()
   await writeFile(daemon.paths.configFile, 'providers: none\n')
   await expect(daemon.start()).rejects.toMatchObject({ code: 'AGENT_INVALID' })
@@ -257,7 +257,7 @@ test('a provider that was added to the configuration is used without a restart',
   await daemon.waitForEnd(uuid)
 })
 
-test('a daemon that gets a stop before it answers stops in order, which is no crash', async () => {
+test('a daemon that is asked to stop before it answers exits with 0 and leaves no socket', async () => {
   await using home = await DaemonHome.create()
   const { ended } = home.launch()
   await waitUntil(() => existsSync(home.paths.holderFile), 'it starts')

@@ -1,5 +1,5 @@
-// Time in a paused tree of real processes. Elapsed time, time limits and the wait before a model's retry all
-// stop, on a manual clock. The native loop itself waits for the model, and the test observes this by its facts.
+// Time in a paused tree of real processes. Elapsed time and time limits stop, on a manual clock. A pending retry of a model call waits for
+// the end of the pause.
 import { afterEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

@@ -174,7 +174,7 @@ describe('a suspension', () => {
     }
   })
 
-  test('ends a wait for a suspension, but no wait for the end', async () => {
+  test('ends a wait for a suspension, but not a wait for the end', async () => {
     const root = await spawnWaiting('root')
     const child = await daemon.spawnShell('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
       name: 'child',

@@ -52,7 +52,7 @@ test('a used-up daily budget suspends the process, `usage` shows both budgets, a
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'step 5' })
 })
 
-test('a budget set while the daemon runs is in `usage` at once, and holds the next start', async () => {
+test('a budget set while the daemon runs is in `usage` at once, and holds the next process', async () => {
   const daemon = await start('')
   const first = await daemon.spawn({ model: 'work/m', intent: 'work' })
   await daemon.waitForEnd(first.uuid)
@@ -80,7 +80,7 @@ test('the spent money stays counted after a restart and a removal, and a used-up
   expect(server.requests).toHaveLength(6)
 })
 
-test('the next day lets a held process continue by itself, but a clock that jumps does not', async () => {
+test('a process held for a daily budget continues on the next day, but not when the clock jumps', async () => {
   const clock = new ManualClock()
   const daemon = await start('budgets: { dailyUsd: 1.2 }\n', clock)
   const { uuid } = await daemon.spawn({ model: 'work/m', intent: 'work' })

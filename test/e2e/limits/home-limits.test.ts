@@ -11,17 +11,17 @@ const HOME_LIMITS = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
 
 test('limits of the home apply to an agent, a command, a supervisor, a crew and a run, but not to a child, and an own limit replaces them', async () => {
   await using daemon = await LocalDaemon.start({ config: CONFIG })
-  const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
+  const post = <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body)
   const agent = await daemon.spawnScripted([{ text: 'done' }])
   const limitedProcess = await daemon.spawnScripted([{ text: 'done' }], { limits: { maxSteps: 3 } })
   const command = await daemon.spawn({ argv: ['sleep', '1000'] })
   const child = await daemon.spawn({ argv: ['true'], parent: command.uuid })
-  const family = await post<SpawnedView>('/v1/processes', {
+  const supervisor = await post<SpawnedView>('/v1/processes', {
     supervisor: { children: [{ childId: 'a', argv: ['sleep', '1000'] }] },
     cwd: daemon.work,
-    name: 'family',
+    name: 'tree',
   })
-  expect([agent, limitedProcess, command, child, family.process].map(({ limits }) => limits)).toEqual([
+  expect([agent, limitedProcess, command, child, supervisor.process].map(({ limits }) => limits)).toEqual([
     HOME_LIMITS,
     { ...HOME_LIMITS, maxSteps: 3 },
     { timeoutMs: 3_600_000 },

@@ -48,7 +48,7 @@ async function runClaude(items: readonly ScriptedAct[], body: Partial<SpawnBody>
   return daemon.spawn({ argv: [await writeScriptedProgram(daemon.work, 'claude', items), ...CLAUDE_ARGS], ...body })
 }
 
-/** Advances the clock beyond the time at which the process wakes. */
+/** Advances the clock, and waits until the daemon has handled it. */
 async function advanceClock(ms: number): Promise<void> {
   clock.wind(ms)
   await waitUntilSettled()

@@ -125,7 +125,7 @@ const ARGS = {
   codex: ['exec', '--json', '-m', 'gpt-5.1-codex', 'MAIN-TASK one'],
 } as const
 
-/** A line as before the field existed that has the usage since the last result, so that only totals of the session are left. */
+/** Removes the usage since the last result, as in older versions: only totals of the session are left. */
 function withoutUsageSinceLastResult({ model_usage_since_last_result: _, ...line }: Record<string, unknown>): unknown {
   return line
 }

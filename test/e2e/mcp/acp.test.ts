@@ -38,7 +38,7 @@ interface ReceivedServer {
   readonly env: readonly { readonly name: string; readonly value: string }[]
 }
 
-/** Returns the MCP servers that the agent got with its session. */
+/** Returns the MCP server that the agent got with its session. */
 async function readReceivedServer(): Promise<ReceivedServer> {
   const line = (await readFile(log, 'utf8')).split('\n').findLast((one) => one.includes('"mcpServers"')) ?? ''
   const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { readonly mcpServers: readonly ReceivedServer[] }).mcpServers
@@ -96,7 +96,7 @@ describe('an agent that takes only programs', () => {
   })
 })
 
-test('an agent without a network gets a program, also where it takes servers over HTTP, and reaches the tools by it', async () => {
+test('an agent without a network gets a program, also where it takes servers over HTTP, and reaches the tools with it', async () => {
   await writeAgentFile('http')
   const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true, deny: ['network'] })
   await expect.poll(readReceivedServer, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })

@@ -123,7 +123,7 @@ describe('an agent', () => {
   })
 })
 
-describe('I2: the outbox', () => {
+describe('the outbox', () => {
   const record = (changes: Partial<OutboxRecord>): OutboxRecord => ({
     version: 1,
     id: 'report-0001',
@@ -135,7 +135,7 @@ describe('I2: the outbox', () => {
     ...changes,
   })
 
-  test('keeps a report without an answer, and the agent can end its turn', async () => {
+  test('keeps a report that gets no answer, and the next daemon takes it', async () => {
     const { view, token } = await spawnWithReeveTools(daemon)
     const outbox = join(daemon.home, 'outbox')
     const env = {
@@ -169,7 +169,7 @@ describe('I2: the outbox', () => {
     )
   })
 
-  test('is emptied at the start, whatever its content', async () => {
+  test('is emptied of reports at the start, also of invalid ones', async () => {
     await daemon.stop()
     const outbox = join(daemon.home, 'outbox')
     await mkdir(outbox, { mode: 0o700 })

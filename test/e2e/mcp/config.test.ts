@@ -85,7 +85,7 @@ test('servers that are missing for the same reason are reported together', async
   expect(note['text']).toMatch(/^MCP servers one, two are not used: [^;]*\.mcp\.json is not trusted to start programs: [^;]*$/)
 })
 
-test('an agent file names its servers; none and unknown ones work as documented', async () => {
+test('an agent file names its servers; `none` starts no server, and an unknown name is refused', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server(), other: server() } }) })
   await writeTo(join(local.work, '.reeve/agents/one.md'), '---\nmcp: [user]\ntools: mcp__user__echo\n---\n')
   const one = await local.spawnScripted([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], {
@@ -158,7 +158,7 @@ test('servers restart with a resume, and their effects decide about an interrupt
   expect(history.findLast((event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'ok', content: 'echo {"n":1}' })
 })
 
-test('a call is cancelled by SIGINT, and the process goes on', async () => {
+test('a call is cancelled by SIGINT, and the process continues', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   const process = await local.spawnScripted([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], {
     interactive: true,

@@ -112,7 +112,7 @@ describe('a native agent', () => {
     ])
   })
 
-  test('has them beside its list where its file requests that', async () => {
+  test('has all of them beside its tool list if its file requests them', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read]\nreeve: true\n---\n')
     const { uuid } = await daemon.spawnScripted([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
@@ -120,7 +120,7 @@ describe('a native agent', () => {
     expect((await readResults(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
   })
 
-  test('has them after a resume that allows one', async () => {
+  test('has a tool after a resume that allows it', async () => {
     const { uuid } = await daemon.spawnScripted([call('ps'), DONE, call('ps'), DONE])
     await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { allow: ['mcp__reeve__ps'], message: 'again' })

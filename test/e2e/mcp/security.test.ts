@@ -117,7 +117,7 @@ describe('a web page', () => {
     ['of a file', () => ({ origin: 'null' })],
     ['by a name that leads here', () => ({ host: `rebound.example:${readPort()}` })],
     ['by an address that means all', () => ({ host: `0.0.0.0:${readPort()}` })],
-  ])('%s is refused before the token is looked at', async (_, headers) => {
+  ])('%s is refused before its token is checked', async (_, headers) => {
     expect((await send({ headers: headers() })).status).toBe(403)
     expect((await send({ headers: headers(), token: null })).status).toBe(403)
   })

@@ -104,7 +104,7 @@ describe('another process', () => {
     })
   })
 
-  test('gets messages in the order of sending; the first of several to end is reported', async () => {
+  test('gets a message of the caller; a wait for any of several processes returns at the first end', async () => {
     const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }, { text: 'three' }])
     await callTool(client, 'spawn', { intent: 'begin', model, name: 'reader', interactive: true })
     await callTool(client, 'spawn', { command: ['sleep', '60'], name: 'long' })

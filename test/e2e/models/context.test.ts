@@ -300,7 +300,7 @@ describe('for the user', () => {
     expect(warned).toMatchObject([{ limit: 'context', used: 81_204, of: 100_000 }])
   })
 
-  test('the warning comes before the compaction, whatever the room for an answer', async () => {
+  test('the warning comes before the compaction, also when the room for an answer fills the window', async () => {
     const config = (await writeConfigFor((request) => answerTo(request, 100))).replace(
       `${WINDOW} }`,
       `${WINDOW}, maxOutputTokens: ${WINDOW} }`,

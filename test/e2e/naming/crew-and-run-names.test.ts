@@ -1,4 +1,4 @@
-// Names of crews and of runs. They must be valid names of a process, and names of a crew with a branch also valid for git.
+// Names of crews and of runs. They must be valid names of a process. The name of a crew with a branch must also be valid in a branch of git.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
 
-test('an invalid process name is refused before anything starts, and with a branch also a name that git refuses', async () => {
+test('an invalid name of a crew or run is refused before anything starts; so is a crew name that git does not allow in a branch', async () => {
   execFileSync('git', ['init', '-q', daemon.work])
   execFileSync('git', [
     '-C',

@@ -63,7 +63,7 @@ test('a living process comes before ended processes with its name', async () => 
   await run('kill', 'build')
 })
 
-test('a retired PID names its process, and the answer has the current PID', async () => {
+test('the PID of an earlier incarnation names its process, and a note has the current PID', async () => {
   await run('run', '--name', 'again', '--', 'true')
   const pid = (await reeve.get('again')).pid
   await run('resume', '-d', '--rerun', 'again')

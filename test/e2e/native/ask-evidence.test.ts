@@ -46,7 +46,7 @@ describe('a question shows', () => {
     })
   })
 
-  test('an edit in its place, as the file would be; only its texts where it has no place', async () => {
+  test('an edit as the file before and after it, or only the two texts if the edit does not fit the file', async () => {
     await writeFile(join(daemon.work, 'a'), 'one\ntwo\ntwo\n')
     const { uuid } = await startCalls([
       ['edit', { path: 'a', old_text: 'one\ntwo', new_text: '1' }],

@@ -1,4 +1,4 @@
-// Instructions of the repository through the daemon. The tests check what the model gets, what stays after a change of the file, and which processes
+// Instructions from AGENTS.md, through the daemon: what the model gets, what a resume keeps after a change of the file, and which processes
 // get none.
 import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -78,7 +78,7 @@ describe('a call that needs an answer', () => {
     expect(await readFile(join(daemon.work, 'a'), 'utf8')).toBe('two')
   })
 
-  test('lets a pause begin at once, and gets an answer from during the pause after it', async () => {
+  test('lets a pause begin at once, and runs after the pause if it was allowed during it', async () => {
     const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
     await waitForQuestion(uuid)
     await daemon.pause(uuid)
@@ -126,6 +126,15 @@ describe('a call that needs an answer', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(await readFile(join(daemon.work, 'made'), 'utf8')).toBe('x\n')
   })
+
+  test('has no duration if it is denied', async () => {
+    const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
+    await waitForQuestion(uuid)
+    await answer(uuid, { option: 'deny' })
+    await daemon.waitForEnd(uuid)
+    const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+    expect(steps[0]?.tools[0]).toMatchObject({ outcome: 'denied', durationMs: 0 })
+  })
 })
 
 describe('a stop while a call waits for an answer', () => {
@@ -142,15 +151,6 @@ describe('a stop while a call waits for an answer', () => {
     }
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(await readFile(join(daemon.work, 'made'), 'utf8')).toBe('one\ntwo\n')
-  })
-
-  test('is no part of the duration of the call', async () => {
-    const { uuid } = await startCalls([['bash', { command: 'touch made' }]], { permissions: 'ask' })
-    await waitForQuestion(uuid)
-    await answer(uuid, { option: 'deny' })
-    await daemon.waitForEnd(uuid)
-    const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
-    expect(steps[0]?.tools[0]).toMatchObject({ outcome: 'denied', durationMs: 0 })
   })
 })
 
@@ -246,7 +246,7 @@ describe('rules', () => {
     ['a pattern that cannot be enforced', { allow: ['read(.env)'] }, 'read:PATH'],
     ['a pattern without a closing bracket', { allow: ['bash(npm'] }, 'closing bracket'],
     ['a pattern for a command', { argv: ['true'], allow: ['bash(npm:*)'] }, 'reeve cannot enforce that'],
-  ])('are refused where they would not hold: %s', async (_, body, message) => {
+  ])('are refused where they could not be enforced: %s', async (_, body, message) => {
     const model = await daemon.writeScript([{ text: 'done' }])
     await expect(daemon.spawn({ ...(body.argv ? {} : { model }), ...body })).rejects.toMatchObject({
       code: 'INVALID',
@@ -266,7 +266,7 @@ describe('rules', () => {
   })
 })
 
-test('on the command line a question is listed, denied with a reason, and shown in the row', async () => {
+test('on the command line a question is shown in the row, listed and denied', async () => {
   const model = await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: 'touch made' } }] }, { text: 'done' }])
   const cli = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
   expect(await cli('run', '-d', '--name', 'careful', '--model', model, '--permissions', 'ask', 'work')).toMatchObject({ code: 0 })

@@ -55,7 +55,7 @@ test('the prompt lists the skill, the tool loads it, and a resume has the loaded
   expect(lastRequest()).not.toContain('Changed.')
 })
 
-test('a bad skill is noted at the start, and the others stay', async () => {
+test('an invalid skill is noted at the start, and the others are used', async () => {
   await mkdir(join(daemon.work, '.claude/skills/bad'))
   await writeFile(join(daemon.work, '.claude/skills/bad/SKILL.md'), 'No front matter.')
   const { stderr, code } = await runCli(daemon.home, ['run', '--model', 'local/m', 'work'], { cwd: daemon.work })

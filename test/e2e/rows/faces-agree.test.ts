@@ -10,8 +10,9 @@ import { SEED } from '../../support/seed.ts'
 
 /** `REEVE_MOMENTS=1000` compares more, which takes some 20 minutes. */
 const MOMENTS = Number(process.env['REEVE_MOMENTS'] ?? deep(60, 200))
-/** A crew is started at such moments, and the daemon restarts at others. */
+/** the number of moments between two starts of a crew */
 const CREW_EVERY = 30
+/** the number of moments between two restarts of the daemon */
 const RESTART_EVERY = 20
 
 test('at random moments, processes, rows, their stream and needs agree', { timeout: 1_800_000 }, async () => {

@@ -52,13 +52,13 @@ const startAsking = (body: Partial<SpawnBody> = {}): Promise<ProcessView> =>
     permissions: 'ask',
     ...body,
   })
-const listed = async (): Promise<NeedView[]> => (await daemon.client.get<NeedsView>('/v1/needs')).needs
+const listNeeds = async (): Promise<NeedView[]> => (await daemon.client.get<NeedsView>('/v1/needs')).needs
 
-test('a question comes with its evidence, is put off, and goes with its answer', async () => {
+test('a question comes with its evidence, is snoozed, and ends with its answer', async () => {
   using viewer = new NeedsViewer()
   expect(await viewer.until(() => true)).toEqual([])
   const { uuid } = await startAsking({ name: 'asks' })
-  expect(await viewer.until(({ length }) => length === 1)).toEqual(await listed())
+  expect(await viewer.until(({ length }) => length === 1)).toEqual(await listNeeds())
   expect(viewer.needs).toMatchObject([{ uuid, kind: 'edit', ask: { diff: [{ path: 'a', old: null, new: 'x' }] }, snoozedUntil: null }])
   const until = new Date(Date.now() + 3_600_000).toISOString()
   await daemon.client.post(`/v1/processes/${uuid}/snooze`, { until })
@@ -67,12 +67,12 @@ test('a question comes with its evidence, is put off, and goes with its answer',
   const snapshot = await daemon.client.get<RowsView>('/v1/rows', { shape: 'objects' })
   expect(snapshot.needs).toEqual([first])
   await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'deny' })
-  // Its end is another need, which is not put off.
+  // Its end is another need, which is not snoozed.
   await viewer.until(([need]) => need?.kind === 'finished')
   expect(viewer.needs).toHaveLength(1)
 })
 
-test('a viewer that returns has the needs of the moment, and a change of something else sends none', async () => {
+test('a returning viewer gets the current needs, and other changes send no needs', async () => {
   const first = new NeedsViewer()
   const { uuid } = await startAsking()
   await first.until(({ length }) => length === 1)
@@ -88,7 +88,7 @@ test('a viewer that returns has the needs of the moment, and a change of somethi
   expect(second.events.slice(count).filter((event) => 'needIds' in event)).toEqual([])
 })
 
-test('a need names its root, also when that is renamed; above the root of a subtree there is nothing', async () => {
+test('a need names its root, also after a rename; in the scope of a subtree, that is the root of the subtree', async () => {
   const root = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, name: 'root' })
   const child = await daemon.spawnScripted([{ text: 'hello' }], { interactive: true, name: 'child', parent: root.uuid })
   const { uuid } = await startAsking({ parent: child.uuid })
@@ -97,7 +97,7 @@ test('a need names its root, also when that is renamed; above the root of a subt
   expect(await all.until(({ length }) => length === 1)).toMatchObject([{ uuid, root: root.uuid, rootName: 'root' }])
   expect(await below.until(({ length }) => length === 1)).toMatchObject([{ uuid, root: child.uuid, rootName: 'child' }])
   await daemon.client.post(`/v1/processes/${root.uuid}/rename`, { name: 'renamed' })
-  expect(await all.until(([need]) => need?.rootName === 'renamed')).toEqual(await listed())
+  expect(await all.until(([need]) => need?.rootName === 'renamed')).toEqual(await listNeeds())
   await daemon.client.post(`/v1/processes/${child.uuid}/rename`, { name: 'inner' })
   await below.until(([need]) => need?.rootName === 'inner')
 })

@@ -69,7 +69,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
         const found = await readMoment(world.daemon.client, 'recent')
         if (found === null) break
         const rows = new Map(found.rows.rows.map((row) => [row.uuid, row]))
-        const expected = { rows: found.rows.rows.map(expectedRow).toSorted(byUuid), needs: needing(found.rows.rows) }
+        const expected = { rows: found.rows.rows.map(expectedRow).toSorted(byUuid), needs: expectedNeeds(found.rows.rows) }
         const shown = async (): Promise<typeof expected> => ({
           rows: (await shownRows(page)).toSorted(byUuid),
           needs: await shownNeeds(page),
@@ -97,8 +97,8 @@ function byUuid(a: { readonly uuid: string }, b: { readonly uuid: string }): num
   return a.uuid < b.uuid ? -1 : 1
 }
 
-/** Who needs the user: what has not ended well, and is not put off. */
-function needing(rows: readonly RowView[]): string[] {
+/** Returns the needs that the page must show: all that have not ended well, and are not snoozed. */
+function expectedNeeds(rows: readonly RowView[]): string[] {
   return rows.flatMap(({ uuid, attention, snoozedUntil }) => (attention > 1 && snoozedUntil === null ? [uuid] : [])).toSorted()
 }
 

@@ -56,7 +56,7 @@ class Viewer implements Disposable {
 }
 
 const byName = (rows: readonly RowView[], name: string): RowView | undefined => rows.find((row) => row.name === name)
-const sleeper = (name: string): Promise<unknown> =>
+const startSleeper = (name: string): Promise<unknown> =>
   home.client.post('/v1/processes', { intent: '', argv: ['sleep', '1000'], name, cwd: home.work })
 
 test('a viewer sees starts, holds, ends and removals, and its rows equal a snapshot', async () => {
@@ -65,7 +65,7 @@ test('a viewer sees starts, holds, ends and removals, and its rows equal a snaps
   await live.until(() => true)
   expect(live.events[0]?.type).toBe('reset')
   await recent.until(() => true)
-  await sleeper('sleeps')
+  await startSleeper('sleeps')
   await live.until((rows) => byName(rows, 'sleeps')?.status === 'working')
   expect(live.row('sleeps')?.why).toMatchObject({ kind: 'work', text: 'its program runs', can: ['stop'] })
   expect(live.row('sleeps')?.sub).toMatchObject({ live: 1, working: 1 })
@@ -91,12 +91,12 @@ test('a viewer sees starts, holds, ends and removals, and its rows equal a snaps
 })
 
 test('a viewer that returns gets what it missed, or all rows if its cursor is of another daemon', async () => {
-  await sleeper('stays')
+  await startSleeper('stays')
   const first = new Viewer()
   await first.until((rows) => byName(rows, 'stays')?.status === 'working')
   first[Symbol.dispose]()
   await home.client.post('/v1/processes/stays/pause', {})
-  await sleeper('comes')
+  await startSleeper('comes')
   using second = new Viewer({ after: first.cursor })
   for (const [uuid, row] of first.rows) second.rows.set(uuid, row)
   await second.until((rows) => byName(rows, 'comes')?.status === 'working' && byName(rows, 'stays')?.status === 'suspended')
@@ -124,9 +124,9 @@ test('the scope of a subtree has a process and all below it', async () => {
   await expect(home.client.get('/v1/rows', { scope: 'nothing' })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('after a kill of the daemon, a stream goes on with a snapshot of the next daemon', async () => {
+test('after a kill of the daemon, a stream continues with a snapshot of the next daemon', async () => {
   using viewer = new Viewer()
-  await sleeper('survives')
+  await startSleeper('survives')
   await viewer.until((rows) => byName(rows, 'survives')?.status === 'working')
   await home.kill()
   await home.start()

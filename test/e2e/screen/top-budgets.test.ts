@@ -1,5 +1,5 @@
-// The budgets of `reeve top` with thousands of rows, which other work of the machine widens as it slows the start of Node. The figures of a
-// quiet machine are made by `npm run bench top`.
+// The budgets of `reeve top` with thousands of rows. On a busy machine they grow as the start of Node slows down. `npm run bench top`
+// measures a quiet machine.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { HAS_TERMINAL } from '../../support/daemon/terminal.ts'
 import { FORM } from '../../support/env.ts'
@@ -10,14 +10,14 @@ beforeAll(async () => {
   slower = await measureSlowdown()
 })
 
-test.each([1_000, 10_000] as const)('a frame of %i rows', async (count) => {
+test.each([1_000, 10_000] as const)('a frame of %i rows keeps its budgets of CPU time and bytes', async (count) => {
   const { cpuMs, bytes } = drawFrames(count, 200)
   expect(cpuMs / slower).toBeLessThan(TOP_BUDGETS.frameMs[count])
   expect(bytes).toBeLessThan(TOP_BUDGETS.frameBytes)
 })
 
 describe.runIf(HAS_TERMINAL)('the program with 1,000 rows', () => {
-  test('its start, its idle time and its memory', async () => {
+  test('keeps the budgets of its start, its idle time and its memory', async () => {
     await using top = await MeasuredTop.open(1_000)
     const firstFrameMs = top.cpuMs
     // The sources are stripped of their types at each start: only a build is as quick as what users run.

@@ -1,4 +1,4 @@
-// `reeve top` on a real terminal and without one. Questions are answered, and processes end after the user has seen the costs. The screen
+// `reeve top` on a real terminal and without one. Questions are answered, and a kill shows first what would be killed. The screen
 // survives the daemon, Ctrl+Z and a slow reader, and the terminal is restored at every end.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([await terminal.exitCode, terminal.isRestored, terminal.text.trim()]).toEqual([0, true, ''])
   })
 
-  test('a process ends after the screen has shown what that costs', async () => {
+  test('a key kills a process after a dialog has shown what would be killed', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()
     await terminal.waitForText(/● long .* its program runs/)
@@ -104,7 +104,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
   })
 
-  test('steps are shown one by one, and a need is put off', async () => {
+  test('steps are shown one by one, and a need is snoozed', async () => {
     const edit = { name: 'write', input: { path: 'a.txt', content: 'one\n' } }
     const { uuid } = await daemon.spawnScripted(
       [{ text: 'I look.', tools: [{ name: 'ls', input: {} }] }, { tools: [edit] }, { text: 'Done.' }],
@@ -137,7 +137,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await terminal.waitFor(() => !/NEEDS YOU.*\n.* asks /.test(terminal.text), 'the need is gone')
   })
 
-  test('a change of the size is drawn at once, and whole', async () => {
+  test('a resized screen is drawn again at once', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()
     await terminal.waitForText(/AGENT +STEP/)
@@ -147,7 +147,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await terminal.waitForText(/AGENT +STEP/)
   })
 
-  test('an error that nobody catches is printed after the screen was given back', async () => {
+  test('an uncaught error is printed after the terminal is restored', async () => {
     const home = mkdtempSync(join(tmpdir(), 'reeve-top-'))
     const broken = { ...rowOf(), cost: null } as unknown as RowView
     await using _daemon = await ManyRowsDaemon.start(home, [broken])
@@ -214,7 +214,7 @@ describe('without a terminal', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\S+ 1 long: .*\n(\S+ 2 boom: .*\n)+$/)])
   })
 
-  test('a wrong filter is refused', async () => {
+  test('an invalid filter is refused', async () => {
     expect(await cli('top', '--once', 'cost:much')).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('write a number, such as cost:>5'),

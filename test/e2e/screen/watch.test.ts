@@ -71,10 +71,10 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     low.type('q')
     await low.exitCode
     await run('needs', '--snooze', '1h', 'asker')
-    const putOff = openWatch({ columns: 60, rows: 10 })
-    await putOff.waitForText(/^7 processes .* q ends\nPID .*\n/)
-    putOff.type('q')
-    await putOff.exitCode
+    const afterSnooze = openWatch({ columns: 60, rows: 10 })
+    await afterSnooze.waitForText(/^7 processes .* q ends\nPID .*\n/)
+    afterSnooze.type('q')
+    await afterSnooze.exitCode
     await run('kill', 'asker', 'v*')
   })
 

@@ -20,7 +20,7 @@ const WATCH_FIRST_BUTTON = `
     if (!button.disabled) seen.readyAfterMs ??= performance.now() - seen.at
   }).observe(document, { childList: true, subtree: true, attributes: true })`
 
-// A model from a file runs commands, so the page may name it only where the user has opened that.
+// A model from a file runs commands, so the page may name one only where the user has allowed commands.
 const CONFIG = 'web: { allow: [commands] }\n'
 
 describePage('an action of the page', { config: CONFIG }, (world) => {

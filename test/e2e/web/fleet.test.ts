@@ -7,7 +7,7 @@ describePage('the fleet', {}, (world) => {
   const spawnSleep = async (name: string): Promise<string> => (await world.daemon.spawnShell('sleep 600', { name })).uuid
   const shownNames = (page: Page): Promise<string[]> => page.locator('.row .name a').allTextContents()
 
-  test('has each process in the order of birth, with its mark, and changes it at once', async () => {
+  test('has each process in the order of creation, and changes its mark at once', async () => {
     const page = await world.visit()
     await page.getByText('Nothing runs here yet.').waitFor()
     const first = await spawnSleep('first')

@@ -1,4 +1,4 @@
-// The keys of the page in Chromium: a question is answered by the kind of its option, tags make an action mean several processes, the peek
+// The keys of the page in Chromium: a question is answered by the kind of its option, an action applies to all tagged processes, the peek
 // stays open while the selection moves, and fields keep their keys.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -118,7 +118,7 @@ describePage('a key', {}, (world) => {
     for (const key of ['j', 'x']) await page.keyboard.up(key)
   })
 
-  test('keeps what was typed for its own receivers', async () => {
+  test('keeps a typed message for its receiver', async () => {
     const script = [{ tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }]
     for (const name of ['one', 'two']) await world.daemon.spawnScripted(script, { name })
     const page = await world.visit()
@@ -143,7 +143,7 @@ describePage('a key', {}, (world) => {
     await closeDialog()
   })
 
-  test('forks one process alone, after its last whole step', async () => {
+  test('forks only one process, after its last whole step', async () => {
     for (const name of ['one', 'two']) await world.daemon.waitForEnd((await world.daemon.spawnScripted([{ text: 'done' }], { name })).uuid)
     const page = await world.visit()
     await page.locator('.row[data-status="completed"]').nth(1).waitFor()
@@ -154,7 +154,7 @@ describePage('a key', {}, (world) => {
     await page.getByRole('dialog', { name: 'Fork one after step 1' }).waitFor()
   })
 
-  test('does nothing while a field has the focus, and after it was switched off', async () => {
+  test('does nothing while a field has the focus, and after the keys were switched off', async () => {
     await spawnSleep('one')
     const page = await world.visit()
     await page.locator('.row').first().waitFor()
@@ -173,7 +173,7 @@ describePage('a key', {}, (world) => {
     await page.evaluate('localStorage.removeItem("reeve.keys")')
   })
 
-  test('opens a page by its letter, folds into the address, and orders rows that stay in their places', async () => {
+  test('opens a page by its letter, and sorts the rows, which then keep their places; the address has the order', async () => {
     const first = await spawnSleep('b')
     await spawnSleep('a')
     const page = await world.visit('/settings')

@@ -88,7 +88,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await daemon.start()
   })
 
-  test('has no sink for HTML', async () => {
+  test('cannot turn a text into HTML or a worker', async () => {
     const page = await openPage()
     await visit(page)
     const attempts = [

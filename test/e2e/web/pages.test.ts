@@ -25,13 +25,13 @@ describePage('the frame', {}, (world) => {
 
   test('offers to try again when the code of a page cannot be loaded', async () => {
     const page = await world.openTab()
-    let isAway = true
-    await page.route('**/assets/process-*.js', (route) => (isAway ? route.abort() : route.continue()))
+    let isMissing = true
+    await page.route('**/assets/process-*.js', (route) => (isMissing ? route.abort() : route.continue()))
     const { uuid } = await world.daemon.spawnShell('sleep 600')
     const { code } = await world.web.createLink()
     await page.goto(`${world.web.origin}/p/${uuid}#k=${code}`)
     await page.getByText('The daemon did not send the page').waitFor()
-    isAway = false
+    isMissing = false
     await page.getByRole('button', { name: 'Load this tab again' }).click()
     await page.locator(`.process[data-uuid="${uuid}"]`).waitFor()
     world.problems.splice(0)

@@ -1,5 +1,5 @@
 // The page on a phone, by touch: what needs the user is the first page, a question has its evidence and two buttons, all targets are large
-// enough for a finger, and what cannot be undone must be held.
+// enough for a finger, and the button of what cannot be undone must be held.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'

@@ -376,7 +376,7 @@ describe('a stolen token', () => {
     expect(await web.request(reader, 'POST', '/v1/batch', { verb: 'pause', refs: ['victim'] })).toMatchObject({ status: 403 })
   })
 
-  test('has its session in the journal with a fork, a name, a limit, a pin, and what was seen or put off', async () => {
+  test('has its session in the journal with a fork, a name, a limit, a pin, and a need that is seen or snoozed', async () => {
     const { token: all, session } = await web.startSession({ right: 'all' })
     const { uuid } = await daemon.spawnScripted([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { name: 'marked' })
     await daemon.waitForEnd(uuid)

@@ -1,5 +1,5 @@
 // Forks with the files of a step. A fork's worktree has the origin's files after that step, and
-// does not need the origin any more.
+// no longer needs the origin.
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ async function startOrigin(): Promise<void> {
   sixStepProcess = await runSixSteps()
 }
 
-async function end(): Promise<void> {
+async function stopDaemon(): Promise<void> {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 }
@@ -63,7 +63,7 @@ const refusalOf = async (ref: string, body: ResumeBody): Promise<string> => {
 
 describe('a fork', () => {
   beforeAll(startOrigin)
-  afterAll(end)
+  afterAll(stopDaemon)
 
   test('the worktree of a fork at step 3 of 6 has the files of step 3', async () => {
     const origin = sixStepProcess
@@ -98,7 +98,17 @@ describe('a fork', () => {
 
   test('the command line names the step whose files a fork begins with', async () => {
     const origin = sixStepProcess
-    const { code, stderr } = await runCli(daemon.home, ['resume', '-d', '--fork', '--from-step', '3', '--with-files', '--name', 'told', 'six'])
+    const { code, stderr } = await runCli(daemon.home, [
+      'resume',
+      '-d',
+      '--fork',
+      '--from-step',
+      '3',
+      '--with-files',
+      '--name',
+      'told',
+      'six',
+    ])
     expect([code, stderr]).toEqual([
       0,
       expect.stringMatching(new RegExp(`forked from ${origin.uuid.slice(-8)}; with the files of step 3\n$`)),
@@ -186,7 +196,7 @@ describe('a fork', () => {
 
 describe('a refusal leaves the records unchanged', () => {
   beforeAll(startOrigin)
-  afterAll(end)
+  afterAll(stopDaemon)
 
   test('for a shared worktree, and for missing records', async () => {
     const origin = sixStepProcess
@@ -207,7 +217,7 @@ describe('a refusal leaves the records unchanged', () => {
     expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])
   })
 
-  test('for a fork without a repository', async () => {
+  test('for a repository that is gone', async () => {
     const origin = sixStepProcess
     renameSync(repository.dir, `${repository.dir}-moved`)
     expect(await refusalOf(origin.uuid, { withFiles: true })).toBe(`400 INVALID the repository ${join(repository.dir, '.git')} is gone`)

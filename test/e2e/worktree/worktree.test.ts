@@ -165,7 +165,7 @@ describe('no worktree is created', () => {
   })
 })
 
-test('each worktree has a branch of its own, also if the name of its process is taken or no name for a branch', async () => {
+test('each worktree has a branch of its own, also if the name of its process is taken or is not valid for a branch', async () => {
   const body = { cwd: repository.dir, worktree: true, name: 'docs' }
   const first = await daemon.spawnScripted([{ text: 'x' }], body)
   await daemon.waitForEnd(first.uuid)

@@ -107,7 +107,7 @@ function sendTls(
 const tokenOf = ({ body }: Answer): string => (JSON.parse(body) as WebStartedView).token
 
 describe.runIf(HAS_OPENSSL)('by TLS', () => {
-  test('the page is open at the names of the certificate alone, and its sessions work on that way alone', async () => {
+  test('the page is open only at the names of the certificate, and its sessions work only by TLS', async () => {
     const { cert, key } = makeCertificate(`DNS:${NAME},IP:127.0.0.1`)
     const ca = await readFile(cert, 'utf8')
     const port = await freePort()
@@ -158,28 +158,28 @@ describe.runIf(HAS_OPENSSL)('by TLS', () => {
       return tokenOf(await sendTls(port, { ca, host, path: '/v1/web/session', body: { code } }))
     }
     const token = await start()
-    const ask = async (one: string): Promise<number> => (await sendTls(port, { ca, host, path: '/v1/daemon', token: one })).status
+    const statusFor = async (token: string): Promise<number> => (await sendTls(port, { ca, host, path: '/v1/daemon', token })).status
     await daemon.restart()
-    await expect.poll(() => ask(token).catch(() => 0), { timeout: 100_000 }).toBe(200)
+    await expect.poll(() => statusFor(token).catch(() => 0), { timeout: 100_000 }).toBe(200)
     clock.wind(29 * DAY_MS)
-    expect(await ask(token)).toBe(200)
+    expect(await statusFor(token)).toBe(200)
     expect((await view()).sessions).toMatchObject([{ way: 'tls', remembered: true }])
     clock.wind(30 * DAY_MS)
     expect((await view()).sessions).toEqual([])
-    // The certificate has ended by that clock.
+    // By that clock the certificate has expired.
     clock.jump(Date.now() - clock.now().wall)
     const other = await start()
     await daemon.client.delete('/v1/web/sessions')
     await daemon.restart()
     expect(await view()).toMatchObject({ url: null, sessions: [] })
-    await expect(ask(other)).rejects.toThrow('ECONNREFUSED')
+    await expect(statusFor(other)).rejects.toThrow('ECONNREFUSED')
   })
 
   test.each<[string, (files: { cert: string; key: string }) => void, string]>([
     ['that is empty', ({ cert }) => writeFileSync(cert, ''), 'has no certificate'],
     ['whose key others can read', ({ key }) => chmodSync(key, 0o604), 'other users can read the key'],
     ['with a broken key', ({ key }) => writeFileSync(key, 'x'), 'cannot be used with'],
-    ['that has ended', () => clock.jump(3 * DAY_MS), 'has ended on'],
+    ['that has expired', () => clock.jump(3 * DAY_MS), 'has ended on'],
   ])('a certificate %s is refused', async (_, damage, text) => {
     const files = makeCertificate(`DNS:${NAME}`)
     damage(files)
@@ -208,10 +208,10 @@ describe('through a proxy', () => {
       ],
     })
 
-  test('a link needs the number of the terminal, and its name by HTTPS; the user is told of the session', async () => {
-    const told: string[] = []
+  test('a link needs the number of the terminal and the name of the proxy with https; the user is notified of the session', async () => {
+    const notices: string[] = []
     const hook = createServer((request, response) => {
-      request.on('data', (chunk: Buffer) => told.push(chunk.toString()))
+      request.on('data', (chunk: Buffer) => notices.push(chunk.toString()))
       request.on('end', () => response.end())
     })
     await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
@@ -227,8 +227,8 @@ describe('through a proxy', () => {
     expect(started.status).toBe(201)
     expect((await send(localPort, { code, number })).status, 'a second use').toBe(403)
     expect(await view()).toMatchObject({ proxyHosts: [NAME], sessions: [{ way: 'proxy' }], reusedLinks: 1 })
-    await expect.poll(() => told.join(''), { timeout: 100_000 }).toContain('"event":"session"')
-    expect(told.join('')).toMatch(/a browser has a new session of the page, through a proxy: [0-9a-f]{4}/)
+    await expect.poll(() => notices.join(''), { timeout: 100_000 }).toContain('"event":"session"')
+    expect(notices.join('')).toMatch(/a browser has a new session of the page, through a proxy: [0-9a-f]{4}/)
     await new Promise((resolve) => hook.close(resolve))
   })
 

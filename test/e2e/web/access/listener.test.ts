@@ -51,7 +51,7 @@ describe('the port', () => {
     await expect.poll(async () => (await view()).url).toBeNull()
   })
 
-  test('is another one if a program has the usual one, and two homes have two', async () => {
+  test('is another one if the usual one is in use, so that two homes have two', async () => {
     await using other = await LocalDaemon.start()
     const [one, two] = [await WebAccess.open(daemon), await WebAccess.open(other)]
     expect(one.port).not.toBe(two.port)
@@ -120,7 +120,7 @@ describe('the proof for a session', () => {
     expect((await greet(web, { session: session.id, nonce: 'short' })).status).toBe(400)
   })
 
-  test('is refused for an unknown session as everything is, the fourth time in a second with 429; a known one is never limited', async () => {
+  test('is refused for an unknown session like any other request, the fourth time in a second with 429; a known one is never limited', async () => {
     const web = await WebAccess.open(daemon)
     const { session } = await web.startSession()
     const unknown = session.id === '0000' ? '0001' : '0000'
@@ -179,7 +179,7 @@ describe('the files of the page', () => {
     'x-frame-options': 'DENY',
   }
 
-  test('have the headers, the document is never stored, the others for good', async () => {
+  test('have the security headers; the document is never cached, and the others always', async () => {
     const web = await WebAccess.open(daemon)
     for (const path of ['/', '/p/0198c1a2', '/needs', '/?q=status:waiting']) {
       const document = await web.send({ path })

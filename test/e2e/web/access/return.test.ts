@@ -1,4 +1,4 @@
-// The daemon is killed under the page. The page turns grey, keeps its token to itself, and goes on without a click when the daemon is back.
+// The daemon is killed under the page. The page turns grey, keeps its token to itself, and continues without a click when the daemon is back.
 // Another program at the port gets no token. What the user has closed or revoked stays so.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -66,7 +66,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
 
   const storedToken = (): Promise<string | null> => page.evaluate("localStorage.getItem('reeve.session')")
 
-  test('turns grey when the daemon is killed, and goes on by itself when a command has started the daemon again', async () => {
+  test('turns grey when the daemon is killed, and continues when a command has started the daemon again', async () => {
     await home.spawn({ argv: ['sleep', '600'], name: 'before' })
     await page.locator('.name a', { hasText: 'before' }).waitFor()
     const stored = await storedToken()
@@ -85,7 +85,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     expect((await runCli(home.path, ['web', '--sessions', '--json'])).stdout).toContain(`"url": "${web.origin}/"`)
   })
 
-  test('sends its token to no other program at the port, says so, and goes on when that program has gone', async () => {
+  test('sends its token to no other program at the port, reports that program, and continues when it has gone', async () => {
     const { token } = JSON.parse((await storedToken()) ?? '{}') as { token: string }
     await home.kill()
     const seen: string[] = []
@@ -119,7 +119,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await page.waitForSelector('[data-link="open"]')
   })
 
-  test('does not send its token through a program that passes everything on to the daemon at its own port', async () => {
+  test('does not send its token through a program that relays all requests to the daemon', async () => {
     const seen: string[] = []
     const relay = await startRelay(web.port, seen)
     const { code } = await web.createLink()
@@ -140,7 +140,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     expect(await home.client.get('/v1/web')).toMatchObject({ url: null, sessions: [] })
   })
 
-  test('goes on after `reeve daemon restart`, and does not after `reeve daemon stop`', async () => {
+  test('continues after `reeve daemon restart`, but not after `reeve daemon stop`', async () => {
     expect(await runCli(home.path, ['daemon', 'restart', '--now'])).toMatchObject({ code: 0 })
     await waitUntil(async () => (await readKept()).includes('"id"'), 'the page is open again')
     await page.waitForSelector('[data-link="open"]')

@@ -43,7 +43,7 @@ describe('a link', () => {
     expect(listed.stdout).toMatch(/steer .* all +loopback +127\.0\.0\.1 +phone/)
   })
 
-  test('of `--json` has its parts; a shared one reads one subtree for its time', async () => {
+  test('is in the output of `--json`; with `--share` its session is read-only and redacted, and expires after the given time', async () => {
     await daemon.spawnShell('sleep 600', { name: 'fix' })
     const { stdout } = await reeve('--share', '--read-only', '--only', 'fix', '--for', '2h', '--redact', '--json')
     const { link } = JSON.parse(stdout) as { link: string }
@@ -113,8 +113,8 @@ describe('a link', () => {
     ['firefox_firefox.desktop', true],
     ['org.mozilla.firefox.desktop', true],
     ['com.google.Chrome.desktop', true],
-  ])('of %s: whether that browser is in a sandbox, and cannot read the file: %s', (name, isOutside) => {
-    expect(isSandboxed(name)).toBe(isOutside)
+  ])('for the browser %s: whether it is in a sandbox, and cannot read the file: %s', (name, expected) => {
+    expect(isSandboxed(name)).toBe(expected)
   })
 })
 

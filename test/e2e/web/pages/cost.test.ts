@@ -21,7 +21,7 @@ describePage('the cost', { config }, (world) => {
     return uuid
   }
 
-  test('says when nothing was spent, and adds up what was, with its signs', async () => {
+  test('shows that nothing was spent, or the sums, with a mark for an unknown price', async () => {
     const page = await world.visit()
     await page.locator('nav.pages a', { hasText: 'Cost' }).click()
     await page.getByText('No model was called in this time.').waitFor()

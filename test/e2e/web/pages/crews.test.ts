@@ -80,7 +80,7 @@ describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) =>
 })
 
 describePage('the crews without the right to start commands', {}, (world) => {
-  test('say what opens them', async () => {
+  test('name the setting that allows them', async () => {
     await world.daemon.spawnShell('true')
     const page = await world.visit('/crews/start')
     await page.locator('.plan.problem', { hasText: 'web: { allow: [commands] }' }).waitFor()

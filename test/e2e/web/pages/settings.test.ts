@@ -6,17 +6,17 @@ import { findFaults } from '../../../support/web/faults.ts'
 describePage('the settings', {}, (world) => {
   test('keep the looks and the keys of this browser', async () => {
     const page = await world.visit('/settings')
-    const ground = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
-    const light = await ground()
+    const readBackground = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const light = await readBackground()
     await page.getByLabel('dark').check()
-    expect(await ground()).not.toBe(light)
+    expect(await readBackground()).not.toBe(light)
     await page.getByLabel('keys without Ctrl work').uncheck()
     await page.reload()
     await page.locator('.settings').waitFor()
-    expect(await ground()).not.toBe(light)
+    expect(await readBackground()).not.toBe(light)
     expect(await page.getByLabel('keys without Ctrl work').isChecked()).toBe(false)
     await page.getByLabel('as the system').check()
-    expect(await ground()).toBe(light)
+    expect(await readBackground()).toBe(light)
     expect(await findFaults(page)).toEqual([])
   })
 
@@ -48,8 +48,8 @@ describePage('the settings', {}, (world) => {
   test('notify the user of a new need while the tab is hidden, once that is switched on', async () => {
     const page = await world.openTab()
     await page.addInitScript(`
-      globalThis.rung = []
-      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { rung.push(title + ' | ' + body) } addEventListener() {} }
+      globalThis.shownNotices = []
+      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { shownNotices.push(title + ' | ' + body) } addEventListener() {} }
     `)
     await page.goto(`${world.web.origin}/settings#k=${(await world.web.createLink()).code}`)
     await page.getByLabel('notify me').check()
@@ -57,7 +57,7 @@ describePage('the settings', {}, (world) => {
     const script = [{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }]
     const { uuid } = await world.daemon.spawnScripted(script, { name: 'asker', permissions: 'ask' })
     await world.daemon.waitForStatus(uuid, 'waiting')
-    await expect.poll(() => page.evaluate('rung')).toEqual(['reeve: asker | asks: bash: touch made'])
+    await expect.poll(() => page.evaluate('shownNotices')).toEqual(['reeve: asker | asks: bash: touch made'])
     await world.daemon.signal(uuid, 'SIGKILL')
   })
 })

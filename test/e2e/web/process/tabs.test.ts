@@ -1,4 +1,4 @@
-// The tabs of a process in Chromium: its context, signals, limits and events, each empty, with content, and while its process goes on.
+// The tabs of a process in Chromium: its context, signals, limits and events.
 
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
@@ -51,7 +51,7 @@ describePage('a tab of a process', {}, (world) => {
     await field.press('Enter')
     await page.locator('[data-limit="timeoutMs"]', { hasText: 'of 15m 00s' }).waitFor()
     expect((await world.daemon.view(uuid)).limits).toMatchObject({ timeoutMs: 900_000 })
-    // It goes on with the new limit, and keeps its limits while it runs.
+    // It continues with the new limit, and its limits cannot be changed while it runs.
     await page.getByText('Pause it to change them.').waitFor()
     await world.daemon.pause(uuid)
     await page.getByText('A change of a limit resumes it').waitFor()
@@ -96,24 +96,24 @@ describePage('a tab of a process', {}, (world) => {
   })
 
   test('follows new events only while its reader is at the end of the list', async () => {
-    const replies = Array.from({ length: 12 }, (_, at) => ({ text: `reply ${at}` }))
+    const replies = Array.from({ length: 12 }, (_, index) => ({ text: `reply ${index}` }))
     const { uuid } = await world.daemon.spawnScripted(replies, { interactive: true, intent: 'begin' })
     await world.daemon.waitUntilReady(uuid)
     const page = await world.visit(`/p/${uuid}/events`)
     const count = async (): Promise<number> =>
       page.evaluate<number>('Number.parseInt(document.querySelector(".events .window").style.height) / 24')
-    const says = async (text: string): Promise<void> => {
+    const sendAndWait = async (text: string): Promise<void> => {
       const before = await count()
       await world.daemon.send(uuid, text)
       await expect.poll(count).toBeGreaterThan(before)
       await world.daemon.waitUntilReady(uuid)
     }
     await page.locator('.event-row').first().waitFor()
-    for (const text of ['one', 'two', 'three', 'four', 'five', 'six', 'seven']) await says(text)
+    for (const text of ['one', 'two', 'three', 'four', 'five', 'six', 'seven']) await sendAndWait(text)
     await page.locator('.event-row', { hasText: 'seven' }).first().waitFor()
     await page.evaluate('document.querySelector(".events").scrollTop = 0')
     await page.locator('.event-row', { hasText: 'process.spawned' }).waitFor()
-    await says('eight')
+    await sendAndWait('eight')
     expect(await page.evaluate('document.querySelector(".events").scrollTop')).toBe(0)
   })
 
