@@ -5,11 +5,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { EventEmitter } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { OsHandle } from '../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backends/backend.ts'
-import { CgroupBackend, parseOwnCgroup, removeCgroup } from './backends/cgroup.ts'
+import { CgroupBackend, removeCgroup } from './backends/cgroup.ts'
 import type { Probe } from './containment-contract.ts'
 import { GroupBackend } from './backends/group.ts'
 import { handleOf } from './proc/handle.ts'
@@ -43,16 +42,6 @@ export interface ProbeResults {
   readonly probes: readonly Probe[]
   /** the programs that create namespaces; null if namespaces do not work */
   readonly tools: Tools | null
-}
-
-/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
-export function findOwnCgroup(): string | null {
-  try {
-    return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
-  } catch {
-    // There is no /proc, or no cgroup v2.
-    return null
-  }
 }
 
 export async function probeAll({ cgroupDir, markerFor }: ProbeDeps): Promise<ProbeResults> {

@@ -11,7 +11,7 @@ import type { ContainmentBackend } from './backends/backend.ts'
 import type { Program, ProgramExit } from './containment-contract.ts'
 import { handleOf } from './proc/handle.ts'
 import type { OsSignal } from './proc/handle.ts'
-import { MEMORY_DIR, openText } from './proc/open-text.ts'
+import { MEMORY_DIR, openTextInput } from './proc/text-input.ts'
 import { openInward, openOutward, readerOf, writerOf } from './proc/pipes.ts'
 import type { PipeEnds } from './proc/pipes.ts'
 import type { FifoReader } from './proc/pipe-reader.ts'
@@ -148,7 +148,7 @@ function spawnWithPipes({ argv, cwd, env, input }: StartRequest, pipes: Pipes): 
 /** Opens stdin of a program without a pipe for it. Errors: `RESOURCE_EXHAUSTED`. */
 function openInput(input: StartRequest['input'], pipes: Pipes): number {
   try {
-    return input === null ? openSync('/dev/null', 'r') : openText(input.text, [MEMORY_DIR, input.tmpDir])
+    return input === null ? openSync('/dev/null', 'r') : openTextInput(input.text, [MEMORY_DIR, input.tmpDir])
   } catch (error) {
     closeEnds(pipes, 'ours')
     closeEnds(pipes, 'theirs')

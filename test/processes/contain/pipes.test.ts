@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { closeSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openText } from '../../../src/drivers/contain/proc/open-text.ts'
+import { openTextInput } from '../../../src/drivers/contain/proc/text-input.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
@@ -26,11 +26,11 @@ async function lengthOf(stream: Program['stdout'], pause?: () => Promise<unknown
 
 test('a text is opened in the first folder that has room, and no file of it is left', async () => {
   await using dir = await tempDir()
-  const descriptor = openText('text', [join(dir.path, 'missing'), dir.path])
+  const descriptor = openTextInput('text', [join(dir.path, 'missing'), dir.path])
   expect(readFileSync(descriptor, 'utf8')).toBe('text')
   closeSync(descriptor)
   expect(readdirSync(dir.path)).toEqual([])
-  expect(() => openText('text', [join(dir.path, 'missing')])).toThrow('ENOENT')
+  expect(() => openTextInput('text', [join(dir.path, 'missing')])).toThrow('ENOENT')
 })
 
 describe.each(kinds)('%s', (kind) => {

@@ -1,6 +1,6 @@
 // The interface of a containment kind, which cgroup.ts, pidns.ts and group.ts implement. All methods but `prepare` are
 // synchronous and inspect the current state, so that no decision uses a stale result. Waiting is in stop-ladder.ts and
-// containment.ts.
+// containment.ts. Types only. Tests: test/processes/contain.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import type { OsSignal } from '../proc/handle.ts'
 import type { OutputPipe } from '../proc/pipe-holders.ts'

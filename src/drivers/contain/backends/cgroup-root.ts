@@ -4,7 +4,7 @@
 // Tests: test/processes/contain/ordinary-user.test.ts.
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { findOwnCgroup } from '../probe.ts'
+import { findOwnCgroup } from './cgroup.ts'
 
 const LEAF_NAME = 'reeve-daemon'
 

@@ -122,11 +122,21 @@ export class CgroupBackend implements ContainmentBackend {
   }
 }
 
+/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
+export function findOwnCgroup(): string | null {
+  try {
+    return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
+  } catch {
+    // There is no /proc, or no cgroup v2.
+    return null
+  }
+}
+
 /**
  * Returns the directory of the daemon's own cgroup from the texts of /proc/self/mountinfo and /proc/self/cgroup; null without cgroup
  * v2.
  */
-export function parseOwnCgroup(mountinfo: string, cgroup: string): string | null {
+function parseOwnCgroup(mountinfo: string, cgroup: string): string | null {
   const fields = mountinfo
     .split('\n')
     .map((line) => line.split(' '))

@@ -5,20 +5,20 @@ import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 
-/** A folder of Linux whose files are in memory, so that a text never reaches a disk. */
+/** A directory of Linux whose files are in memory, so that a text never reaches a disk. */
 export const MEMORY_DIR = '/dev/shm'
 
-/** Returns a descriptor that reads the text. Uses the first folder that has room. Errors: those of the last folder. */
-export function openText(text: string, [dir = '', ...others]: readonly string[]): number {
+/** Returns a descriptor that reads the text. Uses the first directory that has room. Errors: those of the last directory. */
+export function openTextInput(text: string, [dir = '', ...others]: readonly string[]): number {
   try {
-    return openTextIn(dir, text)
+    return openInputIn(dir, text)
   } catch (error) {
     if (others.length === 0) throw error
-    return openText(text, others)
+    return openTextInput(text, others)
   }
 }
 
-function openTextIn(dir: string, text: string): number {
+function openInputIn(dir: string, text: string): number {
   const path = join(dir, `reeve-${randomUUID()}`)
   using writing = new DisposableStack()
   const writer = writing.adopt(openSync(path, 'wx', 0o600), closeSync)
