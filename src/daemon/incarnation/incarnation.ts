@@ -22,7 +22,7 @@ export interface IncarnationDeps {
   readonly report: (report: Report) => Promise<Ack>
   readonly begin: KernelPort['requestCall']
   /** the worktree of the process; null if it has none */
-  readonly worktree: Pick<IncarnationWorktree, 'begin' | 'send' | 'sendInOrder' | 'abandon' | 'close'> | null
+  readonly worktree: Pick<IncarnationWorktree, 'prepare' | 'send' | 'sendInOrder' | 'abandon' | 'close'> | null
   /** opens the access to the gateway; absent if the agent calls its models directly */
   readonly openGateway?: ((port: KernelPort) => Promise<OpenGateway>) | undefined
   /** called at the release, when the agent has ended */
@@ -142,7 +142,7 @@ export class Incarnation {
     const { driver, launch, worktree, openContainment, openGateway } = this.#deps
     try {
       await mkdir(launch.tmpDir, { recursive: true, mode: 0o700 })
-      await worktree?.begin()
+      await worktree?.prepare()
       this.#containment = await openContainment()
       this.#startFreeze.setContainment(this.#containment)
       const port = this.#kernelPort()

@@ -1,5 +1,5 @@
 // The files that differ between two commits, with what a list of them shows: whether a file is large, and which steps changed it.
-// Two runs of git besides the comparison, however many records there are. Must never write a ref or a file.
+// The number of runs of git does not depend on the number of records. Must never write a ref or a file.
 // Test: test/e2e/worktree/files.test.ts.
 import { compare, objectsCall, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
 import { GitError, splitNames, type Git, type GitCall } from './git.ts'

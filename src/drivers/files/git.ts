@@ -101,14 +101,15 @@ const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null']
 /** Makes git ignore files that look like a bare repository, when git searches for a repository. */
 const SEARCH_SETTINGS = ['-c', 'safe.bareRepository=explicit']
 
-export const IDENTITY: Env = {
+/** The author and committer of reeve's own commits, and of a task's commit if the user has configured none. */
+export const REEVE_IDENTITY: Env = {
   GIT_AUTHOR_NAME: 'reeve',
   GIT_AUTHOR_EMAIL: 'reeve@localhost',
   GIT_COMMITTER_NAME: 'reeve',
   GIT_COMMITTER_EMAIL: 'reeve@localhost',
 }
 const NO_PROMPT: Env = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
-const COMMON_ENV: Env = { ...IDENTITY, ...NO_PROMPT, LC_ALL: 'C' }
+const COMMON_ENV: Env = { ...REEVE_IDENTITY, ...NO_PROMPT, LC_ALL: 'C' }
 const IDENTITY_NAMES = /^GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)$/
 /** Variables with the path of the user's configuration, which applies to every call. */
 const CONFIG_NAMES = /^GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)$/

@@ -47,7 +47,7 @@ export class IncarnationWorktree {
   }
 
   /** Prepares the worktree; resolves when the agent may start. Errors: `KernelError` with the hint in its message. */
-  async begin(): Promise<void> {
+  async prepare(): Promise<void> {
     const { process, worktree } = this.#deps
     if (process.files) await checkWorktreeExists(process).catch(withHint)
     else await this.#create(worktree)

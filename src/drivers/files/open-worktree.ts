@@ -22,6 +22,7 @@ const COPIED_FILES = ['info/attributes', 'shallow']
 /** One more such file, which is in each worktree's git directory. */
 const SPARSE_FILE = 'info/sparse-checkout'
 
+/** A worktree to open, and the process for which git works in it. */
 export interface TreeAt extends GitUser {
   readonly dir: string
   /** the git directory that all worktrees share */
@@ -30,6 +31,7 @@ export interface TreeAt extends GitUser {
   readonly lockMs?: number
 }
 
+/** An opened worktree. */
 export interface Tree {
   readonly dir: string
   /** the worktree's own git directory */

@@ -51,7 +51,7 @@ class ObservedStart {
       driver: DRIVERS[driver],
       launch,
       worktree: {
-        begin: () => this.#pass('files'),
+        prepare: () => this.#pass('files'),
         send: (report) => this.#report(report),
         sendInOrder: (_, send) => send(),
         abandon: () => undefined,

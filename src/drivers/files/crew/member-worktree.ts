@@ -4,7 +4,7 @@
 // Tests: test/processes/crew/git.test.ts.
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import { GitError, IDENTITY, splitNames, userGitEnv } from '../git.ts'
+import { GitError, REEVE_IDENTITY, splitNames, userGitEnv } from '../git.ts'
 import { restoreAfterCrash } from './snapshot.ts'
 import { clearStaleLocks } from '../stale-locks.ts'
 import {
@@ -28,7 +28,7 @@ import { ifMissing } from '../../../kernel/util/missing-file.ts'
 /** time limit of a call in which the user's filters and hooks may run, which may download, build and test; in ms */
 const LONG_CALL_MS = 600_000
 /** time limit of any other call, in ms; enough for the status of a large repository with the user's filters */
-export const JOB_MS = 120_000
+export const MEMBER_CALL_MS = 120_000
 /** maximum length of the output of hooks, in characters; its end is kept */
 const MAX_OUTPUT_CHARS = 4_000
 /** The beginning of the subject of commits in which reeve keeps files. They are not commits of a member. */
@@ -217,7 +217,7 @@ export async function salvageFiles(git: Git, member: MemberTree, salvage: Salvag
 /** Like `salvageFiles`, for a worktree whose `.git` is gone or was replaced. Reads the files through the repository. */
 export async function rescueFiles(git: Git, member: MemberTree, salvage: SalvageName): Promise<string | null> {
   if (!(await pathExists(member.dir))) return null
-  const tree = await openToRead(git, { ...member, limitMs: JOB_MS })
+  const tree = await openToRead(git, { ...member, limitMs: MEMBER_CALL_MS })
   return (await salvageNext(git, tree, { ...salvage, branch: null }))?.ref ?? null
 }
 
@@ -413,13 +413,13 @@ export async function commitIdentity(
   )
   const [author, committer] = identities
   if (author && committer) return { env: { ...author, ...committer }, notes: [] }
-  return { env: IDENTITY, notes: ['git has no user.name and user.email here, so the author is reeve'] }
+  return { env: REEVE_IDENTITY, notes: ['git has no user.name and user.email here, so the author is reeve'] }
 }
 
 /** Opens the worktree of a member. Removes leftover locks, and restores files that a killed daemon left changed. */
 export async function openMember(git: Git, member: MemberTree): Promise<Tree> {
   const { repository, branch, lockMs } = member
-  const tree = await openTree(git, { ...member, limitMs: JOB_MS })
+  const tree = await openTree(git, { ...member, limitMs: MEMBER_CALL_MS })
   // Only the member and reeve use this worktree, and the member is in no turn: any lock is a leftover.
   await clearStaleLocks(
     [join(tree.gitDir, 'index.lock'), join(tree.gitDir, 'HEAD.lock'), join(repository, 'refs', 'heads', `${branch}.lock`)],

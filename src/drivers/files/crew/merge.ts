@@ -5,7 +5,7 @@
 // checkout, an index, a branch outside `reeve/`, or a branch that is checked out.
 // Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
 import { GitError } from '../git.ts'
-import { JOB_MS, commitIdentity } from './member-worktree.ts'
+import { MEMBER_CALL_MS, commitIdentity } from './member-worktree.ts'
 import { mergeTrees } from '../merge-tree.ts'
 import { createInertGitDir } from '../open-worktree.ts'
 import { dropBranch, inRepository } from '../worktree.ts'
@@ -303,7 +303,7 @@ async function findWorktreeWith(git: Git, call: GitCall, branch: string): Promis
 /** A call for objects and refs of the repository. Errors: `GitError` if the repository is gone. */
 export async function crewCall({ branch: _, dir: __, ...crew }: CrewBranch): Promise<GitCall> {
   if (!(await pathExists(crew.repository))) throw new GitError(`the repository ${crew.repository} is gone: if it was moved, move it back`)
-  return inRepository({ ...crew, limitMs: JOB_MS })
+  return inRepository({ ...crew, limitMs: MEMBER_CALL_MS })
 }
 
 /** A call for a merge. It uses the attributes of a worktree. It may run merge drivers only if the member may run programs. */
