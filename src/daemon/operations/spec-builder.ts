@@ -23,7 +23,7 @@ import {
 } from '../../config/permissions.ts'
 import { isScripted, keyVariableNames, keysOf } from '../../config/model-keys.ts'
 import { askingModeFor } from '../../drivers/acp/asking-mode.ts'
-import { recogniseFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
+import { recognizeFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
 import { CAPABILITIES, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
@@ -384,7 +384,7 @@ function buildCommandFields(body: SpawnBody, credentials: readonly string[], con
   const argv = body.argv ?? []
   checkRules(body)
   if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
-  const format = recogniseFormat(argv)
+  const format = recognizeFormat(argv)
   checkCommand(body, format === null)
   return {
     agent: 'command',
@@ -489,7 +489,7 @@ function commandOf(agent: AgentDefinition): readonly string[] {
 
 /** The format of the JSON lines that the program writes; null if reeve does not understand its output. */
 export function formatOf({ format, command }: Pick<AgentDefinition, 'format' | 'command'>): OutputFormat | null {
-  return format ?? recogniseFormat(command ?? [])
+  return format ?? recognizeFormat(command ?? [])
 }
 
 /** Checks that an agent can be interactive: each turn is a separate program, which must continue the last session. Errors: INVALID. */

@@ -8,7 +8,7 @@ import { readCredentials } from '../../config/credentials.ts'
 import { keysOf } from '../../config/model-keys.ts'
 import { isGemini } from '../../drivers/acp/gemini-sessions.ts'
 import { loginOf } from '../../drivers/gateway/logins.ts'
-import { recogniseFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
+import { recognizeFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { installCommand } from '../../config/known-agents.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
@@ -106,7 +106,7 @@ function continuationOf({ driver, format, command }: AgentDefinition): Pick<Agen
     case 'acp':
       return { resumes: 'session', forks: isGemini(command ?? []) ? 'no' : 'asked', converses: true }
     case 'command': {
-      const knownFormat = format ?? recogniseFormat(command ?? [])
+      const knownFormat = format ?? recognizeFormat(command ?? [])
       if (knownFormat === null) return { resumes: 'rerun', forks: 'no', converses: false }
       return { resumes: 'session', forks: knownFormat === 'gemini' ? 'no' : 'now', converses: keepsSession(command ?? [], knownFormat) }
     }

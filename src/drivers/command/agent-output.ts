@@ -2,7 +2,7 @@
 // order of reports. Must never lose a line: a line that is not JSON, or unknown, is reported as output.
 // Test: test/processes/command/json-line-agents.test.ts.
 import type { KeepRaw } from '../../kernel/model/spec-parts.ts'
-import { UsageDeltas, chargedBefore, type Charge } from './usage-deltas.ts'
+import { UsageDeltas, readCharges, type Charge } from './usage-deltas.ts'
 import { ObservationMapper } from './observation-mapper.ts'
 import { fieldsOf } from './formats/format.ts'
 import { costUsd } from '../native/models/prices.ts'
@@ -46,7 +46,7 @@ export interface ResumePoint {
 export async function resumePointOf(launch: Launch): Promise<ResumePoint> {
   const { step, sessionId, forkOf } = launch
   // A new agent has no recorded usage.
-  return { step, sessionId, charged: sessionId === null && forkOf === undefined ? new Map() : await chargedBefore(launch) }
+  return { step, sessionId, charged: sessionId === null && forkOf === undefined ? new Map() : await readCharges(launch) }
 }
 
 export function openAgentOutput(deps: AgentOutputDeps, { step, sessionId, charged }: ResumePoint): AgentOutput {
@@ -101,7 +101,7 @@ export class AgentOutput {
   }
 
   /** Reads whole lines, each with its LF, and pieces of overlong lines. Resolves when all reports are acknowledged. */
-  take(text: string): Promise<void> {
+  takeLines(text: string): Promise<void> {
     return this.#enqueue(async () => {
       const reports: Report[] = []
       let unknown = ''
@@ -133,7 +133,7 @@ export class AgentOutput {
       endReports,
     } = this.#deps
     return this.#enqueue(async () => {
-      const reports = this.#mapper.end()
+      const reports = this.#mapper.onEnd()
       const errorLine = this.#mapper.lastNote || (exit.code === 0 ? '' : this.#lastErrorLine)
       return [
         ...reports,

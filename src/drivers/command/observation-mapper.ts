@@ -73,7 +73,7 @@ export class ObservationMapper {
     this.#sessionId = options.sessionId
     this.#model = options.model
     this.#lastActivityMs = options.now()
-    options.meter.begin(options.sessionId ?? '')
+    options.meter.beginSession(options.sessionId ?? '')
   }
 
   get reportedEnd(): ReportedEnd {
@@ -111,7 +111,7 @@ export class ObservationMapper {
   }
 
   /** Reports the last answer. Called at the end of the output. */
-  end(): Report[] {
+  onEnd(): Report[] {
     this.#reportAnswer()
     return this.#takeReports()
   }
@@ -152,7 +152,7 @@ export class ObservationMapper {
     this.#model = truncateShort(model ?? '') || this.#model
     if (id === this.#sessionId || this.#options.keepsNoSession || !SESSION_ID.test(id)) return
     this.#sessionId = id
-    this.#options.meter.begin(id)
+    this.#options.meter.beginSession(id)
     this.#reports.push({ type: 'session', sessionId: id })
   }
 
@@ -272,7 +272,7 @@ function limitPart(part: AssistantPart): AssistantPart {
   return { type: 'tool-call', callId: truncateShort(part.callId), name: truncateShort(part.name), input: limitInput(part.input) }
 }
 
-/** Replaces an input that is too long, or nested too deeply to be serialised. */
+/** Replaces an input that is too long, or nested too deeply to be serialized. */
 function limitInput(input: unknown): unknown {
   try {
     const json = JSON.stringify(input) ?? 'null'

@@ -1,5 +1,6 @@
-// Starts the program of an agent with a known format, and forwards its output until all of it is acknowledged. Owns neither the
-// process nor the turn of the program. Tests: test/processes/command/json-line-agents.test.ts, test/processes/command/conversation.test.ts.
+// Prepares the start of an agent with a known format, and follows the output of its program until all of it is acknowledged. Owns
+// neither the process nor the turn of the program. Tests: test/processes/command/json-line-agents.test.ts,
+// test/processes/command/conversation.test.ts.
 import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'
 import { withReeveServer } from '../mcp/cli-mcp-config.ts'
@@ -50,7 +51,7 @@ export interface FollowedProgram {
 
 /** Resolves when the program has exited and its output was read. Does not report the exit. */
 export async function followProgram({ program, output, send, timers, silentMs = SILENT_MS }: FollowedProgram): Promise<ProgramExit> {
-  const noteErrorLine = (text: string): Promise<void> => {
+  const takeErrorOutput = (text: string): Promise<void> => {
     output.noteErrorLine(text)
     return send([{ type: 'output', stream: 'stderr', text }])
   }
@@ -58,16 +59,16 @@ export async function followProgram({ program, output, send, timers, silentMs = 
   // Some agents hang after their result. Their outcome is known, and they write no more output.
   const endProgram = (): void => {
     // A report is rejected only if the process no longer exists.
-    send([{ type: 'note', text: `did not end after its result: ended after ${silentMs / 1_000} s of silence` }]).catch(() => undefined)
+    send([{ type: 'note', text: `did not end after its result: reeve ended it after ${silentMs / 1_000} s of silence` }]).catch(() => undefined)
     program.signal('SIGTERM')
     stopTimer = timers.start(KILL_MS, () => program.signal('SIGKILL'))
   }
-  const take = async (text: string): Promise<void> => {
+  const takeOutput = async (text: string): Promise<void> => {
     stopTimer()
-    await output.take(text)
+    await output.takeLines(text)
     if (output.isOver) stopTimer = timers.start(silentMs, endProgram)
   }
-  const outputs = [pumpOutput(program.stdout, take, new JsonLineSplitter()), pumpOutput(program.stderr, noteErrorLine)]
+  const outputs = [pumpOutput(program.stdout, takeOutput, new JsonLineSplitter()), pumpOutput(program.stderr, takeErrorOutput)]
   const exit = await program.exited
   stopTimer()
   await Promise.all(outputs)

@@ -40,7 +40,7 @@ export class UsageDeltas {
   }
 
   /** Attributes all later usage to this session. */
-  begin(session: string): void {
+  beginSession(session: string): void {
     const { forkOf } = this.#options
     if (forkOf !== undefined) inheritCharge(this.#sessions, session, forkOf)
     this.#session = session
@@ -92,7 +92,7 @@ function inheritCharge(sessions: Map<string, Charge>, session: string, forkOf: s
 }
 
 /** Reads from the journal what the process was charged, by session. The session of a fork starts with the charges of its origin. */
-export async function chargedBefore({ history }: Pick<Launch, 'history'>): Promise<Map<string, Charge>> {
+export async function readCharges({ history }: Pick<Launch, 'history'>): Promise<Map<string, Charge>> {
   const charged = new Map<string, Charge>()
   let session = ''
   let forkOf: string | null = null

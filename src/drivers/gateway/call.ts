@@ -8,7 +8,7 @@ import { errorText } from '../../kernel/util/error-text.ts'
 import type { TokenCounts } from '../native/models/usage.ts'
 import { lowerMaxTokens, readRequest, decodeBody } from './request-body.ts'
 import type { GatewayModelRequest } from './request-body.ts'
-import { errorAnswer } from './errors.ts'
+import { createErrorAnswer } from './errors.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { FORMATS, parseUsage } from './formats.ts'
 import { finishResponse, forwardRequest } from './forward.ts'
@@ -66,7 +66,7 @@ export interface CallDeps {
  * The `retry-after` header of the error for a call that cannot begin yet, in seconds. The client repeats the call after this error, but
  * drops a connection that is silent for 300 s.
  */
-export const RETRY_S = 1
+export const RETRY_AFTER_S = 1
 /** The wait at the rate limiter after which a note is recorded for the process, in ms. */
 const NOTE_AFTER_MS = 20_000
 
@@ -125,7 +125,7 @@ async function admitCall(deps: CallDeps, estimate: GatewayModelRequest, timeout:
     route,
   } = deps
   const tokens = estimate.inputTokens + (estimate.maxOutputTokens ?? 0)
-  const retryLater = (message: string, retryS = RETRY_S): ErrorAnswer => errorAnswer(route.format, 'wait', message, retryS)
+  const retryLater = (message: string, retryS = RETRY_AFTER_S): ErrorAnswer => createErrorAnswer(route.format, 'wait', message, retryS)
   let waitReason = `${config.name} is at its rate limit`
   try {
     for (;;) {
@@ -135,7 +135,7 @@ async function admitCall(deps: CallDeps, estimate: GatewayModelRequest, timeout:
       const grant = await requestGrant(deps, estimate, ticket)
       if (grant.ack === 'go') return { call: grant.call, ticket, maxOutputTokens: grant.maxOutputTokens, ...grant.priced }
       if (grant.ack !== 'held')
-        return grant.reason === null ? null : errorAnswer(route.format, 'budget', `reeve ends process ${session.pid}: ${grant.reason}`)
+        return grant.reason === null ? null : createErrorAnswer(route.format, 'budget', `reeve ends process ${session.pid}: ${grant.reason}`)
       waitReason = holdMessage(session, grant.reason ?? 'it is paused')
       await session.waitUntilUnheld(timeout.signal)
     }
@@ -235,7 +235,7 @@ class Call {
     if (outcome.end === 'unreachable')
       sendError(
         response,
-        errorAnswer(
+        createErrorAnswer(
           this.#deps.route.format,
           'unreachable',
           `${this.#deps.provider.config.name} cannot be reached: ${error ?? 'no answer'}`,
@@ -253,7 +253,7 @@ class Call {
     const message = `reeve cannot look up the price of ${this.#estimate.model}: ${errorText(error)}`
     const recorded = session.finishCall({ call, usage: { ...NO_TOKENS, costUsd: 0 }, status: null, error: message })
     ticket.cancel()
-    sendError(response, errorAnswer(route.format, 'failed', message))
+    sendError(response, createErrorAnswer(route.format, 'failed', message))
     await recorded
   }
 

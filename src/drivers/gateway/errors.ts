@@ -42,7 +42,7 @@ export interface ErrorAnswer {
 }
 
 /** Creates an error response. `retryAfterS`: the client should retry after this many whole seconds. */
-export function errorAnswer(format: FormatName, kind: GatewayErrorKind, message: string, retryAfterS?: number): ErrorAnswer {
+export function createErrorAnswer(format: FormatName, kind: GatewayErrorKind, message: string, retryAfterS?: number): ErrorAnswer {
   const { status, ...types } = ERROR_ROWS[kind]
   const retry = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
   return {

@@ -8,9 +8,9 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { RequestBodies } from './body-reader.ts'
-import { RETRY_S, answerCall, sendError } from './call.ts'
+import { RETRY_AFTER_S, answerCall, sendError } from './call.ts'
 import type { CallDeps, Prices } from './call.ts'
-import { errorAnswer } from './errors.ts'
+import { createErrorAnswer } from './errors.ts'
 import type { GatewayErrorKind } from './errors.ts'
 import { Upstreams, finishResponse, forwardRequest } from './forward.ts'
 import { requestHeaders } from './headers.ts'
@@ -175,7 +175,7 @@ export class Gateway {
     if (bodyOrError === 'full')
       return sendError(
         response,
-        errorAnswer(route.format, 'wait', `${MAX_BODIES_BYTES / MIB} MiB of requests are already waiting at the gateway`, RETRY_S),
+        createErrorAnswer(route.format, 'wait', `${MAX_BODIES_BYTES / MIB} MiB of requests are already waiting at the gateway`, RETRY_AFTER_S),
       )
     const { bytes: body, release } = bodyOrError
     if (response.destroyed) return release()
@@ -207,7 +207,7 @@ export class Gateway {
     })
     const outcome = await forwardRequest(this.#upstreams, { method, url: target, headers, body }, response, () => null)
     if (outcome.end === 'unreachable')
-      sendError(response, errorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
+      sendError(response, createErrorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
     else finishResponse(response, outcome)
   }
 
@@ -252,7 +252,7 @@ function refuse(
 ): void {
   // The connection is closed, so that the rest of the request need not be read.
   response.setHeader('connection', 'close')
-  sendError(response, errorAnswer(findFormat(path?.rest ?? '', kind), error, message))
+  sendError(response, createErrorAnswer(findFormat(path?.rest ?? '', kind), error, message))
 }
 
 /** Guesses from the path which kind of provider the client expects. */

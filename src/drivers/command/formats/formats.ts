@@ -35,7 +35,7 @@ export function parseKnownCommand(argv: readonly string[], name: OutputFormat): 
 }
 
 /** Detects the format of any command line; null for an unknown program, or one that is not asked for JSON lines. */
-export function recogniseFormat(argv: readonly string[]): OutputFormat | null {
+export function recognizeFormat(argv: readonly string[]): OutputFormat | null {
   const found = (Object.entries(KNOWN_FORMATS) as [OutputFormat, KnownFormat][]).find(([, { format, names, options }]) => {
     const at = findProgram(argv, names)
     return at >= 0 && format.printsJsonLines(parseCommand(argv, at, options))

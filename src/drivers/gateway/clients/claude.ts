@@ -3,7 +3,7 @@
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'
 import { CLAUDE_OPTIONS } from '../../command/formats/claude.ts'
-import { firstSet, homeOf, parseObject, asObject } from './client.ts'
+import { firstSetVariable, homeOf, parseObject, asObject } from './client.ts'
 import type { ClientAdapter, AgentSetup } from './client.ts'
 
 /** The variables that select a cloud service instead of Anthropic. */
@@ -39,7 +39,7 @@ function configDir({ env }: AgentSetup): string {
 
 /** Why Claude Code cannot use the gateway, as text for the user; undefined if it can. */
 function bypassReason(setup: AgentSetup): string | undefined {
-  const cloud = firstSet(setup.env, CLOUD_VARIABLES)
+  const cloud = firstSetVariable(setup.env, CLOUD_VARIABLES)
   if (cloud !== undefined) return `${cloud} is set: it calls its models through another service`
   const files = [
     join(configDir(setup), 'settings.json'),

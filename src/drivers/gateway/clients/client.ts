@@ -1,7 +1,7 @@
 // The interface of an adapter for an external agent. An adapter finds the providers that the agent calls, and configures the
 // agent to call them through the gateway. Each other file in this folder is the adapter of one agent; ../clients.ts chooses
 // between them. Pure: an adapter reads files only through functions in its parameters. docs/reference/gateway.md describes the observed
-// behaviour of the agents.
+// behavior of the agents.
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import type { ParsedCommand, Options } from '../../command/formats/args.ts'
 
@@ -101,7 +101,7 @@ export function parseObject(text: string | null | undefined): Json {
 }
 
 /** The name of the first variable that is set and not empty. */
-export function firstSet(env: AgentSetup['env'], names: readonly string[]): string | undefined {
+export function firstSetVariable(env: AgentSetup['env'], names: readonly string[]): string | undefined {
   return names.find((name) => (env[name] ?? '') !== '')
 }
 

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { hasFlag } from '../../command/formats/args.ts'
 import { CODEX_OPTIONS } from '../../command/formats/codex.ts'
-import { firstSet, homeOf, parseObject, asObject, asString } from './client.ts'
+import { firstSetVariable, homeOf, parseObject, asObject, asString } from './client.ts'
 import type { ProviderUse, ClientAdapter, AgentSetup, ClientConfig, GatewayTarget } from './client.ts'
 
 const PROVIDER_ID = 'reeve'
@@ -89,7 +89,7 @@ function bypassReason({ command, env }: AgentSetup, config: string, home: string
       ?.raw.join(' ')
   if (option !== undefined) return `the option ${option} selects how it calls its models`
   const variable =
-    firstSet(env, ['MODEL_PROVIDER']) ?? (asString(parseObject(env['CODEX_CONFIG'])['model_provider']) === '' ? undefined : 'CODEX_CONFIG')
+    firstSetVariable(env, ['MODEL_PROVIDER']) ?? (asString(parseObject(env['CODEX_CONFIG'])['model_provider']) === '' ? undefined : 'CODEX_CONFIG')
   if (variable !== undefined) return `${variable} names a provider of its own`
   const other = [...config.matchAll(/^\s*model_provider\s*=\s*["']([^"']*)["']/gm)]
     .map(([, name = '']) => name)

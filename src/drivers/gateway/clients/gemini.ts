@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { hasFlag } from '../../command/formats/args.ts'
 import { GEMINI_OPTIONS } from '../../command/formats/gemini.ts'
-import { firstSet, homeOf, parseObject, asObject, asString } from './client.ts'
+import { firstSetVariable, homeOf, parseObject, asObject, asString } from './client.ts'
 import type { ProviderUse, ClientAdapter, AgentSetup } from './client.ts'
 
 const KEY_METHOD = 'gemini-api-key'
@@ -30,7 +30,7 @@ function findProviderUse(setup: AgentSetup): ProviderUse {
 
 /** Why Gemini CLI cannot use the gateway, as text for the user; undefined if it can. */
 function bypassReason({ env, command }: AgentSetup, method: string, userSettings: string): string | undefined {
-  const serviceVariable = firstSet(env, ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'])
+  const serviceVariable = firstSetVariable(env, ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'])
   if (serviceVariable !== undefined) return `${serviceVariable} is set: it calls its models through another service`
   if (method !== '' || hasFlag(command, '--acp', '--experimental-acp')) return undefined
   return `it accepts another address only if ${userSettings} contains {"security":{"auth":{"selectedType":"${KEY_METHOD}"}}}`

@@ -109,7 +109,7 @@ describe('the mode of an agent', () => {
     [{}, 'it is held in the mode default, in which it asks'],
     [ALLOW, null],
     [{ permissions: { default: 'agent' } }, 'its own settings decide what it asks about'],
-    [{ mode: 'auto' }, 'it asks as it likes in the mode auto'],
+    [{ mode: 'auto' }, 'it decides itself when to ask in the mode auto'],
   ])('is described for the spec %j', (changes, description) => {
     expect(describeEnforcement(specOf(CLAUDE, changes))).toBe(description)
   })

@@ -1,6 +1,6 @@
 // The reports from an agent's lines: steps, calls and their results. Also the meter, which charges only usage that was not charged before.
 import { describe, expect, test } from 'vitest'
-import { UsageDeltas, chargedBefore } from '../../../../src/drivers/command/usage-deltas.ts'
+import { UsageDeltas, readCharges } from '../../../../src/drivers/command/usage-deltas.ts'
 import { ObservationMapper } from '../../../../src/drivers/command/observation-mapper.ts'
 import { parseKnownCommand } from '../../../../src/drivers/command/formats/formats.ts'
 import * as lines from '../../../support/agents/agent-lines.ts'
@@ -40,7 +40,7 @@ async function reportsOf(
   const reports: Report[] = []
   for (const line of observed)
     reports.push(...(await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])))
-  return [...reports, ...mapper.end()]
+  return [...reports, ...mapper.onEnd()]
 }
 
 /** A transcript of reports: one line each. */
@@ -140,7 +140,7 @@ describe('a recorded turn', () => {
       const { format, command } = parseKnownCommand([name], name)
       const mapper = createMapper({ marksSteps: format.marksSteps })
       for (const line of observed) await mapper.observe(format.read(line as Readonly<Record<string, unknown>>, command) ?? [])
-      mapper.end()
+      mapper.onEnd()
       return mapper.reportedEnd
     }
     for (const [name, observed] of [
@@ -328,9 +328,9 @@ describe('the meter', () => {
   test('after a resume the total counts from the charges of this process in that session', async () => {
     const charged = new Map([['old', { inputTokens: 10, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 1 }]])
     const meter = meterWith({ charged, mayBeOlder: true })
-    meter.begin('old')
+    meter.beginSession('old')
     expect(await chargesOf(meter, usageOf(25, { span: 'session', costUsd: 1.5 }))).toEqual(['15/0/0/0 $0.5'])
-    meter.begin('other')
+    meter.beginSession('other')
     expect(await chargesOf(meter, usageOf(25, { span: 'session', costUsd: 1.5 }), usageOf(26, { span: 'session', costUsd: 1.5 }))).toEqual([
       '25/0/0/0 $1.5 estimated',
       '1/0/0/0 $0',
@@ -350,7 +350,7 @@ describe('the meter', () => {
       { type: 'usage.reported', usage: { ...makeUsage(20), costUsd: null } },
       { type: 'usage.reported', usage: makeUsage(5) },
     )
-    const charged = await chargedBefore({
+    const charged = await readCharges({
       history: async (after, limit) => facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, 2)),
     })
     expect([...charged]).toEqual([
@@ -375,10 +375,10 @@ describe('the meter', () => {
       { type: 'process.handle', handle: null, sessionId: 'one' },
       callFinished('1-2', 20),
     )
-    const charged = await chargedBefore({ history: async (after) => facts.filter(({ seq }) => seq > after) })
+    const charged = await readCharges({ history: async (after) => facts.filter(({ seq }) => seq > after) })
     expect([...charged]).toEqual([['one', { ...makeUsage(30), outputTokens: 2, costUsd: 1 }]])
     const meter = meterWith({ charged })
-    meter.begin('one')
+    meter.beginSession('one')
     expect(await chargesOf(meter, usageOf(35, { span: 'session', costUsd: 1.5 }))).toEqual(['5/0/0/0 $0.5'])
   })
 })

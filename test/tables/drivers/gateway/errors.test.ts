@@ -1,19 +1,19 @@
 // The gateway's own error responses in each wire format.
 import { expect, test } from 'vitest'
-import { errorAnswer } from '../../../../src/drivers/gateway/errors.ts'
+import { createErrorAnswer } from '../../../../src/drivers/gateway/errors.ts'
 
 test('each format has its own error body', () => {
-  expect(JSON.parse(errorAnswer('anthropic', 'token', 'who?').body)).toEqual({
+  expect(JSON.parse(createErrorAnswer('anthropic', 'token', 'who?').body)).toEqual({
     type: 'error',
     error: { type: 'authentication_error', message: 'who?' },
   })
-  expect(JSON.parse(errorAnswer('responses', 'token', 'who?').body)).toEqual({
+  expect(JSON.parse(createErrorAnswer('responses', 'token', 'who?').body)).toEqual({
     error: { message: 'who?', type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
   })
-  expect(JSON.parse(errorAnswer('chat', 'wait', 'later', 3).body)).toEqual({
+  expect(JSON.parse(createErrorAnswer('chat', 'wait', 'later', 3).body)).toEqual({
     error: { message: 'later', type: 'requests', param: null, code: 'rate_limit_exceeded' },
   })
-  expect(JSON.parse(errorAnswer('gemini', 'wait', 'later', 3).body)).toEqual({
+  expect(JSON.parse(createErrorAnswer('gemini', 'wait', 'later', 3).body)).toEqual({
     error: {
       code: 429,
       message: 'later',
@@ -24,11 +24,11 @@ test('each format has its own error body', () => {
 })
 
 test('a client that should retry gets the delay', () => {
-  expect(errorAnswer('anthropic', 'wait', 'later', 3)).toMatchObject({
+  expect(createErrorAnswer('anthropic', 'wait', 'later', 3)).toMatchObject({
     status: 429,
     headers: { 'retry-after': '3', 'content-type': 'application/json' },
   })
-  expect(errorAnswer('anthropic', 'budget', 'no').headers).toEqual({ 'content-type': 'application/json' })
+  expect(createErrorAnswer('anthropic', 'budget', 'no').headers).toEqual({ 'content-type': 'application/json' })
 })
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   ['unreachable', 502],
   ['failed', 500],
 ] as const)('the status of %s is %d', (kind, status) => {
-  expect((['anthropic', 'responses', 'chat', 'gemini'] as const).map((format) => errorAnswer(format, kind, '').status)).toEqual([
+  expect((['anthropic', 'responses', 'chat', 'gemini'] as const).map((format) => createErrorAnswer(format, kind, '').status)).toEqual([
     status,
     status,
     status,

@@ -1,7 +1,7 @@
 // The advice for the user of each known agent that is not logged in.
 import { RequestError } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
-import { loginError } from '../../../../src/drivers/acp/session.ts'
+import { toLoginError } from '../../../../src/drivers/acp/session.ts'
 import { CLIENTS, loginAdvice, loginOf, withLoginAdvice } from '../../../../src/drivers/gateway/logins.ts'
 
 const CLAUDE = 'Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment'
@@ -38,7 +38,7 @@ test.each([
 })
 
 test('the error of an ACP agent has one period before the advice', () => {
-  const error = loginError(new RequestError(-32_000, 'Gemini API key is missing or not configured.'), ['gemini', '--acp'])
+  const error = toLoginError(new RequestError(-32_000, 'Gemini API key is missing or not configured.'), ['gemini', '--acp'])
   expect(error?.message).toBe(
     'it is not logged in: Gemini API key is missing or not configured. Log in with `gemini`, or set GEMINI_API_KEY in the environment',
   )

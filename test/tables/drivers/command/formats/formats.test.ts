@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { findProgram } from '../../../../../src/drivers/command/formats/args.ts'
 import { messageInJson } from '../../../../../src/drivers/command/formats/format.ts'
-import { recogniseFormat, parseKnownCommand } from '../../../../../src/drivers/command/formats/formats.ts'
+import { recognizeFormat, parseKnownCommand } from '../../../../../src/drivers/command/formats/formats.ts'
 import * as lines from '../../../../support/agents/agent-lines.ts'
 import type { Observation } from '../../../../../src/drivers/command/formats/format.ts'
 import type { OutputFormat } from '../../../../../src/kernel/model/words.ts'
@@ -307,7 +307,7 @@ describe('command lines', () => {
     [['cat', 'claude'], null],
     [[], null],
   ])('%j has the format %s', (argv, name) => {
-    expect(recogniseFormat(argv)).toBe(name)
+    expect(recognizeFormat(argv)).toBe(name)
   })
 
   test.each([
