@@ -136,8 +136,8 @@ export interface KernelPort {
 }
 
 /**
- * One running incarnation. Its methods may be called in any order and more than once. Disposal waits until no operating-system
- * process is left.
+ * One running incarnation. Its methods may be called in any order and more than once. Disposal kills all its programs, and waits for
+ * their end. If some survive, disposal may be repeated.
  */
 export interface Agent extends AsyncDisposable {
   /** begins a turn with this message */

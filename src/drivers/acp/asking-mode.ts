@@ -21,7 +21,7 @@ export interface AskingMode {
   readonly enforcedModes: readonly string[] | null
 }
 
-/** What a program is started with so that it asks. */
+/** The arguments, variables and files with which a program is started so that it asks. */
 interface Settings {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ interface AgentProfile {
   /** the agent's tools that need permission, each with reeve's names for it */
   readonly tools: Readonly<Record<string, readonly string[]>>
   /** returns settings that make the agent ask and that remove its denied tools */
-  readonly settings?: (denied: readonly string[], at: { readonly env: PreparedStart['env']; readonly dir: string }) => Settings
+  readonly settings?: (denied: readonly string[], start: { readonly env: PreparedStart['env']; readonly dir: string }) => Settings
   /** returns such settings as the field `_meta` of the request that opens the session */
   readonly meta?: (denied: readonly string[]) => object
 }
@@ -169,7 +169,7 @@ export function describeEnforcement(spec: Spec): string | null {
     return `it is held in the mode ${mode}, in which it asks`
   return spec.asks === true
     ? 'it asks, according to its agent file'
-    : `it asks as it likes${mode === undefined ? '' : ` in the mode ${mode}`}`
+    : `it decides itself when to ask${mode === undefined ? '' : ` in the mode ${mode}`}`
 }
 
 /** Adds the settings that make the program ask before it acts. */

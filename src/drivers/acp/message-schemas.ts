@@ -1,6 +1,6 @@
 // Schemas of an agent's answers and updates, which are validated once here and trusted afterwards. The ACP library validates an
-// agent's requests but not its answers, and throws for each unknown update. The schemas are lenient: a field of a wrong type is
-// dropped and is never an error. Tests: test/processes/acp.
+// agent's requests but not its answers, and throws for each unknown update. The schemas are lenient: an optional field of a wrong
+// type is dropped and is not an error. Tests: test/processes/acp.
 import { z } from 'zod'
 import { truncate } from '../../kernel/util/truncate.ts'
 

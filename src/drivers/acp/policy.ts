@@ -57,7 +57,7 @@ const OWN_TITLES = [
  */
 const MCP_CALL_FIELDS = new Set(['server', 'tool', 'arguments'])
 
-/** Whether the call is of one of reeve's own tools. The daemon authorises those calls itself. */
+/** Whether the call is of one of reeve's own tools. The daemon authorizes those calls itself. */
 export function isOwnTool({ title, name, kind }: RequestedAction, ownTools: readonly string[], input?: unknown): boolean {
   const fields: Readonly<Record<string, unknown>> = { ...(typeof input === 'object' ? input : {}) }
   if (

@@ -11,7 +11,7 @@ import type { PermissionRequests } from './permission-requests.ts'
 import type { PauseGate } from '../common/pause-gate.ts'
 import type { SessionUpdates } from './session-updates.ts'
 import type { ReportQueue } from './report-queue.ts'
-import { loginError } from './session.ts'
+import { toLoginError } from './session.ts'
 import { readPromptResult } from './message-schemas.ts'
 import type { PromptResult } from './message-schemas.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
@@ -190,7 +190,7 @@ export class AcpTurns {
       return end
     } catch (error) {
       if (connection.signal.aborted) return null
-      const login = loginError(error, this.#deps.argv)
+      const login = toLoginError(error, this.#deps.argv)
       return turn.isCancelled
         ? END_BY_STOP_REASON.cancelled
         : { outcome: 'error', finish: 'error', error: describeAgentError(login ?? error), ...(login ? { account: true } : {}) }

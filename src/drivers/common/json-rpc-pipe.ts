@@ -3,7 +3,7 @@
 // Must never block on input that the program does not read.
 // Tests: test/processes/acp/hostile.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Program, ProgramExit } from '../contain/containment-contract.ts'
+import type { Program } from '../contain/containment-contract.ts'
 import { LineSplitter } from './line-splitter.ts'
 import { MIB } from '../../kernel/util/mib.ts'
 
@@ -101,9 +101,4 @@ export class JsonRpcPipe {
     this.#splitter.clear()
     this.#deps.onEnd()
   }
-}
-
-/** Describes the exit of a program: `exit code 1`, `ended by SIGKILL`. */
-export function describeExit({ code, signal }: ProgramExit): string {
-  return signal === null ? `exit code ${code ?? 'unknown'}` : `ended by ${signal}`
 }

@@ -1,6 +1,6 @@
 // The `fetch` that the provider packages use. The packages keep a whole event or error in memory, and treat any body as a
 // stream. This `fetch` limits the size of an event, and reads only the beginning of an error. A successful response that is not a
-// stream becomes an error. Unpaired surrogates are removed from requests.
+// stream becomes an error. Unpaired surrogates in requests are replaced.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-errors.test.ts.
 import { limitEvents } from '../../common/event-size-limit.ts'
 import { CallFailed } from './model.ts'

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { naturalExit } from '../../../kernel/model/exit.ts'
 import type { Program, ProgramExit } from '../../contain/containment-contract.ts'
+import { describeExit } from '../../common/describe-exit.ts'
 import { TruncatingBuffer } from '../../common/truncate-middle.ts'
 import { ToolError } from './tool-error.ts'
 import { defineTool } from './tool.ts'
@@ -108,8 +109,4 @@ async function killGroup(program: Program): Promise<void> {
 function resultOf(text: string, exit: ProgramExit): ToolOutput {
   const { code } = naturalExit({ type: 'exited', code: exit.code, osSignal: exit.signal })
   return { text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${describeExit(exit)}]`, images: [], exitCode: code }
-}
-
-function describeExit(exit: ProgramExit): string {
-  return exit.signal === null ? `exit code ${exit.code ?? 'unknown'}` : `ended by ${exit.signal}`
 }

@@ -10,7 +10,7 @@ import type { Tool } from './tool.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'
 
 /** The threads that all file tools share. */
-export const workers = new FileWorkers()
+export const fileWorkers = new FileWorkers()
 
 const nonEmptyText = z.string().min(1)
 const filePath = nonEmptyText.describe('relative to the working directory, or absolute')
@@ -77,6 +77,6 @@ function fileTool<N extends FileToolName>(name: N, effect: ToolEffect, descripti
     effect,
     description,
     input,
-    run: (checkedInput, context) => workers.run({ name, effect, input: checkedInput }, context),
+    run: (checkedInput, context) => fileWorkers.run({ name, effect, input: checkedInput }, context),
   })
 }

@@ -104,7 +104,8 @@ export async function listWithin(dir: string, paths: PathAccess): Promise<Dirent
 }
 
 /**
- * Writes a whole file if the process may write it, and creates missing directories. The old content stays until the new text is complete.
+ * Writes a whole file if the process may write it, and creates missing directories. The old content stays until the new text is complete,
+ * unless the file must be kept: it belongs to another user, or is in a read-only directory.
  */
 export async function writeWithin(file: string, text: string, paths: PathAccess): Promise<void> {
   const { write: roots = ['/'] } = paths
@@ -142,7 +143,7 @@ async function writeAt(target: string, text: string, file: string): Promise<void
 }
 
 /** True for a missing permission. The directory may be read-only although the file is writable. */
-function isAccessError(error: unknown): boolean {
+export function isAccessError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }
 

@@ -1,4 +1,4 @@
-// The functions that the file tools share: reading text files, and a write that never leaves a partial file behind.
+// The functions that the file tools share: reading text files, and writing them so that an old file is replaced in one step.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -7,7 +7,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import path from 'node:path'
 import { makeDirs } from '../../common/make-dirs.ts'
-import { openWithin, writeWithin } from './path-guard.ts'
+import { isAccessError, openWithin, writeWithin } from './path-guard.ts'
 import { ToolError } from './tool-error.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
@@ -44,7 +44,10 @@ export async function readText(file: string, limitBytes: number, paths?: PathAcc
   }
 }
 
-/** Writes a whole file, and creates missing directories. The old content stays until the new text is complete. */
+/**
+ * Writes a whole file, and creates missing directories. The old content stays until the new text is complete, unless the file must be
+ * kept: it belongs to another user, has hard links, or is in a read-only directory.
+ */
 export async function writeText(file: string, text: string, paths?: PathAccess): Promise<void> {
   if (paths?.write) return writeWithin(file, text, paths)
   await makeDirs(path.dirname(file))
@@ -68,9 +71,4 @@ export async function writeText(file: string, text: string, paths?: PathAccess):
 /** True if a new file may replace this one. For a file of another user or with hard links, that would change the owner or break a link. */
 function isReplaceable(stats: Stats): boolean {
   return stats.uid === process.getuid?.() && stats.nlink === 1
-}
-
-/** True for a missing permission. The directory may be read-only although the file is writable. */
-function isAccessError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }

@@ -9,7 +9,7 @@ import type { OfferedTool } from '../models/model.ts'
 import { isAllowed } from '../../../kernel/state/tool-names.ts'
 import { bash } from './bash.ts'
 import { truncateMiddle } from '../../common/truncate-middle.ts'
-import { FILE_TOOLS, workers } from './file-tools.ts'
+import { FILE_TOOLS, fileWorkers } from './file-tools.ts'
 import { RefusedError } from './path-guard.ts'
 import { skillTool } from './skill.ts'
 import type { EndWaits, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
@@ -44,7 +44,7 @@ export class Toolbox {
   /** `source` provides the tools that may change while the agent runs; null if there are none. */
   constructor(spec: ToolSpec, source: ToolSource | null = null) {
     this.#spec = spec
-    const skill = skillTool(spec, workers)
+    const skill = skillTool(spec, fileWorkers)
     this.#builtInTools = [...BUILT_IN_TOOLS, ...(skill ? [skill] : []), planTool(spec)]
     this.#source = source
   }

@@ -17,7 +17,7 @@ export async function listEntries(directory: string, paths: PathAccess | undefin
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Yields the regular files that no `.gitignore` excludes; skips unreadable directories. */
+/** Yields the regular files that no `.gitignore` excludes. Skips the directories in `SKIPPED_DIRS`, and unreadable ones. */
 export async function* walkFiles(directory: string, paths: PathAccess | undefined): AsyncGenerator<string> {
   const pending = [{ dir: directory, outerRules: await IgnoreRules.above(directory, paths) }]
   for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
