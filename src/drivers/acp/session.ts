@@ -158,7 +158,11 @@ async function withLoginAdvice<T>(work: Promise<T>, { authMethods }: InitializeR
 export class LoginError extends Error {}
 
 /** Converts an agent's error "not logged in" to an error with advice; null for other errors. */
-export function toLoginError(error: unknown, argv: readonly string[], authMethods: InitializeResult['authMethods'] = []): LoginError | null {
+export function toLoginError(
+  error: unknown,
+  argv: readonly string[],
+  authMethods: InitializeResult['authMethods'] = [],
+): LoginError | null {
   if (!(error instanceof RequestError) || error.code !== AUTH_REQUIRED) return null
   const login = loginOf(argv)
   const methodNames = login === null ? authMethods.map(({ name, description }) => (description ? `${name} (${description})` : name)) : []

@@ -59,7 +59,9 @@ export async function followProgram({ program, output, send, timers, silentMs = 
   // Some agents hang after their result. Their outcome is known, and they write no more output.
   const endProgram = (): void => {
     // A report is rejected only if the process no longer exists.
-    send([{ type: 'note', text: `did not end after its result: reeve ended it after ${silentMs / 1_000} s of silence` }]).catch(() => undefined)
+    send([{ type: 'note', text: `did not end after its result: reeve ended it after ${silentMs / 1_000} s of silence` }]).catch(
+      () => undefined,
+    )
     program.signal('SIGTERM')
     stopTimer = timers.start(KILL_MS, () => program.signal('SIGKILL'))
   }

@@ -135,7 +135,9 @@ async function admitCall(deps: CallDeps, estimate: GatewayModelRequest, timeout:
       const grant = await requestGrant(deps, estimate, ticket)
       if (grant.ack === 'go') return { call: grant.call, ticket, maxOutputTokens: grant.maxOutputTokens, ...grant.priced }
       if (grant.ack !== 'held')
-        return grant.reason === null ? null : createErrorAnswer(route.format, 'budget', `reeve ends process ${session.pid}: ${grant.reason}`)
+        return grant.reason === null
+          ? null
+          : createErrorAnswer(route.format, 'budget', `reeve ends process ${session.pid}: ${grant.reason}`)
       waitReason = holdMessage(session, grant.reason ?? 'it is paused')
       await session.waitUntilUnheld(timeout.signal)
     }

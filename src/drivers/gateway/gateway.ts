@@ -175,7 +175,12 @@ export class Gateway {
     if (bodyOrError === 'full')
       return sendError(
         response,
-        createErrorAnswer(route.format, 'wait', `${MAX_BODIES_BYTES / MIB} MiB of requests are already waiting at the gateway`, RETRY_AFTER_S),
+        createErrorAnswer(
+          route.format,
+          'wait',
+          `${MAX_BODIES_BYTES / MIB} MiB of requests are already waiting at the gateway`,
+          RETRY_AFTER_S,
+        ),
       )
     const { bytes: body, release } = bodyOrError
     if (response.destroyed) return release()
@@ -207,7 +212,10 @@ export class Gateway {
     })
     const outcome = await forwardRequest(this.#upstreams, { method, url: target, headers, body }, response, () => null)
     if (outcome.end === 'unreachable')
-      sendError(response, createErrorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
+      sendError(
+        response,
+        createErrorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`),
+      )
     else finishResponse(response, outcome)
   }
 

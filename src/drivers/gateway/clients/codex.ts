@@ -89,7 +89,8 @@ function bypassReason({ command, env }: AgentSetup, config: string, home: string
       ?.raw.join(' ')
   if (option !== undefined) return `the option ${option} selects how it calls its models`
   const variable =
-    firstSetVariable(env, ['MODEL_PROVIDER']) ?? (asString(parseObject(env['CODEX_CONFIG'])['model_provider']) === '' ? undefined : 'CODEX_CONFIG')
+    firstSetVariable(env, ['MODEL_PROVIDER']) ??
+    (asString(parseObject(env['CODEX_CONFIG'])['model_provider']) === '' ? undefined : 'CODEX_CONFIG')
   if (variable !== undefined) return `${variable} names a provider of its own`
   const other = [...config.matchAll(/^\s*model_provider\s*=\s*["']([^"']*)["']/gm)]
     .map(([, name = '']) => name)
