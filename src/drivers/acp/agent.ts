@@ -359,7 +359,7 @@ export class AcpAgent implements Agent {
     return hasTools || kernel.signal.aborted
   }
 
-  /** Returns the error of a turn without reeve's tools, if the agent is a crew member: it cannot report its work. Otherwise null. */
+  /** Returns the error of a crew member's turn without reeve's tools, because the member cannot report its work. Otherwise null. */
   #missingToolsError(): string | null {
     const { ownTools: own, spec } = this.#deps.launch
     return own && spec.member && !this.#hasRequestedTools ? `${NO_OWN_TOOLS}: a member of a crew can report nothing without them` : null

@@ -1,5 +1,5 @@
 // Groups an agent's updates into steps: the chunks and tool calls of one model call. A step begins with the model's first chunk
-// or call, and ends when its calls begin or the turn ends. Updates that arrive while the calls run, for example those of a subagent,
+// or call, and ends when its calls begin or the turn ends. Updates that arrive while the calls run, such as those of a subagent,
 // belong to the next step, which begins after the calls. Each step is complete before the next one begins. Owns the open step and its calls;
 // sends nothing itself. Test: test/processes/acp/turns.test.ts.
 import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/model/facts.ts'
@@ -116,7 +116,7 @@ export class Steps {
     else this.#append(chunk)
   }
 
-  /** Appends text to the part with the same type and message id, or to a last part of the same type. Otherwise adds a part. */
+  /** Appends text to the part with the same message id, or to the last part. If the types differ, adds a part. */
   #append(chunk: TextChunk): void {
     if (this.#startsNewMessage(chunk)) this.#close(this.#parts?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
     if (this.#runningCalls.size > 0) return this.#postpone(() => this.#append(chunk))

@@ -1,5 +1,4 @@
-// Prepares the start of an agent with a known format, and follows the output of its program until all of it is acknowledged. Owns
-// neither the process nor the turn of the program. Tests: test/processes/command/json-line-agents.test.ts,
+// Prepares the start of an agent with a known format, and follows its output until all of it is acknowledged. Owns neither the process nor the turn of the program. Tests: test/processes/command/json-line-agents.test.ts,
 // test/processes/command/conversation.test.ts.
 import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'

@@ -1,5 +1,5 @@
 // Reads whole request bodies, and limits the memory of all of them together. Memory is counted while the bytes arrive, so that
-// many unfinished requests cannot exhaust the daemon's memory. A body for which no memory is left is read to its end and
+// many unfinished requests cannot exhaust the daemon's memory. If no memory is left for a body, it is read to its end and
 // dropped, so that its client gets the error.
 // Test: test/tables/drivers/gateway/body-reader.test.ts.
 import type { IncomingMessage } from 'node:http'

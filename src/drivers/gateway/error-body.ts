@@ -1,5 +1,5 @@
-// Reads error answers whose status leaves open whether the provider refuses the account: 400 and 429 can mean a used-up quota. Keeps a
-// copy of the body; the client gets the original bytes. Test: test/processes/gateway/account.test.ts.
+// Reads error answers whose status does not show whether the provider refuses the account. 400 and 429 can mean a used-up quota, too.
+// Keeps a copy of the body; the client gets the original bytes. Test: test/processes/gateway/account.test.ts.
 import type { IncomingMessage } from 'node:http'
 import { parseFailure } from '../native/models/failure.ts'
 import type { ForwardOutcome } from './forward.ts'

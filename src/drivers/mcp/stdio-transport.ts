@@ -66,7 +66,7 @@ export class StdioTransport implements Transport {
     drainSlowly(program.stderr, onOutput)
   }
 
-  /** how the program ended on its own or after it exceeded a limit; null if it runs, or if reeve closed the transport */
+  /** how the program ended without a request of reeve; null if it runs, or if reeve closed the transport */
   get unexpectedEnd(): string | null {
     return this.#pipe.endReason ?? this.#unexpectedExit
   }

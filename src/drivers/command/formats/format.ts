@@ -54,7 +54,7 @@ export type Observation =
   | { readonly type: 'note'; readonly text: string }
   /** a rate limit was hit; it ends at `until`, a wall time in ms */
   | { readonly type: 'limited'; readonly until: number }
-  /** the end of the agent's task; `error` is null if it succeeded; `result` is null for the text of the last answer */
+  /** the end of the agent's task; `error`: null for a success; `result`: null for the text of the last answer */
   | { readonly type: 'ended'; readonly error: string | null; readonly result: string | null }
 
 export type Fields = Readonly<Record<string, unknown>>

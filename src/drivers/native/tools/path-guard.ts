@@ -104,8 +104,8 @@ export async function listWithin(dir: string, paths: PathAccess): Promise<Dirent
 }
 
 /**
- * Writes a whole file if the process may write it, and creates missing directories. The old content stays until the new text is complete,
- * unless the file must be kept: it belongs to another user, or is in a read-only directory.
+ * Writes a whole file if the process may write it, and creates missing directories. The old content stays until the new text is complete.
+ * A file of another user, or in a read-only directory, is overwritten in place.
  */
 export async function writeWithin(file: string, text: string, paths: PathAccess): Promise<void> {
   const { write: roots = ['/'] } = paths

@@ -1,4 +1,4 @@
-// The functions that the file tools share: reading text files, and writing them so that an old file is replaced in one step.
+// The functions that the file tools share: reading text files, and replacing them in one step where that is possible.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -45,8 +45,8 @@ export async function readText(file: string, limitBytes: number, paths?: PathAcc
 }
 
 /**
- * Writes a whole file, and creates missing directories. The old content stays until the new text is complete, unless the file must be
- * kept: it belongs to another user, has hard links, or is in a read-only directory.
+ * Writes a whole file, and creates missing directories. The old content stays until the new text is complete. A file of another
+ * user, with hard links, or in a read-only directory is overwritten in place.
  */
 export async function writeText(file: string, text: string, paths?: PathAccess): Promise<void> {
   if (paths?.write) return writeWithin(file, text, paths)

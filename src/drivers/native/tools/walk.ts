@@ -1,4 +1,4 @@
-// Walks the files below a directory, depth first: the files of a directory in order of their names, then its subdirectories. Does not
+// Walks the files below a directory, depth first: a directory's files in order of their names, then its subdirectories. Does not
 // follow symbolic links.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { readdir } from 'node:fs/promises'
