@@ -101,7 +101,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     test: 'e2e/daemon/api',
     types: { ...DAEMON_TYPES, DoctorModelsBody: doctorModelsBody, ModelsBody: modelsBody },
   },
-  heartbeat: { about: 'the liveness of each living process.', test: 'processes/daemon/liveness', types: HEARTBEAT_TYPES },
+  heartbeat: { about: 'the liveness of each living process.', test: 'e2e/lifecycle/liveness', types: HEARTBEAT_TYPES },
   mcp: {
     about: 'what `reeve mcp` and the daemon exchange besides MCP.',
     test: 'e2e/mcp/bridge',

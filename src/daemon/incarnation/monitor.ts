@@ -1,7 +1,7 @@
 // The heartbeat monitor: observes running processes by their facts, their output and the operating system. Submits each change of their
 // liveness, and each loop that the loop detector finds. Sets a timer only while processes run. Ignores suspended processes, whose time
 // does not count. Owns the observations, in memory; the kernel decides what to do about them.
-// Test: test/tables/daemon/incarnation/monitor.test.ts, test/processes/daemon/liveness.test.ts.
+// Test: test/tables/daemon/incarnation/monitor.test.ts, test/e2e/lifecycle/liveness.test.ts.
 import {
   activityText,
   judgeLiveness,

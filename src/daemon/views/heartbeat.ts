@@ -1,5 +1,5 @@
 // Maps the observations of the heartbeat monitor to the API view. Decides nothing about liveness.
-// Test: test/processes/daemon/liveness.test.ts.
+// Test: test/e2e/lifecycle/liveness.test.ts.
 import { thresholdsOf } from '../../kernel/decide/liveness/liveness.ts'
 import { isLiving, statusOf } from '../../kernel/model/status.ts'
 import { isoTime } from './format-times.ts'

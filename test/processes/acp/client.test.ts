@@ -43,7 +43,7 @@ describe('files', () => {
     expect((await run.runTurn(`read ${harness.dir}/out.txt`)).result).toBe('outside')
   })
 
-  test('are written, with their directories', async () => {
+  test('in the working directory are written, with their directories; behind a link out of it they are refused', async () => {
     const run = await harness.start({ spec: { cwd: work } })
     expect((await run.runTurn(`write ${work}/deep/new.txt\nwrite ${work}/link/new.txt`)).result).toMatch(/^wroteerror: .*outside/)
     expect(readFileSync(join(work, 'deep/new.txt'), 'utf8')).toBe('written')
@@ -72,7 +72,7 @@ describe('the allowed paths', () => {
     ])
   })
 
-  test('may be outside of its working directory', async () => {
+  test('may be outside of the working directory', async () => {
     const run = await harness.start({ spec: { cwd: work, capabilities: { paths: { read: [work, harness.dir], write: [harness.dir] } } } })
     expect((await run.runTurn(`read ${harness.dir}/out.txt\nwrite ${harness.dir}/more.txt`)).result).toBe('outsidewrote')
   })
@@ -93,15 +93,15 @@ describe('commands', () => {
     expect(run.kernel.factsOf('tool.finished')).toMatchObject([{ outcome: 'error', content: `${work}\nin.txt\n` }])
   })
 
-  test('may print more than is kept', async () => {
+  test('lose the beginning of output that is longer than the agent keeps', async () => {
     const run = await harness.start({ spec: { cwd: work } })
     expect((await run.runTurn('run seq 1 100; echo end')).result).toMatch(/^0 true (\d+\s)+end$/)
   })
 
-  test('that leave children behind leave nothing in the end', async () => {
+  test('that leave a child behind: a stop of the agent ends the child', async () => {
     const run = await harness.start({ spec: { cwd: work } })
     await run.runTurn(`run setsid sh -c 'exec sleep 600 ${harness.token}' </dev/null >/dev/null 2>&1 & echo ok`)
-    await waitUntil(() => findProcessesWith(harness.token).some(({ argv }) => argv[0] === 'sleep'), 'it sleeps')
+    await waitUntil(() => findProcessesWith(harness.token).some(({ argv }) => argv[0] === 'sleep'), 'the child sleeps')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(findProcessesWith(harness.token)).toEqual([])
   })

@@ -1,4 +1,5 @@
-// An external agent that receives reeve's own tools and never lists them: reeve opens a second session, then reports it.
+// An external agent receives reeve's own tools. If it does not list them, reeve opens a second session. If it never lists them, reeve
+// notes that, and a turn of a crew member fails.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -92,7 +93,7 @@ describe("reeve's own tools", () => {
     ])
   })
 
-  test('any other agent continues without them', async () => {
+  test('an agent that never lists them and is not in a crew continues without them', async () => {
     const run = await harness.start({ agentOptions: ['http', 'toolless=9'], ownTools, toolsMs: 200 })
     expect(await run.runTurn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
     expect(notesOf(run)).toEqual([ONCE_MORE, NEVER_LISTED])

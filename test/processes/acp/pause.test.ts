@@ -60,7 +60,7 @@ test('the time limit for the end of a turn stands still during a freeze', async 
   await run.agent.pause(true)
   await run.agent.interrupt()
   const deadlineMs = performance.now() + 6_000
-  await waitUntil(() => performance.now() > deadlineMs, 'its time would be over')
+  await waitUntil(() => performance.now() > deadlineMs, 'the time limit would have passed')
   expect(run.kernel.reportsOf('turn.ended')).toEqual([])
   await run.agent.unpause()
   await run.kernel.waitForTurnEnd()

@@ -195,7 +195,7 @@ describe('the user', () => {
     await run.kernel.waitForTurnEnd()
   })
 
-  test('is not asked any more after the agent withdraws its question', async () => {
+  test('no longer has to answer a question that the agent withdraws', async () => {
     const run = await harness.start()
     await run.runTurn('ask-and-go rm x')
     const [questionReport] = run.kernel.reportsOf('waiting')

@@ -258,7 +258,7 @@ describe('continuing', () => {
     )
   })
 
-  test('a session of Gemini CLI works any number of times, and removes none of its files', async () => {
+  test('a session of Gemini CLI can be loaded again and again; the files of its earlier runs are set aside, not removed', async () => {
     const gemini = join(harness.dir, 'gemini')
     writeFileSync(gemini, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' sessions='${harness.dir}' load modes stubs "$@"\n`, {
       mode: 0o755,
@@ -276,14 +276,14 @@ describe('continuing', () => {
     expect(chats.filter((name) => name.includes('.aside-')).length).toBe(3)
   })
 
-  test('is refused by an agent without both methods', async () => {
+  test('is refused if the agent can neither resume nor load a session', async () => {
     const run = await harness.start({ sessionId: 's1' })
     expect((await run.waitForExit()).error).toMatch(/it can neither resume nor load a session.*NOT_RESUMABLE/)
   })
 
   test.each([
-    ['that had not begun gets its message again', '', 'say hello'],
-    ['that had begun gets a notice that it was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
+    ['that had not begun sends its message again', '', 'say hello'],
+    ['that had begun sends a notice that the turn was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
   ])('with a turn %s', async (_, pastActs, prompt) => {
     const first = await harness.start({ agentOptions: ['resume'] })
     await first.waitUntilUp()

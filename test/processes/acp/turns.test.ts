@@ -186,7 +186,7 @@ describe('usage', () => {
     expect(run.kernel.reportsOf('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
   })
 
-  test('of an agent that reports only its last call stands for each call of the turn', async () => {
+  test('of an agent that reports only its last call is counted for each call of the turn, and marked as estimated', async () => {
     const run = await harness.start({ agentOptions: ['tokens', 'name=OpenCode'] })
     await run.runTurn('say x\ntool execute ls\nsay y')
     await run.runTurn('say z')

@@ -12,7 +12,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const kinds = await findWorkingKinds()
 const KIB = 1024
 
-/** the bytes that a process has written so far */
+/** The number of bytes that a process has written so far. */
 function readWrittenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
 }
@@ -107,7 +107,7 @@ describe.each(kinds)('%s', (containment) => {
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
-  test('each pause freezes and reports what was in flight; a frozen command can be killed', async () => {
+  test('a pause without `freezeNow` freezes the command as well, and reports what was in flight; a frozen command can be killed', async () => {
     await using contained = await openContainmentHarness()
     await using running = await startCommand(contained, ['sleep', `3600.${contained.token}`], { containment })
     const { agent, kernel } = running
@@ -136,7 +136,7 @@ describe.each(kinds)('%s', (containment) => {
     expect(kernel.outputText('stdout')).toBe('up\ngot a word\n')
   })
 
-  test('a stop asks first: the last output of the program is reported', async () => {
+  test('a stop sends SIGTERM first: the program may still print, and its output and exit code are reported', async () => {
     await using contained = await openContainmentHarness()
     await using running = await startCommand(
       contained,
@@ -273,12 +273,12 @@ describe('lines of output', () => {
     for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(MAX_LINE_BYTES)
   })
 
-  test('of continuation bytes alone are cut too', () => {
+  test('that have only UTF-8 continuation bytes are cut too', () => {
     const pieces = cutIntoLines([Buffer.alloc(2 * MAX_LINE_BYTES + 1, 0x80)])
     expect(pieces.length).toBe(3)
   })
 
-  test('at the end of the output come out without an incomplete character', () => {
+  test('that are shown before their end wait with an incomplete character', () => {
     const splitter = new OutputLineSplitter()
     splitter.feed(Buffer.from('ab€').subarray(0, 4))
     expect(splitter.flush()).toBe('ab')

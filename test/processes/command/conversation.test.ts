@@ -53,7 +53,7 @@ async function startTalk(
       command.kernel.reportsOf('turn.ended').find((report) => report.turn === turn)
     await waitUntil(() => findTurnEnd() !== undefined, `the end of turn ${turn}`)
     const report = findTurnEnd()
-    if (!report) throw new Error('it was there')
+    if (!report) throw new Error(`the end of turn ${turn} is no longer there`)
     return report
   }
   const sendMessage: Talk['sendMessage'] = (turn, text) => command.agent.deliver({ id: `m${turn}`, from: 'user', text, turn })
@@ -70,7 +70,7 @@ async function startTalk(
   }
 }
 
-/** The total of a Codex thread after `calls` calls. */
+/** A turn that reports the total usage of a Codex thread after `calls` model calls. */
 const codexTurn = (calls: number): ScriptedAct[] =>
   playLines([
     ...lines.CODEX_RESUMED.slice(0, -1),
@@ -164,7 +164,7 @@ describe('the first prompt', () => {
 })
 
 describe('a failed turn', () => {
-  test('is an error by its own report, and the next turn works', async () => {
+  test('has the error that the agent reported, and the next turn works', async () => {
     await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'claude', [
       playLines(lines.CLAUDE_TOOLS),
@@ -203,7 +203,7 @@ describe('a failed turn', () => {
     expect((await talk.readCommandLines()).map((args) => args.at(-1))).toEqual(['one', 'one'])
   })
 
-  test('without a program reports that, and the process continues', async () => {
+  test('whose program does not exist names the program, and the process continues', async () => {
     await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
     expect(await talk.runTurn(1, 'one')).toMatchObject({ outcome: 'error', error: expect.stringContaining('nosuch') as string })
@@ -335,7 +335,7 @@ describe('pauses and stops', () => {
     expect(talk.kernel.firstReport('turn.ended')).toBeNull()
   })
 
-  test('after a stop between turns no turn begins any more', async () => {
+  test('after a stop between two turns, a message begins no turn', async () => {
     await using contained = await openContainmentHarness()
     await using talk = await startTalk(contained, 'codex', [codexTurn(1)])
     await talk.runTurn(1, 'one')

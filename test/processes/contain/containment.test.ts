@@ -109,7 +109,7 @@ describe.each(kinds)('%s: the stop ladder', (kind) => {
     expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  test('the outcome is `gone` if no program runs yet, or any more', async () => {
+  test('the outcome is `gone` if no program has started, or if all have exited', async () => {
     await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')

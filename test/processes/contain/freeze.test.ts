@@ -17,7 +17,7 @@ interface Ticking {
   ticks(): number
 }
 
-// Starts two sessions, each of which writes ticks for ever.
+// Starts a program in each of two sessions. Both write ticks until they are ended.
 async function startTicking(contained: ContainmentHarness, kind: ContainmentKind): Promise<Ticking> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
@@ -97,7 +97,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(findProcessesWith(contained.token)).toEqual([])
   })
 
-  test('a frozen program that must end is thawed first', async () => {
+  test('a stop with SIGTERM thaws a frozen program, which then exits on the signal', async () => {
     await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 9" TERM; echo up; while :; do sleep 0.05; done']))

@@ -31,7 +31,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 const DAEMON = fileURLToPath(new URL('../../support/programs/torture-daemon.ts', import.meta.url))
 const kinds = await findWorkingKinds()
 
-interface Fixture extends AsyncDisposable {
+interface TortureDaemon extends AsyncDisposable {
   readonly process: ChildProcess & { readonly pid: number }
   readonly intent: ContainmentIntent
   readonly handle: OsHandle
@@ -39,7 +39,7 @@ interface Fixture extends AsyncDisposable {
   readonly token: string
 }
 
-async function startDaemon(kind: ContainmentKind): Promise<Fixture> {
+async function startDaemon(kind: ContainmentKind): Promise<TortureDaemon> {
   const dir = await tempDir()
   const token = newToken()
   const members = kind === 'group' ? 'held' : 'all'
@@ -51,7 +51,7 @@ async function startDaemon(kind: ContainmentKind): Promise<Fixture> {
   await waitUntil(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (members === 'all' ? 1 : 0))
   return {
     ...(JSON.parse(line) as { intent: ContainmentIntent; handle: OsHandle }),
-    process: child as Fixture['process'],
+    process: child as TortureDaemon['process'],
     stateDir: dir.path,
     token,
     async [Symbol.asyncDispose]() {
@@ -68,13 +68,13 @@ async function kill9(child: ChildProcess): Promise<void> {
   await exited
 }
 
-// Found by its place in the tree: after the daemon's death it has another parent.
+// Finds the guardian by its parent, so the daemon must still live: after the daemon's death the guardian has another parent.
 function guardianOf(pid: number): LivingProcess | null {
   return findProcessesWith('reeve-guardian').find(({ ppid }) => ppid === pid) ?? null
 }
 
 /** The readers of the lifelines of the namespaces that the daemon's program is in; none for the other kinds. */
-function readersOf({ handle }: Fixture): LivingProcess[] {
+function readersOf({ handle }: TortureDaemon): LivingProcess[] {
   const childNamespace = namespaceOf(handle.pid, 'pid_for_children')
   const inits = findProcessesWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === childNamespace)
   return inits.filter(({ ppid }) => inits.some(({ pid }) => pid === ppid))
@@ -100,7 +100,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(daemon.intent.path === null || !existsSync(dirname(dirname(daemon.intent.path)))).toBe(true)
   })
 
-  test('a killed guardian is restarted with the full list', async () => {
+  test('a killed guardian is restarted, and the new one knows all programs', async () => {
     await using daemon = await startDaemon(kind)
     const first = await waitUntil(() => guardianOf(daemon.process.pid))
     signalFound(first, 'SIGKILL')
@@ -129,7 +129,7 @@ describe.each(kinds)('%s', (kind) => {
     await using daemon = await startDaemon(kind)
     const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
     signalFound(guardian, 'SIGSTOP')
-    // A namespace would still end by itself, so the reader of its lifeline is blocked.
+    // A namespace would end without the guardian, too, so the reader of its lifeline is stopped.
     for (const reader of readersOf(daemon)) signalFound(reader, 'SIGSTOP')
     await kill9(daemon.process)
     signalFound(guardian, 'SIGKILL')

@@ -70,7 +70,7 @@ test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
   expect(readProcess(handle.pid)).not.toBe(null)
 })
 
-test('PID 1, PID 0, this process and its group are refused', () => {
+test('OS pid 1, OS pid 0, this OS process and its group are refused', () => {
   const ownHandle = handleOf(process.pid)
   const init = handleOf(1)
   if (ownHandle === null || init === null) throw new Error('no handle')
@@ -83,7 +83,7 @@ test('PID 1, PID 0, this process and its group are refused', () => {
 
 test('the state of a zombie is `gone`, but its handle still identifies its group', async () => {
   // The parent never waits for its child, the leader of a group with one living member. A shell could wait, so the child ends only
-  // when the parent is no shell any more.
+  // when the parent is no longer a shell.
   const script = 'setsid sh -c "sleep 3600.$0 & read _" <&3 & echo $!; exec sleep 3600.$0'
   const parent = spawn('sh', ['-c', script, newToken()], { detached: true, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
   children.push(parent)

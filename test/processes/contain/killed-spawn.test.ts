@@ -24,7 +24,7 @@ const kinds = await findWorkingKinds()
 
 /** In the small size half of the moments apply to the first program of a kind, and the others to a later one. */
 function momentsOf(mode: string): readonly number[] {
-  if (mode === 'frozen') return [300] // nothing begins during a freeze, so all moments are alike
+  if (mode === 'frozen') return [300] // nothing starts during a freeze, so one moment stands for all
   return MOMENTS.filter((_, at) => at % deep(2, 1) === (mode === 'later' ? deep(1, 0) : 0))
 }
 

@@ -9,8 +9,8 @@ const MB = 1_000_000
 const BURN = `const begun = process.cpuUsage(); for (let used = 0; used < 300e3;) { const { user, system } = process.cpuUsage(begun); used = user + system }`
 const BURN_TWICE = `${BURN}; require('node:child_process').execFileSync(process.execPath, ['-e', ${JSON.stringify(BURN)}]); process.stdout.write('x'.repeat(5000)); process.stderr.write('y'.repeat(7))`
 const HOLD = `globalThis.held = Buffer.alloc(${150 * MB}, 1); console.log('held'); process.stdin.resume()`
-/** CPU time is counted in ticks of 10 ms, of each of four processes. */
-const TICKS_MS = 40
+/** The largest error of the CPU time: it is counted in ticks of 10 ms, and up to four processes are measured. */
+const TICK_ERROR_MS = 40
 
 describe.each(kinds)('%s', (kind) => {
   test('the CPU time and written bytes of a program and its child are known after their exit', async () => {
@@ -21,13 +21,13 @@ describe.each(kinds)('%s', (kind) => {
     const [stdout, stderr] = await Promise.all([readText(program.stdout), readText(program.stderr), program.exited])
     expect([stdout.length, stderr.length]).toEqual([5_000, 7])
     const usage = containment.measure()
-    expect(usage?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
+    expect(usage?.cpuTimeMs).toBeGreaterThan(600 - TICK_ERROR_MS)
     expect(usage).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
     await containment.dispose()
     const lastUsage = containment.measure()
     expect(lastUsage).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
     // Its last thread may still be charged for its exit.
-    expect((lastUsage?.cpuTimeMs ?? 0) - (usage?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
+    expect((lastUsage?.cpuTimeMs ?? 0) - (usage?.cpuTimeMs ?? 0)).toBeLessThan(TICK_ERROR_MS)
   })
 
   test('the memory of a running program is measured, and the CPU time of a killed one is known', async () => {
@@ -37,7 +37,7 @@ describe.each(kinds)('%s', (kind) => {
     await waitForOutput(program, 'held')
     const usage = containment.measure()
     expect(usage?.rssBytes).toBeGreaterThan(150 * MB)
-    expect(usage?.cpuTimeMs).toBeGreaterThan(300 - TICKS_MS)
+    expect(usage?.cpuTimeMs).toBeGreaterThan(300 - TICK_ERROR_MS)
     await containment.dispose()
     expect(containment.measure()?.cpuTimeMs).toBeGreaterThanOrEqual(usage?.cpuTimeMs ?? Infinity)
     expect(containment.measure()?.rssBytes).toBe(0)
@@ -53,9 +53,9 @@ describe.each(kinds)('%s', (kind) => {
     await waitForOutput(program, 'copied')
     const exactBytes = containment.measure()?.rssBytes ?? 0
     containment.limitMemory(null)
-    const summed = containment.measure()?.rssBytes ?? 0
+    const summedBytes = containment.measure()?.rssBytes ?? 0
     expect(exactBytes).toBeGreaterThan(40 * MB)
-    expect(exactBytes).toBeLessThan(0.75 * summed)
+    expect(exactBytes).toBeLessThan(0.75 * summedBytes)
     await containment.dispose()
   })
 })

@@ -81,7 +81,7 @@ describe.runIf(canGoOffline).each(kinds)('in %s', (kind) => {
     expect(await program.exited).toEqual({ code: 7, signal: null })
   })
 
-  test('a freeze and a stop reach all that the program left behind, and a signal reaches the program', async () => {
+  test('after a freeze and a thaw a signal reaches the program, and a stop ends all that the program started', async () => {
     const containment = await open(kind, 'off')
     const script = `setsid sleep 3600.${contained.token} & trap 'echo signalled' TERM; echo up; while :; do sleep 1 & wait $!; done`
     const program = await containment.spawn(contained.request(['sh', '-c', script]))

@@ -1,5 +1,5 @@
 // The torture tree under a daemon of an ordinary user: in a delegated cgroup, in the strongest kind without one, and in `group`. A stop
-// and kill -9 of the daemon leave no process. Only root can run these tests, and becomes that user; for an ordinary user the other
+// and kill -9 of the daemon leave no process. Only root can run these tests, which switch to that user. Run by an ordinary user, the other
 // files of this folder test the same.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ const canNamespace =
 
 type RequestedKind = 'delegated' | 'auto' | 'group'
 
-interface Fixture extends AsyncDisposable {
+interface UserDaemon extends AsyncDisposable {
   readonly kind: string
   /** the user's cgroup, if one was delegated */
   readonly cgroup: string | null
@@ -38,7 +38,7 @@ interface Fixture extends AsyncDisposable {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<string>
 }
 
-async function startDaemonAsUser(requestedKind: RequestedKind): Promise<Fixture> {
+async function startDaemonAsUser(requestedKind: RequestedKind): Promise<UserDaemon> {
   const dir = await tempDir()
   const kind = requestedKind === 'group' ? 'group' : 'auto'
   const delegated = requestedKind === 'delegated' ? createDelegatedCgroup(NOBODY) : null
@@ -76,12 +76,12 @@ async function startDaemonAsUser(requestedKind: RequestedKind): Promise<Fixture>
   }
 }
 
-/** The PIDs in a cgroup; empty if there is none. */
+/** The OS pids in a cgroup; an empty text if the cgroup does not exist. */
 function pidsInCgroup(cgroup: string): string {
   return existsSync(cgroup) ? readFileSync(join(cgroup, 'cgroup.procs'), 'latin1') : ''
 }
 
-const WORKS: Readonly<Record<RequestedKind, boolean>> = {
+const IS_POSSIBLE: Readonly<Record<RequestedKind, boolean>> = {
   delegated: canBecomeNobody && canDelegate(),
   auto: canNamespace,
   group: canBecomeNobody,
@@ -90,7 +90,7 @@ const WORKS: Readonly<Record<RequestedKind, boolean>> = {
 const ACTUAL_KINDS: Readonly<Record<RequestedKind, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
 
 describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (requestedKind) => {
-  const isPossible = WORKS[requestedKind]
+  const isPossible = IS_POSSIBLE[requestedKind]
 
   test.runIf(isPossible)('a stop leaves nothing', async () => {
     await using daemon = await startDaemonAsUser(requestedKind)
@@ -106,7 +106,7 @@ describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (
   })
 })
 
-describe.runIf(WORKS.delegated)('in a cgroup of its own the daemon', () => {
+describe.runIf(IS_POSSIBLE.delegated)('in a cgroup of its own the daemon', () => {
   test('moves to a leaf, so that no process is beside the cgroups that it creates', async () => {
     await using daemon = await startDaemonAsUser('delegated')
     const cgroup = daemon.cgroup ?? ''

@@ -24,7 +24,7 @@ async function lengthOf(stream: Program['stdout'], pause?: () => Promise<unknown
   return length
 }
 
-test('a text is opened in the first folder that has room, and no file of it is left', async () => {
+test('a text is opened from a file in the first folder that can be written, and the file is deleted at once', async () => {
   await using dir = await tempDir()
   const descriptor = openTextInput('text', [join(dir.path, 'missing'), dir.path])
   expect(readFileSync(descriptor, 'utf8')).toBe('text')
@@ -80,7 +80,7 @@ describe.each(kinds)('%s', (kind) => {
     expect((await readText(program.stdout)).split('\n').map(Number)).toEqual([text.length, text.length, 0])
   })
 
-  test('a write to a program that does not read fails for the writer alone', async () => {
+  test('a write to the stdin of a program that has exited is an error for the writer alone', async () => {
     await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     const program = await containment.spawn(contained.request(['true'], { stdin: 'pipe' }))
@@ -148,8 +148,8 @@ describe.each(kinds)('%s', (kind) => {
   test('a hundred programs at once each have their own pipes', async () => {
     await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
-    const one = async (i: number) => readText((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
+    const echoNumber = async (i: number) => readText((await containment.spawn(contained.request(['echo', String(i)]))).stdout)
     const indexes = Array.from({ length: 100 }, (_, i) => i)
-    expect(await Promise.all(indexes.map(one))).toEqual(indexes.map((i) => `${i}\n`))
+    expect(await Promise.all(indexes.map(echoNumber))).toEqual(indexes.map((i) => `${i}\n`))
   })
 })

@@ -14,12 +14,12 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const kinds = await findWorkingKinds()
 
-interface Left {
+interface LeftProgram {
   readonly child: ChildProcess
   readonly handle: OsHandle
 }
 
-async function leaveProgram(contained: ContainmentHarness, marker: string | null): Promise<Left> {
+async function leaveProgram(contained: ContainmentHarness, marker: string | null): Promise<LeftProgram> {
   const env = { PATH: '/usr/bin:/bin', ...(marker === null ? {} : { REEVE_PROC: marker }) }
   const child = spawn('sleep', [`3600.${contained.token}`], { detached: true, stdio: 'ignore', env })
   await once(child, 'spawn')
@@ -72,7 +72,7 @@ test("a process with another incarnation's marker is not touched", async () => {
   expect(countAlive(contained)).toBe(1)
 })
 
-test.each(kinds)('%s: a record from before a reboot is gone, even if another process has its PID and its start time now', async (kind) => {
+test.each(kinds)('%s: a record from before a reboot is gone, even if another OS process has its OS pid and its start time now', async (kind) => {
   await using contained = await openContainmentHarness()
   const intent = contained.manager.plan(UUID, 7, kind)
   const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }

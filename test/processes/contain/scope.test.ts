@@ -18,7 +18,7 @@ const LINUX = process.platform === 'linux'
 const ENTERS_SCOPE = 'while [ "$1" != -- ]; do shift; done; shift; VIA=scope exec "$@"'
 
 interface ScopedRun {
-  /** the PID that the program was started with */
+  /** the OS pid that the program was started with */
   readonly started: number | undefined
   readonly printed: { readonly pid: number; readonly args: readonly string[]; readonly via: string | null }
   readonly stderr: string
@@ -26,7 +26,7 @@ interface ScopedRun {
   readonly calls: readonly string[]
 }
 
-async function run(systemdRun: string | null): Promise<ScopedRun> {
+async function runInScope(systemdRun: string | null): Promise<ScopedRun> {
   await using dir = await tempDir()
   const calls = join(dir.path, 'calls')
   await writeFile(calls, '')
@@ -50,8 +50,8 @@ async function run(systemdRun: string | null): Promise<ScopedRun> {
 }
 
 describe.runIf(LINUX)('the scope', () => {
-  test('after a trial the program continues in the scope, with its PID and its arguments', async () => {
-    const { started, printed, stderr, calls } = await run(ENTERS_SCOPE)
+  test('after a trial the program continues in the scope, with its OS pid and its arguments', async () => {
+    const { started, printed, stderr, calls } = await runInScope(ENTERS_SCOPE)
     expect(printed).toEqual({ pid: started, args: ['a b', '--foreground'], via: 'scope' })
     expect(stderr).toBe('')
     expect(calls).toHaveLength(2)
@@ -60,13 +60,13 @@ describe.runIf(LINUX)('the scope', () => {
   })
 
   test('after a failed trial the program stays outside of a scope', async () => {
-    const { printed, calls } = await run('exit 1')
+    const { printed, calls } = await runInScope('exit 1')
     expect(printed.via).toBe(null)
     expect(calls).toHaveLength(1)
   })
 
   test('without systemd-run the program stays outside of a scope', async () => {
-    expect((await run(null)).printed.via).toBe(null)
+    expect((await runInScope(null)).printed.via).toBe(null)
   })
 })
 

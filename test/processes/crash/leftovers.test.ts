@@ -30,7 +30,7 @@ interface Tree {
 
 const bashStep = (command: string) => ({ tools: [{ name: 'bash', input: { command } }] })
 
-/** `all` adds the tree that only a cgroup holds: it leaves its session and drops its environment. */
+/** `all` adds a program that `group` cannot hold: it leaves its session and drops its environment. */
 const treesOf = (kind: ContainmentKind): readonly Tree[] => {
   const members = kind === 'group' ? 'held' : 'all'
   const sleepers = TORTURE_SLEEPERS + (members === 'all' ? 1 : 0)

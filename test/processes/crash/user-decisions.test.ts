@@ -139,7 +139,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
       elapsedMs,
     })
     expect(viewAfter.pid).toBeGreaterThan(pid)
-    // The second time the process is only a row, and comes back all the same.
+    // The second time no agent has been started for the process, and it comes back all the same.
     await end(home)
     await home.start()
     const resumedView = await home.view(uuid)
@@ -151,7 +151,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     expect(linesOf(home, 'lines')).toEqual(ALL_LINES)
   })
 
-  test('a paused command is interrupted, with a note that it can only be run again', async () => {
+  test('a paused command is interrupted; it cannot be resumed, but run again', async () => {
     const { uuid, pid } = command
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', pid })
     await expect(home.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
@@ -190,7 +190,7 @@ describe('SIGKILL of the daemon', () => {
     const views = new Map<string, ProcessView>()
     const viewOf = (token: string): ProcessView => {
       const view = views.get(token)
-      if (!view) throw new Error('it was spawned')
+      if (!view) throw new Error('no process was spawned with this token')
       return view
     }
 
@@ -232,7 +232,7 @@ describe('SIGKILL of the daemon', () => {
       })
     })
 
-    test.each(PAUSED_CASES)('$what is a pause; the call in flight is not repeated', async ({ token, file }) => {
+    test.each(PAUSED_CASES)('$what is still a pause afterwards; the call in flight is not repeated', async ({ token, file }) => {
       const { uuid } = viewOf(token)
       expect(await home.view(uuid)).toMatchObject({ status: 'suspended', step: 1 })
       await home.resume(uuid)

@@ -60,7 +60,7 @@ beforeEach(async () => {
 
 afterEach(() => contained[Symbol.asyncDispose]())
 
-/** The state that a git leaves if it is killed while it writes. */
+/** Creates the lock files that a git leaves if it is killed while it writes. */
 function lockAll(...names: readonly string[]): void {
   for (const name of names) {
     const lock = join(repository.dir, '.git', `${name}.lock`)
@@ -95,7 +95,7 @@ const readRefs = (...patterns: string[]): string[] =>
     .split('\n')
     .filter((one) => one !== '')
 
-/** The final result of the job, and the number of calls after which the last attempt would have been killed. */
+/** Repeats a job until it is not killed. Returns its result, and the number of git calls that the last attempt was allowed. */
 async function runThroughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly calls: number }> {
   for (let calls = 1; ; calls += MORE_CALLS) {
     await using git = new KilledGit(() => contained.open('group'), calls)
@@ -145,7 +145,7 @@ test('the files of a task are committed once', async () => {
 
 test.each<[string, (tree: MemberTree) => void, boolean]>([
   [
-    'although half of them is committed already',
+    'although the worker has committed half of them',
     (tree) => {
       repository.gitIn(tree.dir, 'commit', '-q', '-a', '-m', 'half')
     },
@@ -243,7 +243,7 @@ test('a conflict keeps the commit on one branch', async () => {
   expect([readRefs(`refs/heads/${CREW}.task*`), readCommit(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
 })
 
-test('a successor gets the whole state of the old one', async () => {
+test('a successor gets the whole state of the old worker', async () => {
   const [firstTree, secondTree] = [await add(1), await add(2)]
   const head = commitWork(firstTree, { 'c.txt': 'committed\n' })
   repository.write({ 'a.txt': 'staged\n' }, firstTree.dir)

@@ -126,7 +126,7 @@ describe('prepare', () => {
     expect(show(`${ref}:a.txt`), 'the first one stays').toBe('half, and more')
   })
 
-  test('commits without another ref are salvaged before the branch moves, even if it is not checked out', async () => {
+  test('commits without another ref are salvaged before the branch moves, even if the branch is not checked out', async () => {
     const tree = await add(1)
     const lostCommit = commitWork(tree, { 'a.txt': 'lost try\n' })
     expect(await prepare(tree)).toBe(`${NAME}-1`)
@@ -241,7 +241,7 @@ describe('prepare', () => {
       },
       /the repository .* is gone/,
     ],
-  ])('%s is reported, and nothing is created', async (_, change, message) => {
+  ])('%s is reported', async (_, change, message) => {
     const tree = await add(1)
     change(tree)
     await expect(resetTo(git, tree, base, salvage)).rejects.toThrow(message)
@@ -264,7 +264,7 @@ describe('prepare', () => {
     base = repository.commit({})
     repository.git('update-ref', `refs/heads/${CREW}`, base)
     const tree = await add(1)
-    expect(await prepare(tree), 'where it is not').toBe(null)
+    expect(await prepare(tree), 'where it is not checked out').toBe(null)
     repository.gitIn(tree.dir, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
     const first = other.git('rev-parse', 'HEAD')
     const second = other.commit({ 'o.txt': '2' })
@@ -310,7 +310,7 @@ describe('commit', () => {
     expect(await commit(tree, { mayCommit: false }), 'also when a part of it is merged').toMatchObject({ type: 'committed', commits: 2 })
   })
 
-  test('no change is reported as nothing; uncommitted files are named', async () => {
+  test('no change is reported as `nothing`; uncommitted files are named', async () => {
     const tree = await add(1)
     repository.write({ 'x.o': 'ignored' }, tree.dir)
     expect([await commit(tree, { mayCommit: false }), await commit(tree)]).toEqual([{ type: 'nothing' }, { type: 'nothing' }])
@@ -367,7 +367,7 @@ describe('commit', () => {
     expect(await commit(tree)).toMatchObject({ type: 'committed', commits: 1 })
   })
 
-  test('commits on no branch, or on one that the agent made, count', async () => {
+  test('commits on no branch count', async () => {
     const tree = await add(1)
     repository.gitIn(tree.dir, 'checkout', '-q', '--detach')
     const head = commitWork(tree, { 'a.txt': 'detached\n' })
@@ -375,7 +375,7 @@ describe('commit', () => {
     expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
   })
 
-  test('rewritten commits count; a reset to an earlier commit does not', async () => {
+  test('a reset to an earlier commit is no change; a commit on top of it counts', async () => {
     const first = repository.git('rev-parse', 'HEAD')
     base = repository.commit({ 'c.txt': 'c' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)
@@ -546,7 +546,7 @@ describe('merge', () => {
     ).rejects.toThrow('the repository /nowhere/.git is gone')
   })
 
-  test('the commits that a task depends on are joined into one, on no branch', async () => {
+  test('the commits that a task depends on are joined into one, on no branch; conflicting ones are a problem', async () => {
     const heads = [commitWork(await add(1), { 'a.txt': 'one\n' }), commitWork(await add(2), { 'b.txt': 'two\n' })]
     const joined = await joinCommits(git, crewTarget(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
     expect(joined).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
@@ -613,7 +613,7 @@ describe('a successor', () => {
     expect([filesOf(secondTree.dir), repository.gitIn(secondTree.dir, 'status', '--porcelain', '-uall')]).toEqual([files, statusBefore])
   })
 
-  test('later changes of the old one are salvaged', async () => {
+  test('later changes in the old worktree are salvaged when it is removed', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
     repository.write({ 'a.txt': 'changed\n' }, firstTree.dir)
     await handOver(git, { from: firstTree, to: secondTree, ref: REF, salvage })

@@ -1,4 +1,5 @@
-// Git jobs of a crew: four workers at a time, and a user who works in the same repository.
+// The git jobs of a crew, with real git: preparation, commit, landing, handover, parking, salvage. Four workers land tasks while the
+// user works in the same repository.
 import { execFile } from 'node:child_process'
 import {
   appendFileSync,
@@ -61,7 +62,7 @@ beforeEach(async () => {
 
 afterEach(() => contained[Symbol.asyncDispose]())
 
-/** The rows that jobs read, as the kernel makes them. */
+/** The row of the crew, with the fields that jobs read. */
 function readCrewRow(): Process {
   const spec = {
     coordinator: 'engine',
@@ -86,7 +87,8 @@ function readCrewRow(): Process {
   } as unknown as Process
 }
 
-function addTask(id: string, changes: Partial<Task> = {}): void {
+/** Adds a task, or changes it. */
+function setTask(id: string, changes: Partial<Task> = {}): void {
   tasks = [
     ...tasks.filter((one) => one.id !== id),
     {
@@ -122,17 +124,17 @@ async function addWorker(n: number): Promise<Process & { readonly dir: string }>
 
 /** Takes a task from the queue to done, as its worker does. */
 async function workOnTask(member: Process & { readonly dir: string }, id: string, needs: readonly string[] = []): Promise<void> {
-  addTask(id, { needs })
+  setTask(id, { needs })
   const { base: taskBase, salvaged } = await git.prepare({ crew: readCrewRow(), member, task: id })
   expect(salvaged).toBe(null)
-  addTask(id, { base: taskBase })
+  setTask(id, { base: taskBase })
   writeFileSync(join(member.dir, `${id}.txt`), `${id}\n`)
   appendFileSync(join(member.dir, 'log.txt'), `${id}\n`)
   const view = await git.brief({ crew: readCrewRow(), member, task: id })
   expect(repository.git('show', `${view.head}:${id}.txt`)).toBe(id)
   const end = await git.commit({ crew: readCrewRow(), member, task: id }, { base: taskBase, force: true })
   if (end.type !== 'committed') throw new Error(`${id}: ${end.type}`)
-  addTask(id, { commit: end.commit })
+  setTask(id, { commit: end.commit })
   if (merge === 'leave') return
   await landTask(member, id, end.commit)
 }
@@ -147,7 +149,7 @@ async function landTask(member: Process, id: string, commit: string): Promise<vo
   )
   if (merged.type === 'moved') return landTask(member, id, commit)
   if (merged.type !== 'merged') throw new Error(`${id}: ${JSON.stringify(merged)}`)
-  addTask(id, { merged: merged.commit })
+  setTask(id, { merged: merged.commit })
 }
 
 const readRefs = (...patterns: string[]): string[] =>
@@ -200,11 +202,11 @@ test('four workers land their tasks while the user commits in the same repositor
   ])
 })
 
-test("a crew's branch that is deleted before a commit, a merge or a landing is created again at the last merge", async () => {
+test("a crew's branch that is deleted before a commit or a merge is created again at the last merge; a landing without the branch is refused", async () => {
   const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
-  addTask('b')
+  setTask('b')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'b' })
-  addTask('b', { base: taskBase })
+  setTask('b', { base: taskBase })
   await workOnTask(firstWorker, 'a')
   const { merged } = tasks.find(({ id }) => id === 'a') ?? {}
   const deleteBranch = (): string => repository.git('update-ref', '-d', `refs/heads/${CREW}`)
@@ -227,11 +229,11 @@ test("a crew's branch that is deleted before a commit, a merge or a landing is c
   })
 })
 
-test("a worker that left its worktree's branch before its task is checked even if the crew's branch is gone", async () => {
+test("a worker whose HEAD is older than the base of its task has changed nothing, even if the crew's branch is gone", async () => {
   const member = await addWorker(1)
-  addTask('a')
+  setTask('a')
   await workOnTask(member, 'a')
-  addTask('b')
+  setTask('b')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 'b' })
   repository.gitIn(member.dir, 'checkout', '-q', '--detach', base)
   repository.git('update-ref', '-d', `refs/heads/${CREW}`)
@@ -253,9 +255,9 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
     '.gitattributes\ndocs.txt\nlexer.txt\nlog.txt\nmain.txt\nparser.txt',
   )
   expect([repository.git('rev-parse', CREW), readRefs('refs/reeve/salvage')]).toEqual([base, []])
-  addTask('empty', { needs: ['parser', 'docs'] })
+  setTask('empty', { needs: ['parser', 'docs'] })
   await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'empty' })
-  addTask('other', { needs: ['lexer', 'docs'] })
+  setTask('other', { needs: ['lexer', 'docs'] })
   await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'other' })
   expect(await git.reset({ crew: readCrewRow(), member: secondWorker, task: 'other' }), 'the joined base of a task is not salvaged').toBe(
     null,
@@ -270,9 +272,9 @@ test('with `leave` each task keeps a branch, from which dependent tasks continue
 test('a successor continues with the files, from the base of its task', async () => {
   const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
   await workOnTask(firstWorker, 'first')
-  addTask('second')
+  setTask('second')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: firstWorker, task: 'second' })
-  addTask('second', { base: taskBase })
+  setTask('second', { base: taskBase })
   writeFileSync(join(firstWorker.dir, 'half.txt'), 'half\n')
   await workOnTask(secondWorker, 'other')
   expect(await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'second' }, { from: firstWorker })).toEqual({
@@ -285,8 +287,8 @@ test('a successor continues with the files, from the base of its task', async ()
     commits: 1,
   })
   expect(repository.git('diff', '--name-only', `${taskBase}`, `${CREW}.second`)).toBe('half.txt')
-  addTask('second', { implementers: ['worker-1', 'worker-2'] })
-  addTask('third', { implementers: ['worker-1', 'worker-2'] })
+  setTask('second', { implementers: ['worker-1', 'worker-2'] })
+  setTask('third', { implementers: ['worker-1', 'worker-2'] })
   expect(
     await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'third' }, { from: firstWorker }),
     'a later task gets no files of the old worker',
@@ -299,14 +301,14 @@ test('a successor continues with the files, from the base of its task', async ()
 
 test('the reported files of a lost worker are given to another, if a ref has them; a successor without files begins again', async () => {
   const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
-  addTask('first')
+  setTask('first')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member: firstWorker, task: 'first' })
-  addTask('first', { base: taskBase })
+  setTask('first', { base: taskBase })
   writeFileSync(join(firstWorker.dir, 'new.txt'), 'new\n')
   rmSync(join(firstWorker.dir, '.git'))
   await expect(git.brief({ crew: readCrewRow(), member: firstWorker, task: 'first' })).rejects.toThrow(TreeError)
   const salvaged = await git.salvage({ crew: readCrewRow(), member: firstWorker, task: 'first' })
-  addTask('first', { salvaged, base: null })
+  setTask('first', { salvaged, base: null })
   await workOnTask(secondWorker, 'other')
   expect(await git.prepare({ crew: readCrewRow(), member: secondWorker, task: 'first' }, { keeps: 'salvage' })).toEqual({
     base: taskBase,
@@ -323,7 +325,7 @@ test('the reported files of a lost worker are given to another, if a ref has the
     kept: 'refs/reeve/review/fix/first',
   })
   expect(readFileSync(join(thirdWorker.dir, 'new.txt'), 'utf8')).toBe('new\n')
-  addTask('first', { implementers: ['worker-2', 'worker-4'] })
+  setTask('first', { implementers: ['worker-2', 'worker-4'] })
   const fourthWorker = await addWorker(4)
   expect(await git.prepare({ crew: readCrewRow(), member: fourthWorker, task: 'first' }, { from: secondWorker })).toMatchObject({
     without: `the worktree ${secondWorker.dir} is gone`,
@@ -332,18 +334,18 @@ test('the reported files of a lost worker are given to another, if a ref has the
 
 test('files that wait for the user stay on the review ref during another task of the worker, and return for the commit', async () => {
   const member = await addWorker(1)
-  addTask('first')
+  setTask('first')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 'first' })
-  addTask('first', { base: taskBase })
+  setTask('first', { base: taskBase })
   writeFileSync(join(member.dir, 'new.txt'), 'new\n')
   await git.park({ crew: readCrewRow(), member, task: 'first' })
-  addTask('first', { parked: true })
+  setTask('first', { parked: true })
   await workOnTask(member, 'other')
   expect(existsSync(join(member.dir, 'new.txt'))).toBe(false)
   expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'only the review ref has the files').toBe('')
   const { head } = await git.brief({ crew: readCrewRow(), member, task: 'first' })
   expect(repository.git('show', `${head}:new.txt`)).toBe('new')
-  addTask('first', { parked: false })
+  setTask('first', { parked: false })
   expect(await git.prepare({ crew: readCrewRow(), member, task: 'first' }, { keeps: 'review' })).toMatchObject({
     base: taskBase,
     salvaged: null,
@@ -358,7 +360,7 @@ test('files that wait for the user stay on the review ref during another task of
 
 test('commits before a retry do not count for it, and are not lost', async () => {
   const member = await addWorker(1)
-  addTask('t')
+  setTask('t')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 't' })
   writeFileSync(join(member.dir, 'new.txt'), 'n\n')
   repository.gitIn(member.dir, 'add', '-A')
@@ -371,7 +373,7 @@ test('commits before a retry do not count for it, and are not lost', async () =>
 
 test('a cancel keeps all files on a ref and resets the worktree; a retired worker keeps its files', async () => {
   const member = await addWorker(1)
-  addTask('t')
+  setTask('t')
   await git.prepare({ crew: readCrewRow(), member, task: 't' })
   writeFileSync(join(member.dir, 'new.txt'), 'n\n')
   expect(await git.salvage({ crew: readCrewRow(), member, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
@@ -383,7 +385,7 @@ test('a cancel keeps all files on a ref and resets the worktree; a retired worke
   ])
 })
 
-test('the directory of a process stays while its files change, even if no commit has it', async () => {
+test('the working directory of a worker stays while its files change, even if no commit has it', async () => {
   const [firstWorker, secondWorker] = [await addWorker(1), await addWorker(2)]
   const cwd = join(firstWorker.dir, 'new', 'place')
   const member = { ...firstWorker, spec: { ...firstWorker.spec, cwd } }
@@ -391,7 +393,7 @@ test('the directory of a process stays while its files change, even if no commit
   const { ino } = statSync(cwd)
   await workOnTask(member, 'first')
   await workOnTask(secondWorker, 'second')
-  addTask('third')
+  setTask('third')
   writeFileSync(join(cwd, 'new.txt'), 'n\n')
   writeFileSync(join(firstWorker.dir, 'other.txt'), 'o\n')
   await git.prepare({ crew: readCrewRow(), member, task: 'third' })
@@ -411,12 +413,12 @@ test('the directory of a process stays while its files change, even if no commit
   expect(readdirSync(cwd), 'the removed directory exists again').toEqual([])
 })
 
-test('git does not run from a directory that is a link or another repository', async () => {
+test('git does not run in the working directory of a worker if that is a link to another repository', async () => {
   const member = await addWorker(1)
   const outsideRepository = Repository.make(join(contained.dir, 'outside'), contained.dir)
   outsideRepository.commit({ 'a.txt': 'a\n' })
   writeFileSync(join(outsideRepository.dir, 'mine.txt'), 'm\n')
-  addTask('t')
+  setTask('t')
   symlinkSync(outsideRepository.dir, join(member.dir, 'link'))
   repository.gitIn(member.dir, 'add', '-A')
   repository.gitIn(member.dir, 'commit', '-q', '-m', 'a link')
@@ -430,7 +432,7 @@ test('git does not run from a directory that is a link or another repository', a
 
 test('the review ref is deleted with the commit, even if there was nothing to commit', async () => {
   const member = await addWorker(1)
-  addTask('t')
+  setTask('t')
   const { base: taskBase } = await git.prepare({ crew: readCrewRow(), member, task: 't' })
   await git.brief({ crew: readCrewRow(), member, task: 't' })
   expect(readRefs('refs/reeve')).toEqual(['reeve/review/fix/t'])
@@ -444,18 +446,18 @@ test('a deleted branch is created again at the last merge; a crew without a repo
   repository.git('branch', '-q', '-D', CREW)
   await workOnTask(secondWorker, 'second')
   expect(repository.git('show', `${CREW}:log.txt`)).toBe('first\nsecond')
-  const processWithoutCrew = { ...readCrewRow(), spec: kernelSpec({ driver: 'crew' }) } as Process
+  const crewWithoutRepository = { ...readCrewRow(), spec: kernelSpec({ driver: 'crew' }) } as Process
   expect([
-    await git.planMemberBranch(processWithoutCrew, 'worker-1'),
-    await git.prepare({ crew: processWithoutCrew, member: firstWorker, task: 'first' }),
-    await git.findLeftovers(processWithoutCrew),
-    await git.commit({ crew: processWithoutCrew, member: firstWorker, task: 'first' }, { base: null, force: true }),
+    await git.planMemberBranch(crewWithoutRepository, 'worker-1'),
+    await git.prepare({ crew: crewWithoutRepository, member: firstWorker, task: 'first' }),
+    await git.findLeftovers(crewWithoutRepository),
+    await git.commit({ crew: crewWithoutRepository, member: firstWorker, task: 'first' }, { base: null, force: true }),
   ]).toEqual([null, { base: null, salvaged: null }, null, { type: 'nothing' }])
 })
 
 test('a repository that was moved away is reported by each job', async () => {
   const member = await addWorker(1)
-  addTask('t', { commit: base })
+  setTask('t', { commit: base })
   mkdirSync(join(contained.dir, 'elsewhere'))
   renameSync(repository.dir, join(contained.dir, 'elsewhere', 'repo'))
   const jobTarget = { crew: readCrewRow(), member, task: 't' }

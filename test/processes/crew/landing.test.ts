@@ -313,7 +313,7 @@ describe('the task that resolves a conflict', () => {
     return commit
   }
 
-  test('has not resolved it without that commit', async () => {
+  test('has not resolved it while its history lacks the conflicting commit', async () => {
     const commit = makeConflict()
     expect(await commitReview(null, { mustContain: commit })).toMatchObject({
       type: 'refused',

@@ -24,7 +24,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   shell: ['calc', 'format'],
 }
 const IDS = Object.keys(NEEDS)
-/** The first attempt of one task fails; that of the other passes, and its reviewer returns it. */
+/** The first attempt at one task fails its tests. The first attempt at the other passes them, and its reviewer sends it back. */
 const [RED, DENIED] = ['format', 'scope']
 
 /** The text of `calc()`: its name, and the names of its dependencies. */
@@ -59,7 +59,7 @@ review() {
 }
 `
 
-function modelIn(crew: CrewHome): string {
+function writeModel(crew: CrewHome): string {
   const workerScript = join(crew.home.work, 'hands.sh')
   const model = join(crew.home.work, 'model.yaml')
   const bashStep = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${workerScript}; ${call}' } }]\n`
@@ -105,7 +105,7 @@ function modelIn(crew: CrewHome): string {
   return `script:${model}`
 }
 
-/** Everything of the user's: the checkout with uncommitted files, and in git everything except objects and the crew's own refs. */
+/** What belongs to the user: the checkout with uncommitted files, and in git everything except objects and the crew's own refs. */
 function readCheckout({ repository }: CrewHome): object {
   const refs = repository
     .git('for-each-ref', '--format=%(refname) %(objectname)')
@@ -129,7 +129,7 @@ async function expectAllTasksLanded(): Promise<void> {
   await using crew = await CrewHome.make()
   crew.repository.write({ 'src/index.mjs': '// All parts.\n' })
   const tasks = IDS.map((id) => ({ id, text: `Write src/${id}.mjs and its test, and add its line to src/index.mjs.`, needs: NEEDS[id] }))
-  await crew.up({ coordinator: 'engine', verify: 'node --test', workers: 4, model: modelIn(crew), tasks })
+  await crew.up({ coordinator: 'engine', verify: 'node --test', workers: 4, model: writeModel(crew), tasks })
   // The user works there too, on the file that all tasks change.
   crew.repository.write({ 'src/index.mjs': '// All parts, as the user sees them.\n', 'staged.txt': 's', 'untracked.txt': 'u' })
   crew.repository.git('add', 'staged.txt')

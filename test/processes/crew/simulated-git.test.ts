@@ -1,6 +1,6 @@
 // The simulated git (test/support/simulated-git) compared with git. A run of a crew on it is repeated with git and the daemon's own
-// jobs, including the wrong actions of workers and user. Each job gives the same answer, and each step leaves the same state: the laws
-// of the simulated git in test/simulation/crew.test.ts hold with git.
+// jobs, including the wrong actions of workers and user. Each job gives the same answer, and each step leaves the same state. So the
+// laws that test/simulation/crew.test.ts checks on the simulated git hold with git, too.
 // A failure prints the seed: REEVE_SEED repeats it, REEVE_LIVES sets the number of runs.
 import { expect, test } from 'vitest'
 import { Dice } from '../../support/crew-world/random-faults.ts'
@@ -28,7 +28,7 @@ function specBy(random: () => number): Partial<CrewSpec> {
 }
 
 /** A run on the simulated git, whose laws hold. */
-function playOnModel(random: () => number): SimulatedRepository {
+function playOnSimulatedGit(random: () => number): SimulatedRepository {
   const simulatedRun = simulateCrew(specBy(random), { trace: true })
   playSimulatedCrew(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
   if (!simulatedRun.repository) throw new Error('the simulated crew has no repository')
@@ -44,7 +44,7 @@ test(
   async () => {
     const tally = { steps: 0, jobs: 0, landings: 0 }
     for (let seed = SEED; seed < SEED + RUNS; seed += 1) {
-      const repository = playOnModel(seededRandom(seed))
+      const repository = playOnSimulatedGit(seededRandom(seed))
       await using real = await RealGit.make(repository.base)
       for (const [index, step] of repository.steps.entries()) {
         await real.repeat(step).catch((error: unknown) => {

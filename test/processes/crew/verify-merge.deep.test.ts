@@ -23,7 +23,7 @@ const TOGETHER = 'touch ~/at-{{ id }}; until [ -e ~/at-rename ] && [ -e ~/at-cal
 const report = (summary: string): string =>
   `      - tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: ${summary} } }]\n      - text: reported\n`
 const bashStep = (command: string): string => `      - tools: [{ name: bash, input: { command: '${command}' } }]\n`
-/** Calls twice: a call that a kill cut off may not have happened, and is not repeated. */
+/** Two calls of the same command: one that a kill cuts off may have done nothing, and is not repeated. */
 const repeatedBashStep = (command: string): string => bashStep(command) + bashStep(command)
 const WORKER = `rules:
   - when: '/^Task (?<id>\\w+)[^]*Merged with the changes that landed since/'
@@ -70,10 +70,10 @@ async function runBreakingTasks(next: () => number): Promise<void> {
     ],
   })
   for (let kills = 0; kills < 2; kills += 1) {
-    const lastFactCount = (await readProgress(crew)).facts + next() * FACTS_OF_A_CREW
+    const factsAtKill = (await readProgress(crew)).facts + next() * FACTS_OF_A_CREW
     await crew.waitUntil(async () => {
       const { facts, isOver } = await readProgress(crew)
-      return facts >= lastFactCount || isOver
+      return facts >= factsAtKill || isOver
     }, 'enough facts have happened')
     await crew.restartDaemon()
   }

@@ -63,7 +63,7 @@ describe('the command', () => {
   test.each<[string, string | readonly string[], Partial<ShellCommandRun>]>([
     ['an unknown program', ['no-such-program'], { end: 'unable', code: 127 }],
     ['an unknown program in a text for the shell', 'no-such-program', { end: 'exited', code: 127 }],
-    ['a file that is no program', ['./data'], { end: 'unable', code: 126 }],
+    ['a file that is not a program', ['./data'], { end: 'unable', code: 126 }],
     ['a program that a signal ends', 'kill -SEGV $$', { end: 'exited', code: null, signal: 'SIGSEGV' }],
   ])('%s is reported with its end and its exit code or signal', async (_, command, expected) => {
     writeFileSync(join(contained.dir, 'data'), 'x')
@@ -141,7 +141,7 @@ describe('the files in which the command runs', () => {
 
   test.each<[string, string, readonly string[]]>([
     ['nothing', ':', []],
-    ['changes of ignored files', 'mkdir node_modules; echo x > node_modules/x', []],
+    ['changes to ignored files', 'mkdir node_modules; echo x > node_modules/x', []],
     [
       'changed, new and removed files',
       'echo y >> a.txt; rm b.txt new.txt; mkdir -p out/deep; echo 1 > out/deep/1; chmod +x run.sh',
@@ -153,15 +153,15 @@ describe('the files in which the command runs', () => {
       ['b.txt', 'b.txt/x', 'dir', 'dir/c.txt'],
     ],
     ['new links that lead outside', 'ln -s / root; rm a.txt; ln -s /etc/passwd a.txt', ['a.txt', 'root']],
-    ['changes of the index', 'git add -A; git reset -q staged.txt', []],
-    ['a commit of the command', 'git add -A; git -c user.name=x -c user.email=x@y commit -qm own', []],
-    ['a stash of the command', 'git -c user.name=x -c user.email=x@y stash -qu', ['a.txt', 'new.txt', 'staged.txt']],
+    ['changes to the index', 'git add -A; git reset -q staged.txt', []],
+    ['a commit by the command', 'git add -A; git -c user.name=x -c user.email=x@y commit -qm own', []],
+    ['a stash by the command', 'git -c user.name=x -c user.email=x@y stash -qu', ['a.txt', 'new.txt', 'staged.txt']],
     [
-      'another branch',
+      'a checkout of another branch',
       'git add -A; git stash -q; git checkout -q -b elsewhere; echo x > x.txt',
       ['a.txt', 'new.txt', 'staged.txt', 'x.txt'],
     ],
-    ['no branch', 'git checkout -q --detach', []],
+    ['a checkout of no branch', 'git checkout -q --detach', []],
   ])('are restored after %s', async (_, command, changed) => {
     await using git = new Git(() => contained.open('group'))
     const [status, head] = [gitInTree('status', '--porcelain', '-uall'), gitInTree('rev-parse', 'HEAD')]
@@ -222,7 +222,7 @@ describe('a crew', () => {
     'for f in *.txt; do grep -q "[.]$" "$f" || { echo "$f:1: it must be ${f%.txt} with a full stop"; exit 1; }; done; echo all is well',
   ].join('\n')
 
-  test('a failure returns to its worker without a model call; after a kill in the middle it runs again', { timeout: 300_000 }, async () => {
+  test('a failed task returns to its worker without a review; after a kill of the daemon the command runs again', { timeout: 300_000 }, async () => {
     writeFileSync(join(crew.membersHome, 'hold-verify'), '')
     await crew.up({
       coordinator: 'engine',

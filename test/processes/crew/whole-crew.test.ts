@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-/** The test for both kinds of coordinator. */
+/** Runs the crew to its end, with a kill of a worker and two kills of the daemon. */
 async function workThroughKills(definition: object): Promise<void> {
   crew.hold('task', 'three')
   crew.hold('feedback', 'two')

@@ -154,7 +154,7 @@ test(
     await crew.cli('crew', 'resume', 'team')
     expect(await crew.waitForEnd()).toMatchObject({ status: 'completed' })
     const followed = await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
-    // Each failure on one line, and the reason of the pause.
+    // Each failure of a setup is one line.
     const lines = followed.stderr.split('\n').filter((line) => line.includes('no network') && !line.includes('is set up'))
     expect(lines.map((line) => /worker-\d +[\w ]+|no worktree/.exec(line)?.[0])).toEqual(
       expect.arrayContaining(['worker-1      lost', 'worker-2      lost']),

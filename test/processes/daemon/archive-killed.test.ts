@@ -29,8 +29,8 @@ async function checkStore(home: DaemonHome): Promise<void> {
   expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
 }
 
-/** A process of some megabytes, so that its export and its import take time. */
-async function writeLarge(state: string, steps: number): Promise<number> {
+/** Writes a process of some megabytes, so that its export and its import take time. Returns the number of its facts. */
+async function writeLargeProcess(state: string, steps: number): Promise<number> {
   await using store = await openSqliteStore({ dir: state })
   const { counters } = await store.load()
   const commits = new CommitMaker({ ...counters })
@@ -103,7 +103,7 @@ describe('a daemon that is killed', () => {
     await home.start()
     await home.stop()
     await switchCollectionOff(home)
-    const facts = await writeLarge(home.paths.state, STEPS)
+    const facts = await writeLargeProcess(home.paths.state, STEPS)
     const steps = join(home.work, 'out', 'steps')
     const exportProcess = (): Promise<ExportedView> =>
       home.client.post(`/v1/processes/${LARGE_UUID}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
@@ -142,7 +142,7 @@ describe('a daemon that is killed', () => {
     await home.start()
     await home.stop()
     await switchCollectionOff(home)
-    const facts = await writeLarge(home.paths.state, STEPS)
+    const facts = await writeLargeProcess(home.paths.state, STEPS)
     await home.start()
     const exportDir = join(home.work, 'out')
     await home.client.post(`/v1/processes/${LARGE_UUID}/export`, { dir: exportDir }, { extraMs: 60_000 })
@@ -156,7 +156,7 @@ describe('a daemon that is killed', () => {
         () => true,
         () => false,
       )
-      // The import has begun, and half of it is in the store.
+      // The import has begun, and a part of it is in the store.
       await waitUntilMet(async () => (await cursorOf()) > cursorBefore + 64 * (1 + (round % 7)), 'it has begun')
       await home.kill()
       const isAnswered = await importRequest

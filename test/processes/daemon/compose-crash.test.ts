@@ -27,7 +27,7 @@ async function restartAfterKill(home: DaemonHome): Promise<void> {
   await home.start()
 }
 
-test('after a kill in the middle of each part, every node completes once, and results are passed on', TEST_OPTIONS, async () => {
+test('after a kill of the daemon in the middle of two nodes, every node completes once, and results are passed on', TEST_OPTIONS, async () => {
   await using home = await DaemonHome.create()
   const runs = new ComposeRuns(home, WAIT_MS)
   await home.start()
@@ -61,7 +61,7 @@ test('after a kill in the middle of each part, every node completes once, and re
   expect(readLines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
 })
 
-test('after repeated kills of the daemon right after its start, the run completes, and no node starts twice', TEST_OPTIONS, async () => {
+test('after two kills of the daemon right after its start, the run completes, and each start of a node is a counted attempt', TEST_OPTIONS, async () => {
   await using home = await DaemonHome.create()
   const runs = new ComposeRuns(home, WAIT_MS)
   await home.start()

@@ -16,7 +16,7 @@ import { canMount, onSmallDisk } from '../../support/daemon/small-disk.ts'
 import { deep } from '../../support/deep.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-test('kill, kill -s 9 and daemon stop end all processes, and the next start finds them ended', { timeout: 120_000 }, async (context) => {
+test('on a full disk kill, kill -s 9 and daemon stop end all processes, and the next daemon finds them ended', { timeout: 120_000 }, async (context) => {
   await using folder = await tempDir()
   const mount = join(folder.path, 'small')
   mkdirSync(mount)

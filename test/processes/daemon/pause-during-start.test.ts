@@ -59,7 +59,7 @@ class ObservedStart {
       },
       openContainment: async () => {
         await this.#pass('containment')
-        return this.#watched(containment)
+        return this.#observeSpawn(containment)
       },
       openGateway: async () => {
         await this.#pass('gateway')
@@ -73,8 +73,8 @@ class ObservedStart {
     })
   }
 
-  /** Resolves when the start has reached that point, where it waits. */
-  static async at(
+  /** Begins a start, and resolves when it has reached the point, where it waits. */
+  static async beginUntil(
     point: Point,
     contained: ContainmentHarness,
     kind: ContainmentKind,
@@ -102,11 +102,11 @@ class ObservedStart {
     this.incarnation.unpause()
   }
 
-  goOn(): void {
+  letContinue(): void {
     this.#mayContinue.resolve()
   }
 
-  has(type: Report['type']): boolean {
+  hasReported(type: Report['type']): boolean {
     return this.reports.some((report) => report.type === type)
   }
 
@@ -117,10 +117,11 @@ class ObservedStart {
     return !existsSync(events) || /^frozen 1$/m.test(readFileSync(events, 'latin1'))
   }
 
-  async end(): Promise<void> {
+  /** Kills the process, and checks that nothing of it is left. */
+  async endWithoutTrace(): Promise<void> {
     this.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
-    this.goOn()
-    await waitUntil(() => this.has('exited'))
+    this.letContinue()
+    await waitUntil(() => this.hasReported('exited'))
     expect(await this.incarnation.release()).toEqual([])
     expect(findProcessesWith(this.token)).toEqual([])
     expect(this.logged).toEqual([])
@@ -138,7 +139,8 @@ class ObservedStart {
     return 'ok'
   }
 
-  #watched(real: Containment): Containment {
+  /** The containment, with a stop before and after the start of a program. */
+  #observeSpawn(real: Containment): Containment {
     return {
       intent: real.intent,
       tmpDir: real.tmpDir,
@@ -187,78 +189,78 @@ function forEachStart<T>(all: readonly ObservedStart[], work: (start: ObservedSt
 
 describe.each(kinds)('%s', (kind) => {
   test.each(['command', 'acp'] as const)(
-    '%s: a process that is paused before its program starts reports it, and starts at the resume',
+    '%s: a process that is paused before its program starts reports the pause, and starts the program at the resume',
     async (driver) => {
       await using contained = await openContainmentHarness()
-      const starts = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => ObservedStart.at(point, contained, kind, driver)))
+      const starts = await Promise.all(POINTS_BEFORE_SPAWN.map((point) => ObservedStart.beginUntil(point, contained, kind, driver)))
       await forEachStart(starts, (start) => {
         start.pause()
-        start.goOn()
+        start.letContinue()
       })
-      await waitUntil(() => starts.every((start) => start.has('frozen')))
+      await waitUntil(() => starts.every((start) => start.hasReported('frozen')))
       await runOtherPrograms(contained)
-      expect(await forEachStart(starts, (start) => [start.ticks, findProcessesWith(start.token), start.has('up')])).toEqual(
+      expect(await forEachStart(starts, (start) => [start.ticks, findProcessesWith(start.token), start.hasReported('up')])).toEqual(
         starts.map(() => [0, [], false]),
       )
       await forEachStart(starts, (start) => start.resume())
       await forEachStart(starts, waitForTicks)
-      await forEachStart(starts, (start) => start.end())
+      await forEachStart(starts, (start) => start.endWithoutTrace())
     },
   )
 
   test('a process that is paused during the start of its program stands still, and continues', async () => {
     await using contained = await openContainmentHarness()
-    const starts = await Promise.all(POINTS_AFTER_SPAWN.map((point) => ObservedStart.at(point, contained, kind)))
+    const starts = await Promise.all(POINTS_AFTER_SPAWN.map((point) => ObservedStart.beginUntil(point, contained, kind)))
     await forEachStart(starts, (start) => start.pause())
-    await waitUntil(() => starts.every((start) => start.has('frozen')))
+    await waitUntil(() => starts.every((start) => start.hasReported('frozen')))
     expect(await forEachStart(starts, (start) => start.standsStill())).toEqual(starts.map(() => true))
     const ticksBefore = await forEachStart(starts, (start) => start.ticks)
-    await forEachStart(starts, (start) => start.goOn())
+    await forEachStart(starts, (start) => start.letContinue())
     await runOtherPrograms(contained)
     expect(await forEachStart(starts, (start) => start.standsStill())).toEqual(starts.map(() => true))
     expect(await forEachStart(starts, (start) => start.ticks)).toEqual(ticksBefore)
     await forEachStart(starts, (start) => start.resume())
     await forEachStart(starts, waitForTicks)
-    await forEachStart(starts, (start) => start.end())
+    await forEachStart(starts, (start) => start.endWithoutTrace())
   })
 
   test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
     await using contained = await openContainmentHarness()
-    const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    const starts = await Promise.all(POINTS.map((point) => ObservedStart.beginUntil(point, contained, kind)))
     await forEachStart(starts, (start) => {
       start.pause()
       start.resume()
-      start.goOn()
+      start.letContinue()
     })
     await forEachStart(starts, waitForTicks)
-    const acpStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.at(point, contained, kind, 'acp')))
+    const acpStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.beginUntil(point, contained, kind, 'acp')))
     await forEachStart([...starts, ...acpStarts], (start) => {
       start.pause()
       start.resume()
       start.pause()
-      start.goOn()
+      start.letContinue()
     })
-    await waitUntil(() => [...starts, ...acpStarts].every((start) => start.has('frozen')))
+    await waitUntil(() => [...starts, ...acpStarts].every((start) => start.hasReported('frozen')))
     await runOtherPrograms(contained)
     expect(await forEachStart([...starts, ...acpStarts], (start) => start.standsStill())).toEqual([...starts, ...acpStarts].map(() => true))
-    await forEachStart([...starts, ...acpStarts], (start) => start.end())
+    await forEachStart([...starts, ...acpStarts], (start) => start.endWithoutTrace())
   })
 
   test('a kill during the start leaves nothing, paused or not', async () => {
     await using contained = await openContainmentHarness()
-    const pausedStarts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    const pausedStarts = await Promise.all(POINTS.map((point) => ObservedStart.beginUntil(point, contained, kind)))
     await forEachStart(pausedStarts, (start) => start.pause())
-    const runningStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.at(point, contained, kind, 'acp')))
-    await forEachStart([...pausedStarts, ...runningStarts], (start) => start.end())
+    const runningStarts = await Promise.all(ACP_POINTS.map((point) => ObservedStart.beginUntil(point, contained, kind, 'acp')))
+    await forEachStart([...pausedStarts, ...runningStarts], (start) => start.endWithoutTrace())
   })
 
   test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
     await using contained = await openContainmentHarness()
-    const starts = await Promise.all(POINTS.map((point) => ObservedStart.at(point, contained, kind)))
+    const starts = await Promise.all(POINTS.map((point) => ObservedStart.beginUntil(point, contained, kind)))
     await forEachStart(starts, (start) => {
       start.pause()
       start.incarnation.cancel()
-      start.goOn()
+      start.letContinue()
     })
     expect(await forEachStart(starts, (start) => start.incarnation.release())).toEqual(starts.map(() => []))
     expect(await forEachStart(starts, (start) => findProcessesWith(start.token))).toEqual(starts.map(() => []))

@@ -66,7 +66,7 @@ describe('a daemon that must not start', () => {
     expect((await home.listProcesses()).map(({ status, intent }) => [status, intent])).toEqual([['suspended', 'work']])
   })
 
-  test('a file that is no store is refused, and stays unchanged', async () => {
+  test('a file that is not a store is refused, and stays unchanged', async () => {
     await using home = await makeStoppedHome()
     const file = join(home.path, 'store.db')
     const notADatabase = Buffer.alloc(65_536, 'no database ')

@@ -1,4 +1,4 @@
-// The store among real processes: killed writers, locks between processes, a disk that is really full or read-only.
+// The store with real programs: killed writers, locks between OS processes, a disk that is really full or read-only.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -79,11 +79,11 @@ test(`after ${KILLS} kills at random moments every acknowledged commit is there,
   expect(await store.verify()).toEqual([])
 }, 180_000)
 
-describe('between processes', () => {
+describe('between OS processes', () => {
   test.each([
     ['the lock', 'lock', acquireLock],
     ['the store', 'store', (dir: string) => openSqliteStore({ dir })],
-  ] as const)('%s belongs to one process, and is free again when that is killed', async (_, lock, take) => {
+  ] as const)('%s belongs to one OS process, and is free again when that process is killed', async (_, lock, take) => {
     await using folder = await tempDir()
     const holder = startProgram('lock-holder', lock, folder.path)
     const closed = once(holder, 'close')

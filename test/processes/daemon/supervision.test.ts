@@ -82,7 +82,7 @@ describe('a restart policy', () => {
     expect(countStarts('waits')).toBe(1)
   })
 
-  test('the kill of a program from outside is shown at once, and the process restarts', async () => {
+  test('the kill of a program from outside is shown at once, and a restart is pending', async () => {
     const token = newToken()
     const { uuid } = await home.spawn({
       argv: recordStarts('outside', `exec sleep ${token}`),
@@ -120,7 +120,7 @@ describe('a restart policy', () => {
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
 
-  test('an end by a limit is held, and not restarted', async () => {
+  test('a process that a limit ends is held, and not restarted', async () => {
     const { uuid } = await home.spawn({ argv: recordStarts('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
     const heldView = await home.waitForView(uuid, ({ status }) => status === 'suspended')
     expect(heldView).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
@@ -220,7 +220,7 @@ describe('a supervisor', () => {
     await home.waitForEnd(uuid)
   })
 
-  test('starts all its children, or none', async () => {
+  test('that cannot start all its children starts none', async () => {
     const children = [
       { childId: 'ok', name: 'ok-child', argv: ['sleep', '600'] },
       { childId: 'bad', name: 'ok-child', argv: ['sleep', '600'] },

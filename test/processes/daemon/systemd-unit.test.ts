@@ -115,7 +115,7 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
     expect(readFileSync(file, 'utf8')).toContain('RestartSec=2')
     writeFileSync(file, written)
 
-    // A minute is too long for a test.
+    // The watchdog of the unit waits for a minute, which is too long for a test.
     const dropIn = join(dir.path, '.config/systemd/user/reeve.service.d')
     mkdirSync(dropIn)
     writeFileSync(join(dropIn, 'watchdog.conf'), '[Service]\nWatchdogSec=2\n')
@@ -153,7 +153,7 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
     expect(reeve('daemon', 'status').code).toBe(4)
   })
 
-  test('a running daemon is stopped first, and a unit that cannot be enabled is removed', { timeout: 120_000 }, ({ skip }) => {
+  test('an install stops a daemon outside of the unit first; a unit that cannot be enabled is removed', { timeout: 120_000 }, ({ skip }) => {
     if (manager === null) return skip()
     const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
     expect(readMainPid()).toBe(0)

@@ -73,7 +73,7 @@ const addConfig = (...settings: readonly (readonly [string, string])[]): void =>
 }
 const appendAttributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
 
-/** The work of an agent in a worktree: changed, new and deleted files. */
+/** Changes two files and writes a new one, as an agent does in its worktree. */
 function changeFiles(dir: string, content: string): void {
   if (!existsSync(dir)) return
   repository.write({ 'a.txt': `${content}\n`, 'log.txt': `one\n${content}\n`, [`${content}.txt`]: content }, dir)
@@ -381,7 +381,7 @@ describe('a .git that git did not write', () => {
     expect(repository.git('for-each-ref', 'refs/reeve/salvage')).not.toBe('')
   })
 
-  test('a search for a repository ignores files that look like a bare one', async () => {
+  test('a search for a repository refuses files that look like a bare repository', async () => {
     const sourceDir = join(repository.dir, 'src')
     makeHostileGit(join(contained.dir, 'e'))
     for (const name of readdirSync(join(contained.dir, 'e', '.git')))

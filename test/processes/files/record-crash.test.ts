@@ -1,5 +1,5 @@
-// `kill -9` of the daemon during a record and during the creation of a worktree. Git ends with the daemon, earlier records are whole,
-// and the next incarnation continues from there.
+// The daemon is killed with SIGKILL while it records files, and while it creates a worktree. Its git programs end too, earlier
+// records stay intact, and the resumed process records its files again.
 import { existsSync, mkdirSync, watch, writeFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -22,7 +22,10 @@ beforeEach(async () => {
 
 afterEach(() => home[Symbol.asyncDispose]())
 
-/** Writes a `git` that waits until the file `go` exists, at each call with these arguments from the `nth` one on. */
+/**
+ * Writes a `git` that hangs at each call with these arguments, from the `nth` call on, and creates the file `called`. Once the file `go`
+ * exists, no call hangs.
+ */
 function writeSlowGit(words: string, nth: number): { path: string; called: string; go: string } {
   const dir = join(home.work, 'bin')
   mkdirSync(dir)
@@ -65,21 +68,21 @@ const resume = (uuid: string, body: object): Promise<unknown> => home.client.pos
 const write = (path: string): object => ({ text: '', tools: [{ name: 'write', input: { path, content: path } }] })
 
 test.each([
-  ['while files are taken in', 'update-index'],
-  ['while the tree is written', 'write-tree'],
-  ['before a ref names the record', 'update-ref'],
+  ['while it adds files to the index', 'update-index'],
+  ['while it writes the tree', 'write-tree'],
+  ['before it writes the ref of the record', 'update-ref'],
 ])(
   'a kill of the daemon %s keeps the earlier records',
-  async (_, pattern) => {
+  async (_, gitCommand) => {
     await home.start()
-    const slowGitDir = writeSlowGit(pattern, 3)
+    const slowGit = writeSlowGit(gitCommand, 3)
     const model = home.writeScript([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
-    const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slowGitDir.path } })
-    await waitForFile(slowGitDir.called)
-    await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
+    const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slowGit.path } })
+    await waitForFile(slowGit.called)
+    await waitUntil(() => findProcessesWith(token).length > 0, 'the slow git runs')
     await home.kill()
-    await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
-    writeFileSync(slowGitDir.go, '')
+    await waitUntil(() => findProcessesWith(token).length === 0, 'the slow git has ended, too')
+    writeFileSync(slowGit.go, '')
     await home.start()
     const recordsBefore = await readRecords(uuid)
     expect(recordsBefore.map((event) => event['step'])).toEqual([0, 1])
@@ -91,7 +94,7 @@ test.each([
     expect(allRecords.slice(0, 2)).toEqual(recordsBefore)
     const lastRecord = allRecords.at(-1)
     expect(lastRecord?.['step']).toBe(view.worktree?.recordedStep)
-    // The last record matches the files, and the earlier ones are whole.
+    // The last record has the names of all files, and git finds no damage in any record.
     const git = `--git-dir=${join(home.paths.state, 'files', `${uuid}.git`)}`
     expect(repository.gitIn(home.work, git, 'ls-tree', '-r', '--name-only', String(lastRecord?.['commit'])).split('\n')).toEqual(
       Object.keys(filesOf(view.worktree?.dir ?? '')).toSorted(),
@@ -101,21 +104,21 @@ test.each([
   90_000,
 )
 
-test('a kill of the daemon during the creation of the worktree is repaired at the resume', async () => {
+test('a resume completes a worktree whose creation was interrupted by a kill of the daemon', async () => {
   await home.start()
-  const slowGitDir = writeSlowGit('worktree add', 1)
+  const slowGit = writeSlowGit('worktree add', 1)
   const { uuid } = await home.spawn({
     cwd: repository.dir,
     worktree: true,
     name: 'docs',
     model: home.writeScript([write('one'), { text: 'done' }, { text: 'done' }]),
-    env: { ...repository.env, PATH: slowGitDir.path },
+    env: { ...repository.env, PATH: slowGit.path },
   })
-  await waitForFile(slowGitDir.called)
-  await waitUntil(() => findProcessesWith(token).length > 0, 'it is there')
+  await waitForFile(slowGit.called)
+  await waitUntil(() => findProcessesWith(token).length > 0, 'the slow git runs')
   await home.kill()
-  await waitUntil(() => findProcessesWith(token).length === 0, 'git of the killed daemon goes, too')
-  writeFileSync(slowGitDir.go, '')
+  await waitUntil(() => findProcessesWith(token).length === 0, 'the slow git has ended, too')
+  writeFileSync(slowGit.go, '')
   // A killed `git worktree add` can leave this: a branch, a registration, and some of the files.
   await home.start()
   const dir = (await home.view(uuid)).worktree?.dir ?? ''

@@ -11,7 +11,7 @@ import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
-const MEGABYTE = 1024 * 1024
+const MIB = 1024 * 1024
 
 let contained: ContainmentHarness
 let git: Git
@@ -40,7 +40,7 @@ const placeOf = (name: string, worktree: string) => ({
   writer: ++writer,
 })
 
-/** A worktree at HEAD, and its records. */
+/** Creates a worktree at HEAD, and opens its records. */
 async function openRecords(): Promise<Records> {
   await addWorktree(git, {
     repository: gitDir(),
@@ -52,7 +52,7 @@ async function openRecords(): Promise<Records> {
   return Records.open(git, placeOf('a', work))
 }
 
-/** The files of a record, in the worktree of a fork, which has them only from the record. */
+/** Creates the worktree of a fork, which gets its files from the record alone. */
 async function makeFork(commit: string, name = 'b'): Promise<{ dir: string; records: Records }> {
   const dir = join(contained.dir, 'w', name)
   await copyRecord(git, join(contained.dir, 'a.git'), placeOf(name, dir), commit)
@@ -124,7 +124,7 @@ test('large files, ignored files and other repositories are omitted and named', 
       'x.swp': 's',
       'small.bin': 'b',
       'kept.log': 'changed',
-      'large.bin': Buffer.alloc(11 * MEGABYTE),
+      'large.bin': Buffer.alloc(11 * MIB),
     },
     work,
   )
@@ -149,7 +149,7 @@ test('a file that grows too large leaves the records, and returns when it shrink
   repository.commit({ 'a.bin': 'small' })
   const records = await openRecords()
   await records.record(0)
-  writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
+  writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MIB))
   const largeRecord = await records.record(1)
   expect(largeRecord.omitted).toEqual([{ path: 'a.bin', why: 'large' }])
   expect(filesOf((await makeFork(largeRecord.commit, 'c')).dir)).toEqual({})
@@ -166,7 +166,7 @@ test('up to a hundred omitted files are named, all are counted', async () => {
   expect(await records.record(0)).toMatchObject({ omitted: { length: 100 }, omittedMore: 30 })
 })
 
-test.skipIf(process.getuid?.() === 0)('an unreadable file is left out', async () => {
+test.skipIf(process.getuid?.() === 0)('unreadable files are omitted and named', async () => {
   repository.commit({ 'a.txt': 'a', 'dir/b.txt': 'b', 'dir/c.txt': 'c' })
   const records = await openRecords()
   await records.record(0)
@@ -278,7 +278,7 @@ test('a worktree with a detached head is recorded, in a repository with SHA-1 an
   }
 })
 
-test('the next writer continues with the index of the last one, in any state', async () => {
+test('the next writer continues with the index of the last one, even if that was killed', async () => {
   repository.commit({ 'a.txt': 'a' })
   const first = await openRecords()
   const { commit } = await first.record(0)

@@ -51,7 +51,7 @@ test('an unused worktree is removed without a trace', async () => {
     repository.git('worktree', 'list', '--porcelain').includes(dir),
     repository.git('for-each-ref', 'refs/reeve'),
   ]).toEqual([false, 'main', false, ''])
-  // git writes a list of packed refs, which is empty, when it deletes one.
+  // When git deletes a ref, it writes a list of packed refs, which is empty here.
   expect({ ...gitBytes(repository), 'packed-refs': '' }).toEqual({ ...bytes, 'packed-refs': '' })
   expect(await remove(), 'once more').toBe(null)
 })
@@ -164,7 +164,7 @@ test.each<[string, () => void, string]>([
   expect(readBranches()).toContain('reeve/one')
 })
 
-test('a directory that is no worktree any more stays unchanged', async () => {
+test('a directory that is no longer a worktree stays unchanged', async () => {
   rmSync(join(dir, '.git'))
   await expect(remove()).rejects.toThrow('is not a worktree any more')
   // Git must not use a repository above it instead.

@@ -58,7 +58,7 @@ test('recording stops at its limit, with earlier files counted, and the call con
   expect(logLines).toEqual([`${dir.path} has 256 MiB of recorded calls: no more are recorded`])
 })
 
-test('a directory that cannot be written delays no call', async () => {
+test('a call is answered even if the directory of the records cannot be written', async () => {
   const logLines: string[] = []
   writeFileSync(join(dir.path, 'file'), '')
   const recorder = new CallRecorder(join(dir.path, 'file', 'calls'), (message) => logLines.push(message))

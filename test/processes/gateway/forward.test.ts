@@ -1,5 +1,5 @@
 // Requests and answers pass the gateway unchanged, with all kinds of HTTP behaviour of providers: bytes, back-pressure, the ends of
-// connections and keep-alive. Bodies may be compressed, very many and very large.
+// connections and keep-alive. Bodies may be compressed, very large, and many at once.
 import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -145,7 +145,7 @@ describe('bytes', () => {
     expect(receivedBodies[1]?.toString()).toBe('{"model":"packed","max_tokens":2000}')
   })
 
-  test('a request of 20 MB is passed on, a larger one than the limit is refused', async () => {
+  test('a request of 20 MB is passed on; one that exceeds the limit is refused', async () => {
     let bytes = 0
     await using provider = await startRawProvider((request, response) => {
       readBody(request).then(

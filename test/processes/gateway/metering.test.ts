@@ -111,7 +111,7 @@ describe('a call that reeve cannot begin', () => {
     expect(harness.logMessages).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
   })
 
-  test('gets the reason of a hold first, and no error while it waits', async () => {
+  test('gets no error while its process is held, and the error after the hold', async () => {
     await using server = await startModelServer([ANSWER])
     await using harness = await GatewayHarness.open({
       urls: { anthropic: server.url },

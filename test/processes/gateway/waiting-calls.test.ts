@@ -114,7 +114,7 @@ describe('a held process', () => {
     expect(harness.clock.timers).toBe(0)
   })
 
-  test('stops waiting when its client goes', async () => {
+  test('stops waiting when its client closes the connection', async () => {
     await using harness = await GatewayHarness.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     harness.hold()
     const abortController = new AbortController()
@@ -140,7 +140,7 @@ describe('a held process', () => {
 })
 
 describe('a budget', () => {
-  test('lowers the limit of output tokens to its rest, and changes nothing else in the request', async () => {
+  test('lowers the limit of output tokens to what is left of it, and changes nothing else in the request', async () => {
     const provider = await Provider.open()
     await using raw = provider.raw
     await using harness = await GatewayHarness.open({ urls: { anthropic: raw.url }, decide: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
@@ -168,13 +168,14 @@ describe('a budget', () => {
     expect(harness.finishedCalls).toEqual([])
   })
 
-  test('a process that ends without a reason gets no answer', async () => {
-    await using harness = await GatewayHarness.open({
-      urls: { anthropic: 'http://127.0.0.1:1' },
-      decide: () => ({ ack: 'late', reason: null }),
-    })
-    await expect(send(harness)).rejects.toThrow('socket hang up')
+})
+
+test('a call of a process that has ended gets no answer', async () => {
+  await using harness = await GatewayHarness.open({
+    urls: { anthropic: 'http://127.0.0.1:1' },
+    decide: () => ({ ack: 'late', reason: null }),
   })
+  await expect(send(harness)).rejects.toThrow('socket hang up')
 })
 
 test('the input tokens of a request are estimated with the ratio of tokens to bytes of the last one', async () => {
@@ -249,7 +250,7 @@ describe('a rate limit', () => {
     expect([(await firstCall).status, (await secondCall).status]).toEqual([200, 200])
   })
 
-  test('that lasts longer than clients wait is answered at once', async () => {
+  test('that lasts longer than clients wait causes an answer with 429 at once', async () => {
     await using raw = await startRawProvider((request, response) => {
       request.resume()
       response.writeHead(429, { 'retry-after': '600' }).end()

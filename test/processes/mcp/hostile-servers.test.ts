@@ -25,7 +25,7 @@ describe('at the start', () => {
     ['writes other output before its answer', 'noisy', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['ends at the question of the newer revision', 'ends-at-probe', 25_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
     ['does not answer the question of the newer revision', 'silent-probe', 8_000, { state: 'up', detail: 'fake 1 (2025-11-25)' }],
-  ])('a server that %s delays no other', async (_, mode, startMs, expected) => {
+  ])('a server that %s gets its state, and the turn completes', async (_, mode, startMs, expected) => {
     const { kernel, runTurn, serverState } = await runWithServers(harness, {
       servers: { bad: mode },
       settings: { startMs },
@@ -67,7 +67,7 @@ describe('in a call', () => {
     ['die', endedResult('exit code 3')],
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes omitted …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],
-  ])('a call of `%s` gets its result, and later calls of both servers work', async (tool, expected) => {
+  ])('a call of `%s` gets its result, and later calls to both servers work', async (tool, expected) => {
     const { kernel, runTurn } = await runWithServers(harness, {
       servers: { s: 'usual', other: 'usual' },
       script: scriptOfCalls([`mcp__s__${tool}`], ['mcp__other__echo'], ['mcp__s__echo']),

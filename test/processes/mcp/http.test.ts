@@ -1,4 +1,4 @@
-// MCP servers of a native agent over HTTP: real ones of both revisions. Sessions that end or are lost, headers,
+// MCP servers of a native agent over HTTP: real servers of both protocol revisions. Sessions that end or are lost, headers,
 // cancellation, and addresses without such a server.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -37,14 +37,14 @@ async function endServer(child: ChildProcess): Promise<void> {
   await exited
 }
 
-interface Started {
+interface StartedServer {
   readonly child: ChildProcess
   /** its output so far */
   output(): string
 }
 
 /** Starts a server as a user would, and waits until it prints that it listens. */
-async function startServer(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<Started> {
+async function startServer(argv: readonly string[], env: Readonly<Record<string, string>>, marker: string): Promise<StartedServer> {
   const [program = '', ...args] = argv
   const child = spawn(program, [...args, harness.token], { env: testEnv(harness.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
@@ -66,7 +66,7 @@ async function findFreePort(): Promise<number> {
   return port
 }
 
-/** A server with this answer. */
+/** Starts an HTTP server with this request handler. */
 async function serveWith(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<McpTransport> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   servers.push(server)
@@ -98,7 +98,7 @@ test('a real server of the 2025-11-25 revision answers calls, and its session is
 
 test('a session that a server has forgotten is restarted by the next call', async () => {
   const port = await findFreePort()
-  const startOnSamePort = (): Promise<Started> =>
+  const startOnSamePort = (): Promise<StartedServer> =>
     startServer([process.execPath, EVERYTHING_SERVER, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
   const first = await startOnSamePort()
   const echoCall = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
@@ -119,7 +119,7 @@ test('a session that a server has forgotten is restarted by the next call', asyn
   expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
 })
 
-test('a call that a server accepted and then refused is not repeated', async () => {
+test('a call that a server refuses with 400 is not repeated', async () => {
   let requestCount = 0
   const reach = await serveWith(async (request, response) => {
     const chunks: Buffer[] = []
@@ -247,7 +247,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
     },
     'bare 0 (2025-06-18)',
   ],
-])('%s delays nothing, and gives the reason', async (_, answer, detail) => {
+])('%s is shown with its detail, and the turn completes', async (_, answer, detail) => {
   const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { bad: await serveWith(answer) },
     settings: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },

@@ -82,7 +82,7 @@ test('a list that changes during its first reading is read again', async () => {
   await kernel.waitFor(() => serverState('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
 })
 
-test('no tool name makes its call repeatable', async () => {
+test('a tool that is named like a property of objects has the effect `once`, too', async () => {
   const { kernel, runTurn, serverState } = await runWithServers(harness, {
     servers: { s: 'odd-names' },
     script: scriptOfCalls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']),
@@ -244,7 +244,7 @@ test('the configuration sets the effects of tools; any other tool has the effect
   })
 })
 
-test('forbidden tools are not offered, and their servers are not started', async () => {
+test('forbidden tools are not offered, and a server without an allowed tool is not started', async () => {
   const { kernel, runTurn, serverState, readLogLines } = await runWithServers(harness, {
     servers: { a: 'usual', b: 'usual', c: 'usual' },
     spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
@@ -262,18 +262,14 @@ test('forbidden tools are not offered, and their servers are not started', async
 
 test("secrets in a server's output are not stored", async () => {
   const secret = 'sk-very-secret-0123456789'
-  const env = (extraEnv: object): McpTransport => ({
+  const transportOf = (mode: string): McpTransport => ({
     kind: 'stdio',
-    argv: [process.execPath, MCP_PROGRAM, 'usual', '', harness.token],
+    argv: [process.execPath, MCP_PROGRAM, mode, '', harness.token],
     cwd: harness.dir,
-    env: { ...testEnv(harness.dir), TOKEN: secret, ...extraEnv },
+    env: { ...testEnv(harness.dir), TOKEN: secret },
   })
   const { kernel, runTurn, serverState } = await runWithServers(harness, {
-    servers: {
-      s: env({}),
-      leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', harness.token] } as McpTransport,
-      broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', harness.token] } as McpTransport,
-    },
+    servers: { s: transportOf('usual'), leaky: transportOf('leaky'), broken: transportOf('crash') },
     settings: { secrets: [secret] },
     script: scriptOfCalls(['mcp__s__env']),
   })

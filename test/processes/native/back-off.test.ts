@@ -53,7 +53,7 @@ test('the rest of the delay passes after the pause', async () => {
   await kernel.waitFor(() => kernel.pauseWaitCount === 1, 'it waits for the end of the pause')
   const drainedAt = performance.now()
   // The provider's delay passes without a request.
-  await waitUntil(() => performance.now() - drainedAt > 2_000, 'it is time')
+  await waitUntil(() => performance.now() - drainedAt > 2_000, 'the delay has passed')
   expect(server.requests).toHaveLength(1)
   const resumedAtMs = performance.now()
   kernel.release()

@@ -16,21 +16,25 @@ beforeEach(async () => {
 })
 afterEach(() => harness[Symbol.asyncDispose]())
 
-interface Ran {
+interface BashRun {
   readonly kernel: FakeKernel
   readonly end: BodyOf<'tool.finished'>
 }
 
-async function runBash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+async function runBash(
+  input: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string>> = {},
+  credentials: Readonly<Record<string, string>> = {},
+): Promise<BashRun> {
   const spec = Object.keys(env).length === 0 ? {} : { env }
-  const { kernel, runTurn } = await harness.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
+  const { kernel, runTurn } = await harness.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec, credentials })
   await runTurn('go')
   const [end] = kernel.factsOf('tool.finished')
   if (end === undefined) throw new Error('no tool has ended')
   return { kernel, end }
 }
 
-test('output of both streams is returned with the exit code, and shown while it comes', async () => {
+test('output of both streams is returned with the exit code; live output shows it, too', async () => {
   const { kernel, end } = await runBash({ command: 'echo out; echo err >&2; printf half; exit 3' })
   expect(end).toMatchObject({ outcome: 'ok', exitCode: 3, content: expect.stringMatching(/\[exit code 3\]$/) })
   for (const word of ['out\n', 'err\n', 'half']) expect(end.content).toContain(word)
@@ -42,22 +46,22 @@ test('output of both streams is returned with the exit code, and shown while it 
   ).toContain('out\n')
 })
 
-test('a call without output, and one that a signal ends, are reported', async () => {
+test('a call without output reports its exit code; a shell that a signal ends reports the signal', async () => {
   expect((await runBash({ command: 'true' })).end).toMatchObject({ exitCode: 0, content: '[exit code 0]' })
   expect((await runBash({ command: 'kill -9 $$' })).end).toMatchObject({ exitCode: 137, content: '[ended by SIGKILL]' })
 })
 
-test("stdin is empty, and the directory is the agent's", async () => {
+test("stdin is empty, and the working directory is the agent's", async () => {
   const { end } = await runBash({ command: 'cat; pwd' })
   expect(end.content).toBe(`${harness.dir}\n[exit code 0]`)
 })
 
-test('the environment is the recorded one, without keys', async () => {
-  const { end } = await runBash({ command: 'echo "$FOO-$ANTHROPIC_API_KEY"' }, { FOO: 'foo' })
+test('the environment is the recorded one, without the credentials of the agent', async () => {
+  const { end } = await runBash({ command: 'echo "$FOO-$ANTHROPIC_API_KEY"' }, { FOO: 'foo' }, { ANTHROPIC_API_KEY: 'secret' })
   expect(end.content).toBe('foo-\n[exit code 0]')
 })
 
-test('a time limit ends the program and reports that, with the output', async () => {
+test('a call that exceeds its time limit is ended; its result states that, with the output so far', async () => {
   const { end } = await runBash({ command: `echo before; sleep ${harness.token}`, timeout_ms: 3_000 })
   expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
   await waitUntil(() => findSleepersWith(harness.token).length === 0, 'the group is gone')

@@ -82,7 +82,7 @@ describe("a compaction by reeve's count of tokens", () => {
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual([])
   })
 
-  test('gives a process that continues after it the context of its whole history', async () => {
+  test('gives a process that is resumed after it the same context as one that was not interrupted', async () => {
     const steps = [...readSteps(12), { text: 'one' }, { text: 'two' }]
     const wholeRun = await startPlayed(WINDOW, steps)
     await wholeRun.runTurn('first')
@@ -298,7 +298,7 @@ describe('an impossible summary', () => {
     })
     await run.send('go')
     await waitUntilHeld(run)
-    // The script fails only its first attempt, and each attempt of the user is a first one: now the file has another answer.
+    // The script fails each first attempt, and after a resume by the user attempts begin at 1. So the file gets another script.
     await writeFile(join(harness.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...readSteps(12), { text: 'done' }] }))
     const secondRun = await harness.run({
       spec: { model: 'script:1.yaml' },

@@ -130,7 +130,7 @@ describe('a thread', () => {
     expect(await startRead(workers, newAgent())).toBe('plain line')
   })
 
-  test('is ended by a call that takes too long, and the next call gets a new one', async () => {
+  test('is ended when its call takes too long or is aborted, and the next call gets a new thread', async () => {
     const workers = new FileWorkers({ callMs: 1, workers: 1 })
     await expect(search(workers, newAgent())).rejects.toThrow('it took longer than 0.001 s and was ended')
     const workersWithoutLimit = new FileWorkers({ workers: 1 })
@@ -180,17 +180,17 @@ describe('a thread', () => {
 
   test('leaves no file open, even after many ends', async () => {
     const workers = new FileWorkers({ idleMs: 1 })
-    const open = (): number => readdirSync('/proc/self/fd').length
+    const countOpenFiles = (): number => readdirSync('/proc/self/fd').length
     await startRead(workers, newAgent())
     await waitUntil(() => workers.size === 0, 'no thread is left')
-    const openBefore = open()
+    const openBefore = countOpenFiles()
     for (let times = 0; times < 20; times += 1) {
       const agent = newAgent()
       const calls = [search(workers, agent), search(workers, agent)].map((call) => call.catch(() => undefined))
       agent.controller.abort()
       await Promise.all(calls)
     }
-    await waitUntil(() => open() <= openBefore, 'all is closed')
+    await waitUntil(() => countOpenFiles() <= openBefore, 'all is closed')
   })
 })
 

@@ -1,4 +1,4 @@
-// Real HTTP calls to a local provider, in both formats: texts, tools, usage, cost, caching, failures and retries.
+// Real HTTP calls to a local provider, in the formats of Anthropic and of OpenAI's chat API: texts, tools, usage, cost, caching, failures and retries.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -130,7 +130,7 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(sentText.match(/no files match/g)).toHaveLength(1)
   })
 
-  test('an input that is not JSON, and a repeated id, are answered with errors; the next request is well formed', async () => {
+  test('an input that is not JSON gets an error, a call with a repeated id gets its own id, and the turn continues', async () => {
     const { kernel, runTurn } = await startServed(format, [
       {
         tools: [

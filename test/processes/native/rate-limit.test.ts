@@ -1,4 +1,4 @@
-// A native agent whose provider announces the end of its rate limit in hours. The agent is suspended instead of failing, and asks again after
+// A native agent whose provider announces that its rate limit ends in two hours. The agent is suspended instead of failing, and asks again after
 // its resume. The provider is a real server; test/tables/kernel/decide/limits/rate-limits.test.ts tests the kernel's part.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startModelServer } from '../../support/models/model-server.ts'
@@ -74,7 +74,7 @@ test('an agent is suspended again when it is resumed too early', async () => {
   expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
-test('an agent first asks another model that can answer', async () => {
+test('an agent with a fallback that can answer is not suspended', async () => {
   const { kernel } = await startLimited(
     [{ status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }, { text: 'done' }],
     ['anthropic/claude-haiku-4-5'],

@@ -49,7 +49,7 @@ test('`nth` counts the messages with the same groups, despite others in between,
   expect(resultsOf(second)).toEqual(['DENIED t1', 'DENIED t2', 'what is "hello"?', 'APPROVED t1', 'APPROVED t2', 'DENIED t3'])
 })
 
-test('a choice takes the first item whose `if` is in the last result; without a match the turn ends', async () => {
+test('a choice takes the first item whose `if` matches the last result; without a match the turn ends', async () => {
   const script = `
 rules:
   - when: look
@@ -131,7 +131,7 @@ test.each(MISTAKES)('%s is refused with the file and the line', async (_, script
   })
 })
 
-test('a pattern that backtracks for ever fails its call, and delays nothing', async () => {
+test('a pattern that backtracks for ever fails the call', async () => {
   const { kernel, runTurn } = await harness.run({ script: '{ rules: [{ when: "/(a+)+$/", steps: [{ text: found }] }] }' })
   await runTurn(`${'a'.repeat(60)}b`)
   expect(kernel.factsOf('process.ready')).toMatchObject([

@@ -1,4 +1,4 @@
-// Models that are played from a file: their format, mistakes in it, errors, delays, and many of them at once.
+// Models that are played from a file: the format of the file, mistakes in it, played errors, resumes, and changed files.
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -86,7 +86,7 @@ test.each(MISTAKES)('%s is refused with the file and the line', async (_, script
   })
 })
 
-test('a file that is no script is reported plainly', async () => {
+test('a file that is not a script is refused, and the error states what a script must be', async () => {
   const refusal = await harness.run({ script: 'a text' }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({
     code: 'AGENT_INVALID',

@@ -63,7 +63,7 @@ test('a turn asks the model, runs its tools, asks again, and ends with the last 
   expect(kernel.factsOf('process.ready')).toMatchObject([{ turn: 1, outcome: 'ok', result: 'it says hello' }])
 })
 
-test('the last tool result and the next question share a commit, and so do the answer and the end of the turn', async () => {
+test('the last tool result and the next model request share a commit, and so do the answer and the end of the turn', async () => {
   const { kernel, runTurn } = await harness.run({
     script: `
 - tools: [{ name: ls, input: {} }, { name: ls, input: {} }]
@@ -75,7 +75,7 @@ test('the last tool result and the next question share a commit, and so do the a
   const [, second] = commits.filter(({ type }) => type === 'tool.finished')
   expect(second?.commit).toBe(commits.findLast(({ type }) => type === 'model.started')?.commit)
   expect(commits.at(-1)).toMatchObject({ type: 'turn.ended', commit: commits.at(-2)?.commit })
-  expect(new Set(commits.map(({ commit }) => commit)).size).toBe(6) // up, ask, answer, first result, result and ask, answer and end
+  expect(new Set(commits.map(({ commit }) => commit)).size).toBe(6) // up, request, answer, first result, result and request, answer and end
 })
 
 test('reading calls run side by side; a call with an effect waits for those before it', async () => {

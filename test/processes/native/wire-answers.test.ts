@@ -171,7 +171,7 @@ describe.each(WIRE_FORMATS)('$kind', ({ kind }) => {
     }
   })
 
-  test('of an answer cut by its length, the last call without an input is not made', async () => {
+  test('if an answer is cut by its length before the input of its last call, that call gets an invalid input', async () => {
     const tools = [
       { id: 'x', name: 'ls', input: {} },
       { id: 'y', name: 'ls', input: '' },

@@ -1,5 +1,5 @@
 // Failures of a call in each of the four formats, against a real server. Covers documented HTTP errors, errors inside the
-// stream, and bodies that are no answer. The kind of a failure decides what the loop does next.
+// stream, and bodies that are not an answer. The kind of a failure decides what the loop does next.
 import { describe, expect, test } from 'vitest'
 import type { CallFailed, FailureKind } from '../../../src/drivers/native/models/model.ts'
 import { startModelServer } from '../../support/models/model-server.ts'

@@ -14,7 +14,7 @@ type Body = Readonly<Record<string, unknown>>
 type Options = Partial<ModelOptions> & { readonly name?: string }
 
 const USER: ContextMessage = { role: 'user', text: 'go' }
-/** Ids of different servers. */
+/** An answer with thinking and two calls, whose ids have the forms of different servers. */
 const THOUGHTFUL: ServedAnswer = {
   thinking: { text: 'what I think', signature: 'sig-of-the-first' },
   text: 'I look',
@@ -123,7 +123,7 @@ describe.each(WIRE_FORMATS)('from $kind', (origin) => {
     }
   })
 
-  test('to another model of the same provider: its thoughts are left out', async () => {
+  test('to another model of the same provider: the thoughts are left out', async () => {
     const { body } = await requestFor(origin, { messages: await contextOf(origin) }, { name: 'another-model' })
     checkIds(body, origin.kind)
     expect(JSON.stringify(body)).not.toMatch(/what I think|sig-of/)
@@ -377,7 +377,7 @@ describe.each(WIRE_FORMATS)('$kind', (format) => {
     expect(await sentLimit({ [format.name]: { contextWindow: 8_192, maxOutputTokens: 7_000 } })).toBe('7000')
   })
 
-  test('an answer is limited to the grant, including the thinking', async () => {
+  test('an answer is limited to the granted output tokens, including its thinking', async () => {
     for (const effort of [undefined, 'high'] as const) {
       const { body } = await requestFor(
         format,
@@ -440,7 +440,7 @@ test.each(EFFORTS)('%s %s: the effort `%s` is sent in the terms of the provider'
   expect((await requestFor(format, {}, { name, effort })).body).toMatchObject(expected)
 })
 
-test('without an effort nothing is requested of the thinking, except to show it', async () => {
+test('without an effort, a request sets no effort and no budget for the thinking', async () => {
   for (const format of WIRE_FORMATS) {
     const text = JSON.stringify((await requestFor(format, {})).body)
     expect(text).not.toMatch(/effort|budget|thinkingLevel/i)
@@ -453,7 +453,7 @@ test('openai: the calls of a process share the key of their cache, and nothing i
   expect((await requestFor(format, {}, { cacheKey: 'uuid-1' })).body).toMatchObject({ prompt_cache_key: 'uuid-1', store: false })
 })
 
-test('anthropic: a long tool loop marks the end of the call before', async () => {
+test('anthropic: after many calls, cache breakpoints are at the former and at the new end of the messages', async () => {
   const [format] = WIRE_FORMATS.filter((each) => each.kind === 'anthropic')
   if (format === undefined) throw new Error('no format')
   const calls = Array.from({ length: 30 }, (_, index): AssistantPart => ({ type: 'tool-call', callId: `c${index}`, name: 'ls', input: {} }))

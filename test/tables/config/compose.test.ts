@@ -123,7 +123,7 @@ test.each([
   ],
   ['a node that needs itself', 'agents:\n  a: { intent: x, depends_on: [a] }', 'DIR/reeve.yaml:2: agents.a.depends_on: a cycle: a needs a'],
   [
-    'a result of a node that is no dependency',
+    'a result of a node that is not a dependency',
     'agents:\n  a: { intent: x }\n  b: { intent: "so: {{ nodes.a.result }}" }',
     'DIR/reeve.yaml:3: agents.b.intent: it refers to `a`, but does not depend on it: add it to `depends_on`',
   ],
@@ -181,7 +181,7 @@ test('a missing file and a directory without a file are errors', async () => {
   await expect(findCompose(dir.path, undefined)).rejects.toThrow(/there is no reeve.yaml in/)
 })
 
-test('the agents are no part of the configuration', async () => {
+test('the agents are not a part of the configuration', async () => {
   await using dir = await tempDir()
   writeFileSync(
     join(dir.path, 'reeve.yaml'),

@@ -1,4 +1,4 @@
-// Edits of the user's config.yaml: what stays, what is refused, and the owner of the file; the values in force with their sources.
+// Edits of the user's config.yaml: what stays, what is refused, and the mode of the file. Also the values in force with their sources.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -26,7 +26,7 @@ async function textsFor(dir: string): Promise<readonly (readonly [name: string, 
   return (instructions?.files ?? []).map(({ name, text }) => [name, text])
 }
 
-test('a repository without such files has none', async () => {
+test('a repository without AGENTS.md and CLAUDE.md has no instructions', async () => {
   expect(await readInstructions(root)).toEqual({ instructions: null, problems: [] })
 })
 
@@ -57,7 +57,7 @@ test('outside of a repository only the working directory counts', async () => {
   expect(await textsFor('.')).toEqual([['AGENTS.md', 'root']])
 })
 
-test('the hash is that of the whole file, and an empty file is none', async () => {
+test('the hash is that of the whole file, and a blank file does not count', async () => {
   await writeFile(join(root, 'AGENTS.md'), 'text')
   await writeFile(join(root, 'packages', 'AGENTS.md'), ' \n')
   const { instructions } = await readInstructions(join(root, 'packages'))
@@ -95,7 +95,7 @@ test('a link within the repository is followed, and a link out of it is not used
   expect(problems).toEqual([`${join(root, 'AGENTS.md')}: it is a link out of the repository, so it is not used`])
 })
 
-test('a file that is no readable text is not used, but it is named', async () => {
+test('a file that is not a readable text is not used, but named', async () => {
   execFileSync('mkfifo', [join(root, 'packages', 'app', 'AGENTS.md')])
   await writeFile(join(root, 'packages', 'AGENTS.md'), Buffer.from([0xff, 0xfe, 0x41]))
   await writeFile(join(root, 'AGENTS.md'), 'x'.repeat(300 * 1024))

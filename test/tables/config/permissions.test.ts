@@ -4,8 +4,8 @@ import { parseAgent } from '../../../src/config/agents/agent-file.ts'
 import { applyResumeRules, applySpawnRules, driverDependentRules, invalidRuleMessage } from '../../../src/config/permissions.ts'
 
 describe('an agent file has the permissions of its keys', () => {
-  const parseFrontMatter = (front: string): unknown => {
-    const parsed = parseAgent(`---\n${front}\n---\n`, '/a/x.md', 'project')
+  const parseFrontMatter = (frontMatter: string): unknown => {
+    const parsed = parseAgent(`---\n${frontMatter}\n---\n`, '/a/x.md', 'project')
     return parsed.ok ? (parsed.value.capabilities ?? {}) : `${parsed.problem.line}: ${parsed.problem.message}`
   }
 
@@ -25,8 +25,8 @@ describe('an agent file has the permissions of its keys', () => {
     ['network: maybe', '2: network: expected on or off'],
     ['signals: all', expect.stringMatching(/^2: signals/)],
     ['spawns: 3', '2: spawns: expected a list of names of agents, or none'],
-  ])('%j', (front, expected) => {
-    expect(parseFrontMatter(front)).toEqual(expected)
+  ])('%j', (frontMatter, expected) => {
+    expect(parseFrontMatter(frontMatter)).toEqual(expected)
   })
 })
 

@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => folder[Symbol.asyncDispose]())
 
-async function write(dir: string, text: string): Promise<string> {
+async function writeSkill(dir: string, text: string): Promise<string> {
   await mkdir(dir, { recursive: true })
   await writeFile(join(dir, 'SKILL.md'), text)
   return text
@@ -31,17 +31,17 @@ async function write(dir: string, text: string): Promise<string> {
 const skillText = (name: string, description = `About ${name}.`): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\nText of ${name}.\n`
 
-async function find(dir = '.', only?: readonly string[]): Promise<{ names: readonly string[]; problems: readonly string[] }> {
+async function findNames(dir = '.', only?: readonly string[]): Promise<{ names: readonly string[]; problems: readonly string[] }> {
   const { skills, problems } = await findSkills(join(root, dir), { config }, only)
   return { names: skills.map(({ name, path }) => `${name} ${path.replace(root, 'ROOT').replace(config, 'CONFIG')}`), problems }
 }
 
 test('no folder means no skills', async () => {
-  expect(await find()).toEqual({ names: [], problems: [] })
+  expect(await findNames()).toEqual({ names: [], problems: [] })
 })
 
 test('a skill has its name, its description, its place and the hash of its file', async () => {
-  const text = await write(
+  const text = await writeSkill(
     join(root, '.claude/skills/pdf'),
     '---\nname: pdf\ndescription: >\n  Reads\n  PDF files.\nlicense: MIT\n---\nText.',
   )
@@ -57,12 +57,12 @@ test('a skill has its name, its description, its place and the hash of its file'
 })
 
 test('the nearest directory comes first, and the user last; nothing above the repository counts', async () => {
-  await write(join(root, '.claude/skills/b'), skillText('b'))
-  await write(join(root, '.agents/skills/a'), skillText('a'))
-  await write(join(root, 'app/.claude/skills/c'), skillText('c'))
-  await write(join(config, 'skills/d'), skillText('d'))
-  await write(join(folder.path, '.claude/skills/e'), skillText('e'))
-  expect(await find('app')).toEqual({
+  await writeSkill(join(root, '.claude/skills/b'), skillText('b'))
+  await writeSkill(join(root, '.agents/skills/a'), skillText('a'))
+  await writeSkill(join(root, 'app/.claude/skills/c'), skillText('c'))
+  await writeSkill(join(config, 'skills/d'), skillText('d'))
+  await writeSkill(join(folder.path, '.claude/skills/e'), skillText('e'))
+  expect(await findNames('app')).toEqual({
     names: [
       'c ROOT/app/.claude/skills/c/SKILL.md',
       'a ROOT/.agents/skills/a/SKILL.md',
@@ -74,9 +74,9 @@ test('the nearest directory comes first, and the user last; nothing above the re
 })
 
 test('of two skills with the same name the nearest is used, with a note about the other', async () => {
-  await write(join(root, 'app/.claude/skills/near'), skillText('same'))
-  await write(join(root, '.claude/skills/far'), skillText('same'))
-  expect(await find('app')).toEqual({
+  await writeSkill(join(root, 'app/.claude/skills/near'), skillText('same'))
+  await writeSkill(join(root, '.claude/skills/far'), skillText('same'))
+  expect(await findNames('app')).toEqual({
     names: ['same ROOT/app/.claude/skills/near/SKILL.md'],
     problems: [
       `${root}/.claude/skills/far/SKILL.md: it is not used, because ${root}/app/.claude/skills/near/SKILL.md has the same name and is nearer`,
@@ -85,64 +85,64 @@ test('of two skills with the same name the nearest is used, with a note about th
 })
 
 test('a link between the two folders of a repository is one skill, without a note', async () => {
-  await write(join(root, '.agents/skills/pdf'), skillText('pdf'))
+  await writeSkill(join(root, '.agents/skills/pdf'), skillText('pdf'))
   await mkdir(join(root, '.claude'))
   await symlink('../.agents/skills', join(root, '.claude/skills'))
-  expect(await find()).toEqual({ names: ['pdf ROOT/.agents/skills/pdf/SKILL.md'], problems: [] })
+  expect(await findNames()).toEqual({ names: ['pdf ROOT/.agents/skills/pdf/SKILL.md'], problems: [] })
 })
 
 test('a link out of the repository is not used; a link of the user is', async () => {
   const outside = join(await realpath(folder.path), 'outside')
-  await write(outside, '---\ndescription: Secret.\n---\n')
+  await writeSkill(outside, '---\ndescription: Secret.\n---\n')
   await mkdir(join(root, '.claude/skills'), { recursive: true })
   await symlink(outside, join(root, '.claude/skills/linked'))
   await symlink('nowhere', join(root, '.claude/skills/broken'))
-  expect(await find()).toEqual({
+  expect(await findNames()).toEqual({
     names: [],
     problems: [`${root}/.claude/skills/linked/SKILL.md: it is a link out of the repository, so it is not used`],
   })
   await rm(join(root, '.claude'), { recursive: true })
   await mkdir(join(config, 'skills'), { recursive: true })
   await symlink(outside, join(config, 'skills/mine'))
-  expect(await find()).toEqual({ names: [`mine ${outside}/SKILL.md`], problems: [] })
+  expect(await findNames()).toEqual({ names: [`mine ${outside}/SKILL.md`], problems: [] })
 })
 
 test.each([
   ['without front matter', 'Text.', 'it has no front matter'],
   ['without a description', '---\nname: x\n---\n', 'it has no description'],
-  ['with a description that is no text', '---\ndescription: [a]\n---\n', 'it has no description'],
+  ['with a description that is not a text', '---\ndescription: [a]\n---\n', 'it has no description'],
   ['with a slash in its name', '---\nname: a/b\ndescription: D\n---\n', 'its name is not one of'],
   ['with too long a file', `---\ndescription: D\n---\n${'x'.repeat(300 * 1024)}`, 'it is longer than 256 KiB'],
 ])('a skill %s is left out with a note, and the other skills stay', async (_, text, problem) => {
-  await write(join(root, '.claude/skills/bad'), text)
-  await write(join(root, '.claude/skills/good'), skillText('good'))
-  expect(await find()).toEqual({
+  await writeSkill(join(root, '.claude/skills/bad'), text)
+  await writeSkill(join(root, '.claude/skills/good'), skillText('good'))
+  expect(await findNames()).toEqual({
     names: ['good ROOT/.claude/skills/good/SKILL.md'],
     problems: [expect.stringContaining(problem)],
   })
 })
 
 test('front matter that is not YAML is read line by line, and a missing name is that of the folder', async () => {
-  await write(join(root, '.claude/skills/pdf'), '---\ndescription: Use it when: a PDF: is there\n---\n')
+  await writeSkill(join(root, '.claude/skills/pdf'), '---\ndescription: Use it when: a PDF: is there\n---\n')
   const { skills } = await findSkills(root, { config })
   expect(skills).toMatchObject([{ name: 'pdf', description: 'Use it when: a PDF: is there' }])
 })
 
 test('a skill that only the user may start is left out', async () => {
-  await write(join(root, '.claude/skills/deploy'), '---\ndescription: Deploys.\ndisable-model-invocation: true\n---\n')
-  expect(await find()).toEqual({ names: [], problems: [] })
+  await writeSkill(join(root, '.claude/skills/deploy'), '---\ndescription: Deploys.\ndisable-model-invocation: true\n---\n')
+  expect(await findNames()).toEqual({ names: [], problems: [] })
 })
 
 test('an agent can name its skills, and an unknown name causes a note', async () => {
-  for (const name of ['a', 'b', 'c']) await write(join(root, `.claude/skills/${name}`), skillText(name))
-  const { names, problems } = await find('.', ['b', 'z'])
+  for (const name of ['a', 'b', 'c']) await writeSkill(join(root, `.claude/skills/${name}`), skillText(name))
+  const { names, problems } = await findNames('.', ['b', 'z'])
   expect(names).toEqual(['b ROOT/.claude/skills/b/SKILL.md'])
   expect(problems).toEqual(['there is no skill z'])
 })
 
 test('long descriptions are cut, and skills beyond the limit of all descriptions are left out with a note', async () => {
   for (let number = 10; number < 40; number += 1)
-    await write(join(root, `.claude/skills/s${number}`), skillText(`s${number}`, 'x'.repeat(2_000)))
+    await writeSkill(join(root, `.claude/skills/s${number}`), skillText(`s${number}`, 'x'.repeat(2_000)))
   const { skills, problems } = await findSkills(root, { config })
   expect(skills.map(({ description }) => description.length)).toEqual(skills.map(() => 1_024))
   const bytes = skills.reduce((sum, { name, description }) => sum + Buffer.byteLength(name + description), 0)

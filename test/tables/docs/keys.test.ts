@@ -5,6 +5,6 @@ import { expect, test } from 'vitest'
 import { keysPage } from '../../../scripts/docs-keys.ts'
 import { ROOT } from '../../support/env.ts'
 
-test('the page of keys is what the table makes it', () => {
+test('the page of keys equals the page that its table generates', () => {
   expect(readFileSync(join(ROOT, 'docs/reference/keys.md'), 'utf8')).toBe(keysPage())
 })

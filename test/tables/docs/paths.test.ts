@@ -61,7 +61,7 @@ function brokenLinks(page: string, text: string): string[] {
   })
 }
 
-test('each link leads to a file, and to a heading of it', () => {
+test('each link leads to a file, and to a heading in it', () => {
   expect([...pages, 'CHANGELOG.md'].flatMap((page) => brokenLinks(page, readFileSync(join(ROOT, page), 'utf8')))).toEqual([])
 })
 

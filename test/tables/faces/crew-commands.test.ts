@@ -21,13 +21,13 @@ const crew = {
 }
 const texts = { title: 'The lexer', text: 'Write it.', acceptance: null, needs: ['grammar'] }
 const titles = (commands: readonly CrewCommand[]): string => commands.map(({ title }) => title.replace(' …', '')).join(', ')
-const find = (commands: readonly CrewCommand[], title: string): CrewCommand => {
+const findCommand = (commands: readonly CrewCommand[], title: string): CrewCommand => {
   const command = commands.find((one) => one.title.startsWith(title))
   if (!command) throw new Error(`there is no command ${title}`)
   return command
 }
 
-test('offers what is possible in each state of a task', () => {
+test('a task has the commands that are possible in its state, and none after the crew has exited', () => {
   const offered = TASK_STATES.map((state) => [state, titles(taskCommands(crew, { id: 'lexer', kind: 'work', state, priority: 0 }, texts))])
   expect(Object.fromEntries(offered)).toEqual({
     queued: 'Assign, Edit, Priority, Cancel',
@@ -46,7 +46,7 @@ test('offers what is possible in each state of a task', () => {
   expect(taskCommands({ ...crew, exitedAt: 'now' }, { id: 'lexer', kind: 'work', state: 'queued', priority: 0 }, texts)).toEqual([])
 })
 
-test('offers nothing for a member that commits, and to replace only a coordinator that is an agent', () => {
+test('a member that commits has no commands, and a coordinator can be replaced only if it is an agent', () => {
   expect(titles(crewCommands(crew))).toBe('Add a task, Message, New worker, Finish')
   expect(titles(memberCommands(crew, member('worker-1')))).toBe('Replace, Retire')
   expect(memberCommands(crew, member('worker-1', 'committing'))).toEqual([])
@@ -55,8 +55,8 @@ test('offers nothing for a member that commits, and to replace only a coordinato
   expect(titles(memberCommands({ ...crew, coordinator: 'agent' }, coordinator))).toBe('Replace')
 })
 
-test('sends what was filled in, and shows the command line that does the same', () => {
-  const add = find(crewCommands(crew), 'Add')
+test('a command sends what was filled in, and shows the command line that does the same', () => {
+  const add = findCommand(crewCommands(crew), 'Add')
   const values = { text: ' Write it. ', id: 'parser', needs: 'lexer, grammar', priority: '2', unreviewed: 'yes' }
   expect(add.body(values)).toEqual({
     type: 'add_task',
@@ -78,13 +78,13 @@ test('sends what was filled in, and shows the command line that does the same', 
     'fix',
     'Write it.',
   ])
-  const priority = find(taskCommands(crew, { id: 'lexer', kind: 'work', state: 'queued', priority: 0 }, texts), 'Priority')
+  const priority = findCommand(taskCommands(crew, { id: 'lexer', kind: 'work', state: 'queued', priority: 0 }, texts), 'Priority')
   expect(priority.words?.({ priority: '-1' })).toEqual(['priority', 'fix', 'lexer', '--', '-1'])
   expect(priority.body({ priority: '-1' })).toEqual({ type: 'set_priority', task: 'lexer', priority: -1 })
 })
 
-test('sends of an edit only what has changed', () => {
-  const edit = find(taskCommands(crew, { id: 'lexer', kind: 'work', state: 'failed', priority: 0 }, texts), 'Edit')
+test('an edit sends only the fields that have changed', () => {
+  const edit = findCommand(taskCommands(crew, { id: 'lexer', kind: 'work', state: 'failed', priority: 0 }, texts), 'Edit')
   const same = { title: 'The lexer', text: 'Write it.', acceptance: '', needs: 'grammar' }
   expect(edit.body(same)).toEqual({ type: 'edit_task', task: 'lexer' })
   expect(edit.body({ ...same, needs: '', text: 'Write it well.' })).toEqual({
@@ -96,7 +96,7 @@ test('sends of an edit only what has changed', () => {
   expect(edit.words?.({ ...same, needs: '', text: 'Write it well.' })).toEqual(['edit', '--text', '-', '--needs', 'none', 'fix', 'lexer'])
 })
 
-test('a new crew has only what was filled in', () => {
+test('the request and the command line of a new crew have only what was filled in', () => {
   expect(bodyOf(emptyForm, '/src/app')).toEqual({ cwd: '/src/app' })
   expect(commandOf(emptyForm, '/src/app')).toEqual(['reeve', 'crew', 'up', '-d', '--cwd', '/src/app'])
   const form = {

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { nightOf } from '../../../src/faces/night.ts'
 import type { SpanView } from '../../../src/api/views/spans.ts'
 
-const at = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
+const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
 const span = (from: number, to: number | null, status: SpanView['status'], cause: string | null = null): SpanView => ({
-  from: at(from),
-  to: to === null ? null : at(to),
+  from: timeAt(from),
+  to: to === null ? null : timeAt(to),
   status,
   cause,
 })
@@ -19,8 +19,8 @@ test('a lane shows what its process did in each part of the period; the list has
       process('child', 'root', [span(2, 6, 'working'), span(6, null, 'failed', 'exit code 2')]),
       process('old', null, [span(-10, -5, 'working'), span(-5, null, 'completed')]),
     ],
-    Date.parse(at(0)),
-    Date.parse(at(10)),
+    Date.parse(timeAt(0)),
+    Date.parse(timeAt(10)),
   )
   expect(lanes.map(({ name, depth, worked, waited }) => [name, depth, Math.round(worked / 1_000), Math.round(waited / 1_000)])).toEqual([
     ['root', 0, 420, 180],
@@ -41,8 +41,8 @@ test('a lane shows what its process did in each part of the period; the list has
 test('a hold is an event; the time of a stop counts as work', () => {
   const { lanes, events } = nightOf(
     [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
-    Date.parse(at(0)),
-    Date.parse(at(10)),
+    Date.parse(timeAt(0)),
+    Date.parse(timeAt(10)),
   )
   expect(lanes[0]?.parts.map(({ word }) => word)).toEqual(['was held', 'was ready', 'worked', 'had ended'])
   expect(events.map(({ kind }) => kind)).toEqual(['stopped', 'continued', 'held'])

@@ -11,7 +11,7 @@ const marked = fc
 const anyText = fc.oneof(marked, fc.string({ unit: 'binary', maxLength: 200 }))
 
 const inlinesOf = (blocks: readonly TextBlock[]): TextPart[] => blocks.flatMap((block) => (block.kind === 'code' ? [] : block.parts))
-/** The text that was read. */
+/** The source text, put together from its blocks. */
 function sourceOf(blocks: readonly TextBlock[]): string {
   const partSource = (part: TextPart): string => (part.kind === 'text' ? part.text : part.open + part.text + part.close)
   return blocks

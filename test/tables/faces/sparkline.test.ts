@@ -7,10 +7,10 @@ test.each([
   [[0, 0], ''],
   [[0, 4, 8], '▁▅█'],
   [[0.001, 100], '▂█'],
-])('%j: %s', (values, expected) => {
+])('the bars of %j are "%s"', (values, expected) => {
   expect(sparkline(values, false)).toBe(expected)
 })
 
-test('without Unicode', () => {
+test('without Unicode the bars are ASCII characters', () => {
   expect(sparkline([0, 4, 8], true)).toBe('_+#')
 })

@@ -85,7 +85,7 @@ test('the text of tools counts repetitions, marks failed and open calls, and nam
   expect(toolsText(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c +2')
 })
 
-test('steps are read again after the last one that cannot change any more', () => {
+test('steps are read again after the last one that can no longer change', () => {
   expect(settledStep(columnsOf())).toBe(0)
   expect(settledStep(columnsOf({}, {}))).toBe(0)
   expect(settledStep(columnsOf({}, {}, {}, {}))).toBe(2)

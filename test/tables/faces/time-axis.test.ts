@@ -6,7 +6,7 @@ import { ticksOf, timeAxis, type IdleSpan } from '../../../src/faces/time-axis.t
 const MINUTE = 60_000
 const idle = (from: number, to: number): IdleSpan => ({ from: from * MINUTE, to: to * MINUTE, word: 'held' })
 
-test('a night is as narrow as a pause', () => {
+test('a long idle span is as narrow as a short one', () => {
   const axis = timeAxis(0, 620 * MINUTE, [idle(10, 20), idle(30, 610)])
   expect(axis.folds.map(({ start, end }) => [start / MINUTE, end / MINUTE])).toEqual([
     [10, 10.9],

@@ -1,6 +1,6 @@
 // Finds programs of an incarnation that were stopped by SIGSTOP, as the operating system reports it. Reads only. A pause by reeve
 // looks the same, so the caller must know which processes are paused. Never identifies a program by its name.
-// Test: test/processes/daemon/liveness.test.ts.
+// Test: test/e2e/lifecycle/liveness.test.ts.
 import { readdirSync } from 'node:fs'
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { childrenOf, isStopped, isZombie, readRow } from './process-table.ts'

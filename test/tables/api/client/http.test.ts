@@ -78,7 +78,7 @@ describe('an answer', () => {
   })
 
   test.each([
-    ['no HTTP', ['SSH-2.0-OpenSSH\r\n']],
+    ['not HTTP', ['SSH-2.0-OpenSSH\r\n']],
     ['empty', []],
     ['cut in its head', ['HTTP/1.1 200 OK\r\ncontent-le']],
     ['cut in its body', ['HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{"a":']],

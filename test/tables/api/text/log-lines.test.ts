@@ -39,7 +39,7 @@ test.each<[string, Partial<BodyOf<'tool.finished'>>, object[]]>([
   ['prints such a line and succeeds', { content: '[exit code 3]' }, [{ text: 'bash ok: [exit code 3]' }]],
   ['succeeds as a command', { exitCode: 0, content: 'same\n[exit code 0]' }, [{ text: 'bash ok: same' }]],
   ['is denied', { outcome: 'denied', content: 'no' }, [{ text: 'bash denied: no', failed: true }]],
-])('a call that %s', (_, end, lines) => {
+])('the result of a call that %s has its lines', (_, end, lines) => {
   expect(logLines(AT, finished(end))).toEqual(lines.map((line) => ({ at: AT, stream: 'tool', ...line })))
 })
 

@@ -1,4 +1,4 @@
-// A question about a change shows its lines in colour, and each report only once.
+// A question about a change shows the changed lines in colour, and is reported only once.
 import { expect, test } from 'vitest'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
 import type { AskView } from '../../../../src/api/views/process.ts'

@@ -27,41 +27,41 @@ describe('the text of a step', () => {
 
   test('is shown once, even if a piece arrives before the start event of its step', async () => {
     const { out, text: readText } = captureOutput({ tty: true })
-    const view = new LivePrinter(out)
-    await view.printEvent(textEvent('Let '), undefined)
-    await view.printEvent(textEvent('me '), undefined)
-    await view.printEvent(...started)
-    await view.printEvent(textEvent('see.'), undefined)
-    await view.printEvent(...finished)
+    const printer = new LivePrinter(out)
+    await printer.printEvent(textEvent('Let '), undefined)
+    await printer.printEvent(textEvent('me '), undefined)
+    await printer.printEvent(...started)
+    await printer.printEvent(textEvent('see.'), undefined)
+    await printer.printEvent(...finished)
     // The recorded step repeats the text.
-    await view.printEvent(textEvent(' More.'), undefined)
+    await printer.printEvent(textEvent(' More.'), undefined)
     expect(readText().stdout.replaceAll('\r', '')).toBe('Let me see.\n')
   })
 
-  test('is shown once if all of it so far is sent again', async () => {
+  test('is shown once if the whole text so far is sent again', async () => {
     const { out, text: readText } = captureOutput({ tty: true })
-    const view = new LivePrinter(out)
+    const printer = new LivePrinter(out)
     const wholeTextEvent = (soFar: string): EventView => ({ ...textEvent(soFar), whole: true })
-    await view.printEvent(wholeTextEvent('Let '), undefined)
-    await view.printEvent(textEvent('me '), undefined)
-    await view.printEvent(...started)
-    await view.printEvent(wholeTextEvent('Let me see'), undefined)
-    await view.printEvent(textEvent('.'), undefined)
-    await view.printEvent(...finished)
+    await printer.printEvent(wholeTextEvent('Let '), undefined)
+    await printer.printEvent(textEvent('me '), undefined)
+    await printer.printEvent(...started)
+    await printer.printEvent(wholeTextEvent('Let me see'), undefined)
+    await printer.printEvent(textEvent('.'), undefined)
+    await printer.printEvent(...finished)
     expect(readText().stdout.replaceAll('\r', '')).toBe('Let me see.\n')
   })
 
   test('is shown completely if its beginning was missed', async () => {
     const { out, text: readText } = captureOutput({ tty: true })
-    const view = new LivePrinter(out)
-    await view.printEvent(...started)
-    await view.printEvent(textEvent('see.'), undefined)
-    await view.printEvent(...finished)
+    const printer = new LivePrinter(out)
+    await printer.printEvent(...started)
+    await printer.printEvent(textEvent('see.'), undefined)
+    await printer.printEvent(...finished)
     expect(readText().stdout.replaceAll('\r', '')).toBe('see.\nLet me see.\n')
   })
 })
 
-describe('a run on a terminal', () => {
+describe('a followed run', () => {
   const liveText = (step: number, text: string): EventView => ({
     version: 1,
     seq: 0,
@@ -77,8 +77,8 @@ describe('a run on a terminal', () => {
     factEvent(2, { type: 'model.finished', step, message: [{ type: 'text', text }, ...calls] })
 
   async function playEvents(screen: CapturedOutput, ...events: EventView[]): Promise<{ stdout: string; stderr: string }> {
-    const view = new LivePrinter(screen.out)
-    for (const event of events) await view.printEvent(event, toFact(event))
+    const printer = new LivePrinter(screen.out)
+    for (const event of events) await printer.printEvent(event, toFact(event))
     return screen.text()
   }
 
@@ -207,7 +207,7 @@ describe('a run on a terminal', () => {
     })
   })
 
-  test('shows the first words of the error of a failed call', async () => {
+  test('shows the beginning of an error, and the last lines of a command that failed', async () => {
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'a' } }
     const toolFinished = (outcome: string, content: string): EventView =>
       factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome, content, durationMs: 12 })
@@ -237,8 +237,8 @@ describe('a run on a terminal', () => {
 
   test('shows edits as changed lines, the beginning of a long output with a key for all of it, and a plan as a list', async () => {
     const screen = captureOutput({ tty: true })
-    const view = new LivePrinter(screen.out)
-    view.enableUnfold()
+    const printer = new LivePrinter(screen.out)
+    printer.enableUnfold()
     const call = (callId: string, name: string, input: object): object => ({ type: 'tool-call', callId, name, input })
     const finished = (callId: string, name: string, content: string): EventView =>
       factEvent(3, { type: 'tool.finished', step: 1, callId, name, outcome: 'ok', content, durationMs: 12 })
@@ -256,8 +256,8 @@ describe('a run on a terminal', () => {
       finished('c', 'TodoWrite', 'ok'),
       factEvent(4, { type: 'process.note', text: 'plan: [x] read; [>] fix' }),
     ])
-      await view.printEvent(event, toFact(event))
-    await view.unfold()
+      await printer.printEvent(event, toFact(event))
+    await printer.unfold()
     const { stderr } = screen.text()
     expect(stderr).toContain('    a.ts\n    -one\n    +two\n')
     expect(stderr).toContain('    line 3\n    … 5 more lines: Ctrl+O\n')
@@ -308,16 +308,16 @@ describe('a run on a terminal', () => {
       'child PID 6 ended: ended while it was suspended (exit 1)',
     ],
     [{ type: 'child.exited', child: 'u', childPid: 6, code: 1, reason: 'it broke' }, 'child PID 6 ended: it broke (exit 1)'],
-  ])('reports %j', async (factWith, text) => {
-    expect((await playEvents(captureOutput(), factEvent(1, factWith))).stderr).toBe(`  ${text}\n`)
+  ])('reports %j', async (fact, text) => {
+    expect((await playEvents(captureOutput(), factEvent(1, fact))).stderr).toBe(`  ${text}\n`)
   })
 })
 
 describe('messages in a run', () => {
-  const outputOf = async (view: (output: Output) => LivePrinter, fields: { id: string; from: string; text: string }): Promise<string> => {
+  const outputOf = async (createPrinter: (output: Output) => LivePrinter, fields: { id: string; from: string; text: string }): Promise<string> => {
     const screen = captureOutput()
     const event = factEvent(1, { type: 'process.queue', ...fields })
-    await view(screen.out).printEvent(event, toFact(event))
+    await createPrinter(screen.out).printEvent(event, toFact(event))
     return screen.text().stderr
   }
   const newPrinter = (output: Output): LivePrinter => new LivePrinter(output)
@@ -340,12 +340,12 @@ describe('a command', () => {
     exit: { code: number; reason: string; error?: string },
     ...texts: [string, string][]
   ): Promise<{ stdout: string; stderr: string }> {
-    const view = new CommandPrinter(screen.out)
+    const printer = new CommandPrinter(screen.out)
     for (const [stream, text] of texts) {
       const event = factEvent(1, { type: 'process.output', stream, text })
-      await view.printEvent(event, toFact(event))
+      await printer.printEvent(event, toFact(event))
     }
-    await view.printEnd(endedView(exit.code, { exit, usage: { ...processView().usage, steps: 0 } }))
+    await printer.printEnd(endedView(exit.code, { exit, usage: { ...processView().usage, steps: 0 } }))
     return screen.text()
   }
 
@@ -372,10 +372,10 @@ describe('a command', () => {
     ['with arguments', 'sh -c true', 0, '', false],
   ])('%s (`%s`, exit %i, output %j) gets the hint that it wrote nothing: %s', async (_, intent, code, text, isAdvised) => {
     const screen = captureOutput({ tty: true })
-    const view = new CommandPrinter(screen.out)
+    const printer = new CommandPrinter(screen.out)
     const event = factEvent(1, { type: 'process.output', stream: 'stdout', text })
-    if (text !== '') await view.printEvent(event, toFact(event))
-    await view.printEnd(endedView(code, { intent, usage: { ...processView().usage, outputBytes: null } }))
+    if (text !== '') await printer.printEvent(event, toFact(event))
+    await printer.printEnd(endedView(code, { intent, usage: { ...processView().usage, outputBytes: null } }))
     expect(screen.text().stderr.includes('it wrote nothing')).toBe(isAdvised)
   })
 

@@ -27,7 +27,7 @@ test.each([
   ['bash', { plan: [{ step: 'a', status: 'pending' }] }],
   ['TodoWrite', { todos: 'a' }],
   ['TodoWrite', { todos: [1, null] }],
-])('%s with %j is no plan', (name, input) => {
+])('%s with %j is not a plan', (name, input) => {
   expect(planOfCall(name, input)).toBeNull()
   expect(planIn(note('plan: none'))).toBeNull()
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { SlowCallReminder } from '../../../../src/cli/follow/slow-call-reminder.ts'
 import type { ProcessView } from '../../../../src/api/views/process.ts'
 
-function start(doing: object | null, isLively = false): { reminder: SlowCallReminder; lines: string[]; wasRead: Promise<void> } {
+function startReminder(doing: object | null, isLively = false): { reminder: SlowCallReminder; lines: string[]; wasRead: Promise<void> } {
   const lines: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const out = {
@@ -20,14 +20,14 @@ function start(doing: object | null, isLively = false): { reminder: SlowCallRemi
   return { reminder: new SlowCallReminder(out, read, 1), lines, wasRead: promise }
 }
 
-const call = (out?: number): object => ({
+const makeCall = (out?: number): object => ({
   what: 'model',
   since: new Date(Date.now() - 75_000).toISOString(),
   ...(out === undefined ? {} : { out }),
 })
 
 test('a call without an answer is reported', async () => {
-  const { reminder, lines, wasRead } = start(call())
+  const { reminder, lines, wasRead } = startReminder(makeCall())
   reminder.onFact('process.working')
   reminder.onFact('model.started')
   await wasRead
@@ -36,10 +36,10 @@ test('a call without an answer is reported', async () => {
 })
 
 test.each([
-  ['that writes', call(3)],
+  ['that has begun to answer', makeCall(3)],
   ['that has ended', null],
 ])('a call %s is not reported', async (_, doing) => {
-  const { reminder, lines, wasRead } = start(doing)
+  const { reminder, lines, wasRead } = startReminder(doing)
   reminder.onFact('model.started')
   await wasRead
   await reminder[Symbol.asyncDispose]()
@@ -47,7 +47,7 @@ test.each([
 })
 
 test('a call that ends in time is not reported', async () => {
-  const { reminder, lines } = start(call())
+  const { reminder, lines } = startReminder(makeCall())
   reminder.onFact('model.started')
   reminder.onFact('model.finished')
   await reminder[Symbol.asyncDispose]()
@@ -55,8 +55,8 @@ test('a call that ends in time is not reported', async () => {
 })
 
 test('a call is not reported on a terminal, which shows it in its last rows', async () => {
-  const terminal = start(call(), true)
-  const other = start(call())
+  const terminal = startReminder(makeCall(), true)
+  const other = startReminder(makeCall())
   for (const { reminder } of [terminal, other]) reminder.onFact('model.started')
   // A timer of the terminal would have rung before this one, which was set later.
   await other.wasRead

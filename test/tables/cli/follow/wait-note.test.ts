@@ -1,4 +1,4 @@
-// A wait of more than two seconds is stated on stderr: on a terminal as a last line that goes again, else as a line for each change.
+// A wait of more than two seconds is stated on stderr: on a terminal as a last line until it ends, else as a line for each change.
 import { PassThrough } from 'node:stream'
 import { expect, test, vi } from 'vitest'
 import { Output, type Streams } from '../../../../src/cli/print/output.ts'
@@ -51,7 +51,7 @@ test('several waits share one line, and a fallback is silent beside them', async
   expect(terminal.written()).not.toContain('answer')
 })
 
-test('a terminal shows one last line, which goes with the wait', async () => {
+test('a terminal shows one last line, which disappears when the wait ends', async () => {
   const terminal = makeStreams(true)
   const out = createOutput(terminal)
   {

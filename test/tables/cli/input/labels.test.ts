@@ -13,7 +13,7 @@ test.each(['team=db,env=prod', 'team=,env=prod', 'a=b,c,d.e=f'])('%s looks like 
     expect(() => parse([text])).toThrow(`"${text}" looks like several labels in one`)
 })
 
-test('a change sets, and a dash at the end removes', () => {
+test('a change sets a label; a key with a dash at its end removes one', () => {
   expect(parseLabelChanges(['team=web-', 'draft-', 'a-b'])).toEqual({ team: 'web-', draft: null, 'a-b': '' })
 })
 

@@ -43,6 +43,6 @@ test.each([
   'src/x.ts:x=a',
   ':12=a',
   'src/x.ts:99999999999=a',
-])('%j is no comment on a line', (typed) => {
+])('%j is not a comment on a line', (typed) => {
   expect(() => parseLineComment(typed)).toThrow('is not a comment on a line')
 })

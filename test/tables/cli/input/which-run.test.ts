@@ -22,7 +22,7 @@ describe('the run that a verb selects without a name', () => {
     expect(() => pickRun([], '/src')).toThrow('there is no run')
   })
 
-  test('is a living run if it must stop: that of this directory, or the only one', () => {
+  test('is a living run for a verb that stops it: that of this directory, or the only one', () => {
     expect(pickLivingRun(runs, '/src/app').pid).toBe(2)
     expect(pickLivingRun([runWith(1, '/other/reeve.yaml')], '/src/app').pid).toBe(1)
     expect(() => pickLivingRun(runs, '/elsewhere')).toThrow('no run of this directory is alive; others: r4, r2, r1')

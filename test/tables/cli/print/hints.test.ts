@@ -145,8 +145,8 @@ test.each<[string, Error, string | undefined, string]>([
     'ps',
     'This is a defect of reeve. docs/guides/troubleshooting.md describes how to report it.',
   ],
-])('the hint for %s gives the next step', (_what, error, verb, hintWith) => {
-  expect(toReportedError(error, verb).hint).toBe(hintWith)
+])('the hint for %s gives the next step', (_what, error, verb, hint) => {
+  expect(toReportedError(error, verb).hint).toBe(hint)
 })
 
 describe('an error of each code has a hint', () => {

@@ -1,4 +1,4 @@
-// What a command waits for, in words: blocked, idle, working, and what can never be; and whether the user is needed.
+// The text about what a command waits for: a process that works, is idle, ends, or is held. Also whether the process needs the user.
 import { expect, test } from 'vitest'
 import { joinWaits, needsUserToContinue, processWait, waitLine, type WaitingView } from '../../../../src/cli/print/wait-text.ts'
 import { processView } from '../../../support/daemon/fake-daemon.ts'
@@ -41,7 +41,7 @@ test.each<[what: string, fields: Fields, goals: Parameters<typeof processWait>[1
     'PID 5 (docs) to end: ends: SIGTERM by the user; `reeve kill -s KILL 5` ends it now',
   ],
   ['a hold', hold('user'), ['exited'], 'PID 5 (docs) to go on; `reeve resume 5` continues it, `reeve stop 5` ends it'],
-])('%s', (_, fields, goals, text) => {
+])('the text about a wait for a process states its reason: %s', (_, fields, goals, text) => {
   const line = waitLine(processWait(view(fields), goals), Date.parse(AT), Date.parse(AT))
   expect(line).toMatch(/^waits since \d\d:\d\d:\d\d for /)
   expect(line.replace(/^waits since \S+ for /, '')).toBe(text)
@@ -56,9 +56,9 @@ test('several waits are one line', () => {
 test.each<[what: string, fields: Fields, needed: boolean]>([
   ['a pause of the user', hold('user'), true],
   ['a rate limit', hold('rate-limit'), true],
-  ['a rate limit that ends by itself', hold('rate-limit', { wake: true }), false],
+  ['a rate limit after which the process wakes', hold('rate-limit', { wake: true }), false],
   ['a restart of the daemon', hold('daemon-shutdown'), false],
   ['work', {}, false],
-])('the user is needed or not: %s', (_, fields, needed) => {
+])('whether a process needs the user: %s', (_, fields, needed) => {
   expect(needsUserToContinue(view(fields))).toBe(needed)
 })

@@ -6,13 +6,13 @@ import { waitUntil } from '../../../support/wait-until.ts'
 let reader: KeyReader | null = null
 afterEach(() => reader?.[Symbol.dispose]())
 
-interface Received {
+interface ReceivedInput {
   readonly keys: string[]
   readonly reports: TerminalReport[]
 }
 
-function readKeys(): Received {
-  const received: Received = { keys: [], reports: [] }
+function readKeys(): ReceivedInput {
+  const received: ReceivedInput = { keys: [], reports: [] }
   reader = new KeyReader(
     ({ name, ctrl, sequence }) => received.keys.push(`${ctrl ? 'C-' : ''}${name ?? sequence}`),
     (report) => received.reports.push(report),
@@ -36,7 +36,7 @@ test.each([
 test('the Esc key alone is a key, after a short wait', async () => {
   const { keys } = readKeys()
   reader?.push(Buffer.from('\x1b'))
-  await waitUntil(() => keys.length > 0, 'it came')
+  await waitUntil(() => keys.length > 0, 'the key came')
   expect(keys).toEqual(['escape'])
 })
 

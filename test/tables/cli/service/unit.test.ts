@@ -75,7 +75,7 @@ test.each<[string, (text: string) => string, boolean]>([
   ['of a unit without its first line', (text) => text.replace(/^.*\n/, ''), false],
   ['of a unit for another program', () => '[Service]\nExecStart=/bin/true\n', false],
   ['of an empty unit', () => '', false],
-])('whether the user has changed a unit is right for the text %s', (_, change, isUnchanged) => {
+])('whether the user has changed a unit is detected in the text %s', (_, change, isUnchanged) => {
   expect(isUnmodifiedUnit(change(TEXT))).toBe(isUnchanged)
 })
 

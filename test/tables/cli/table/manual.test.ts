@@ -50,7 +50,7 @@ describe.each(Object.entries(TOPICS))('the topic %s', (name, topic) => {
     expect(page.length).toBeLessThanOrEqual(40)
   })
 
-  test('names existing verbs and flags, and is no verb itself', () => {
+  test('names existing verbs and flags, and is not a verb itself', () => {
     expect(topic.verbs.filter((verb) => !(verb in VERBS))).toEqual([])
     expect(Object.hasOwn(VERBS, name)).toBe(false)
     const allText = topic.text.flat(2).join(' ')

@@ -97,7 +97,7 @@ describe('moving', () => {
     expect(visibleNames()).toHaveLength(4)
   })
 
-  test('ended processes that need nobody are shown on request', () => {
+  test('ended processes that do not need the user are shown on request', () => {
     type('e')
     expect(visibleNames()).toContain('old')
     type('e')
@@ -167,7 +167,7 @@ test('a question that has just appeared takes no key', () => {
   expect(commandOf('a')).toBe('reeve answer p2 1')
 })
 
-test('each of several questions of one process is chosen and answered by itself', () => {
+test('each of several questions of one process can be selected', () => {
   const other = { ...ASK, id: 'q2', hash: 'h2' }
   model.onNeeds([needOf(2, ASK), needOf(2, other)], mono)
   mono += 1_000
@@ -187,7 +187,7 @@ test('an answer needs its evidence on the screen', () => {
   expect(type('a'), 'the question has changed').toBeNull()
 })
 
-test('a pasted text is no series of keys, but an input takes it', () => {
+test('a pasted text presses no keys, but an input field takes it', () => {
   controller.onKey({ name: 'paste-start' })
   expect([type('p q x'), model.tagged.size]).toEqual([null, 0])
   controller.onKey({ name: 'paste-end' })
@@ -269,7 +269,7 @@ test('the palette finds a command and a process by parts of their names', () => 
   expect(selectedName()).toBe('helper')
 })
 
-test('the selection stays in its place when its row goes, and tags of gone rows end', () => {
+test('the selection stays in its place when its row disappears, and the tags of such rows are removed', () => {
   type('j x')
   expect([selectedName(), [...model.tagged]]).toEqual(['helper', [uuidOf(2)]])
   model.onRows({ type: 'rows', cursor: 'a.2', seq: 2, up: [], gone: [uuidOf(2), uuidOf(3)] }, mono, 0)

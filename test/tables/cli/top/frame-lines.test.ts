@@ -1,4 +1,4 @@
-// The screen of `reeve top` at many sizes: every line fits, nothing of an agent controls the terminal, and columns stay where they are.
+// The screen of `reeve top` at many sizes: every line fits, no text of an agent controls the terminal, and columns stay where they are.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { NeedView } from '../../../../src/api/views/needs.ts'
@@ -155,7 +155,7 @@ test('no column moves while figures change', () => {
   expect(after.slice(2, 6).map((line) => line.slice(0, 30))).toEqual(before.slice(2, 6).map((line) => line.slice(0, 30)))
 })
 
-test('without news from the daemon, the head line says how old the figures are', () => {
+test('without an answer from the daemon, the head line states how old the figures are', () => {
   const model = modelOf(FLEET)
   expect(frameOf(model, { columns: 80, rows: 12 }, { ...AT, mono: AT.mono + 12_000 }, plain).lines[0]).toContain('no answer for 12s')
 })

@@ -13,11 +13,11 @@ function problemOf(text: string, source: AgentSource = 'project', file = '/p/fil
   return parsed.ok ? 'it was accepted' : `${parsed.problem.line}: ${parsed.problem.message}`
 }
 
-const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
+const agentFileText = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe("reeve's format", () => {
   test('has every key of an agent file', () => {
-    const text = front(
+    const text = agentFileText(
       'name: tester',
       'description: Writes tests',
       'driver: native',
@@ -89,89 +89,89 @@ describe("reeve's format", () => {
       '---\nname: x\n',
       '1: the front matter is missing: the first line must be `---`, and another `---` must end it',
     ],
-    ['an unknown key', front('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
+    ['an unknown key', agentFileText('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
     [
       'an unknown limit',
-      front('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
+      agentFileText('limits:', '  maxSteps: 1', '  budgetUSD: 1'),
       '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?',
     ],
-    ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
+    ['an unknown tool', agentFileText('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     [
       'a tool that resembles no other',
-      front('tools: fetch_the_web'),
+      agentFileText('tools: fetch_the_web'),
       '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash, skill and mcp__SERVER__TOOL',
     ],
     [
       'permissions that the driver cannot enforce',
-      front('driver: command', 'command: [claude, -p]', 'permissions: deny'),
+      agentFileText('driver: command', 'command: [claude, -p]', 'permissions: deny'),
       '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
     [
       "a server with the name of reeve's own",
-      front('mcp: { reeve: { command: x } }'),
+      agentFileText('mcp: { reeve: { command: x } }'),
       "2: mcp: reeve: is not a valid name: the name is reserved for reeve's own server (`reeve: true` gives it to an agent); choose another name",
     ],
-    ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
-    ['a model without a provider', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
-    ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
+    ['a server without a command', agentFileText('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
+    ['a model without a provider', agentFileText('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
+    ['a duration without a unit', agentFileText('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     [
       'an action for a limit that always refuses',
-      front('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
+      agentFileText('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
       '2: limits.actions: maxMessages, maxDepth: this limit always refuses, its action cannot be chosen',
     ],
-    ['a limit of no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
-    ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
-    ['the reserved name `command`', front('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
+    ['a limit of no steps', agentFileText('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
+    ['a name with a slash', agentFileText('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
+    ['the reserved name `command`', agentFileText('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
     [
       'an external agent without its program',
-      front('name: x', 'driver: acp'),
+      agentFileText('name: x', 'driver: acp'),
       '3: driver: acp needs a `command`: the list of its program and arguments',
     ],
     [
       'a key that its driver does not support',
-      front('driver: acp', 'command: [x]', 'effort: high'),
+      agentFileText('driver: acp', 'command: [x]', 'effort: high'),
       '4: effort: the driver acp does not support it',
     ],
     [
       'a permission for a command',
-      front('driver: command', 'command: [x]', 'permissions: allow'),
+      agentFileText('driver: command', 'command: [x]', 'permissions: allow'),
       '4: permissions: the driver command does not support it: set the flags of the program in `command`',
     ],
     [
       'a table of tools for a native agent',
-      front('permissions: { tools: { bash: ask } }'),
+      agentFileText('permissions: { tools: { bash: ask } }'),
       '2: permissions: a native agent has no `tools` here: write the names as `allow`, `ask` or `deny`',
     ],
     [
       'rules for an external agent',
-      front('driver: acp', 'command: [x]', 'permissions: { allow: ["bash(npm test)"] }'),
+      agentFileText('driver: acp', 'command: [x]', 'permissions: { allow: ["bash(npm test)"] }'),
       '4: permissions: an external agent has no rules for calls: give its tools a policy with `tools`',
     ],
     [
       'a rule for a tool that does not exist',
-      front('permissions: { deny: [bahs] }'),
+      agentFileText('permissions: { deny: [bahs] }'),
       '2: permissions: there is no tool `bahs`; did you mean `bash`?',
     ],
     [
       'a rule that cannot be enforced',
-      front('permissions: { deny: ["read(.env)"] }'),
+      agentFileText('permissions: { deny: ["read(.env)"] }'),
       '2: permissions: `read(.env)` cannot be enforced by a pattern: limit the directories that it may read with `read:PATH`',
     ],
-    ['a grace for a native agent, which ends at once', front('grace: 3s'), '2: grace: the driver native does not support it'],
-    ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
+    ['a grace for a native agent, which ends at once', agentFileText('grace: 3s'), '2: grace: the driver native does not support it'],
+    ['a grace without a unit', agentFileText('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     [
       'a model for a command line',
-      front('driver: command', 'command: [x]', 'model: a/b'),
+      agentFileText('driver: command', 'command: [x]', 'model: a/b'),
       '4: model: the driver command does not support it',
     ],
     [
       'an unknown permission',
-      front('driver: acp', 'command: [x]', 'permissions: maybe'),
+      agentFileText('driver: acp', 'command: [x]', 'permissions: maybe'),
       '4: permissions: expected ask, allow, deny, plan, agent, { default: …, allow: […], ask: […], deny: […] }, or { default: …, tools: { NAME: … } }',
     ],
     [
       'broken YAML',
-      front('name: x', 'tools: [read'),
+      agentFileText('name: x', 'tools: [read'),
       '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
   ])('is refused: %s', (_, text, message) => {
@@ -179,7 +179,7 @@ describe("reeve's format", () => {
   })
 
   test('can describe an agent that speaks ACP', () => {
-    const text = front(
+    const text = agentFileText(
       'driver: acp',
       'command: [my-agent, --acp]',
       'model: opus',
@@ -199,15 +199,15 @@ describe("reeve's format", () => {
       permissions: { default: 'allow', tools: { execute: 'ask' } },
       unsupported: [],
     })
-    expect(agentOf(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
-    expect(agentOf(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
+    expect(agentOf(agentFileText('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
+    expect(agentOf(agentFileText('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({
       default: 'ask',
       tools: { read: 'allow' },
     })
   })
 
   test('can describe an agent that is configured by its command line', () => {
-    expect(agentOf(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
+    expect(agentOf(agentFileText('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({
       driver: 'command',
       command: ['my-claude', '-p'],
       format: 'claude',
@@ -249,11 +249,11 @@ describe("Claude Code's format", () => {
     ['`maxTurns` limits the steps', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
     ['other keys are reported', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
-    expect(agentOf(front('name: x', line), 'claude')).toMatchObject(expected)
+    expect(agentOf(agentFileText('name: x', line), 'claude')).toMatchObject(expected)
   })
 
   test('front matter that is not YAML is read line by line', () => {
-    const text = front(
+    const text = agentFileText(
       'name: reviewer',
       'description: Use it when: code was written. Examples: <example>user: "hi"</example>',
       'tools: Read',

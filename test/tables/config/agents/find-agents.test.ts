@@ -11,12 +11,12 @@ import { askingModeFor } from '../../../../src/drivers/acp/asking-mode.ts'
 import { loginOf } from '../../../../src/drivers/gateway/logins.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
-const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
+const agentFileText = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.'].join('\n')
 
 describe('the search for agent files', () => {
   const writeAgent = (file: string, description: string, ...more: string[]): void => {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, front(`description: ${description}`, ...more))
+    writeFileSync(file, agentFileText(`description: ${description}`, ...more))
   }
 
   /** Leaves out the built-in external agents, which every result contains. */
@@ -116,7 +116,7 @@ describe('the search for agent files', () => {
     expect(errors).toEqual([{ file: join(workspace.cwd, '.reeve/agents/dir.md'), line: 0, message: 'it is not a regular file' }])
   })
 
-  test('refuses files that are too large or no text', async () => {
+  test('refuses files that are too large or not text', async () => {
     await using workspace = await newWorkspace()
     const dir = join(workspace.cwd, '.reeve/agents')
     writeAgent(join(dir, 'long.md'), 'x'.repeat(MAX_FILE_BYTES))

@@ -6,7 +6,7 @@ import { isOwnTool } from '../../../../src/drivers/acp/policy.ts'
 const OWN = ['ps', 'send']
 const UNNAMED = { title: null, name: null, kind: null }
 
-describe('a call of reeve is recognized', () => {
+describe("a call of reeve's own tools is recognized", () => {
   test.each([
     ['Claude Code', { title: 'mcp__reeve__ps', name: 'mcp__reeve__ps', kind: 'other' }, { any: 1 }],
     ['Gemini CLI', { ...UNNAMED, title: 'send (reeve MCP Server)', kind: 'other' }, {}],
@@ -17,7 +17,7 @@ describe('a call of reeve is recognized', () => {
   })
 })
 
-describe('no call of reeve is', () => {
+describe("a call is not recognized as one of reeve's own tools", () => {
   test.each([
     ['a tool of reeve that the agent does not have', { ...UNNAMED, name: 'mcp__reeve__spawn' }, {}],
     ['a tool of another server', { ...UNNAMED, name: 'mcp__other__ps' }, {}],
@@ -25,7 +25,7 @@ describe('no call of reeve is', () => {
     ['a file with the name of a tool', { ...UNNAMED, title: 'reeve/send', kind: 'edit' }, {}],
     ['a shell command with the name of a tool', { ...UNNAMED, title: 'reeve/ps', kind: 'execute' }, { command: 'reeve/ps' }],
     [
-      'a shell whose input claims to be one',
+      'a shell command whose input has the name of a tool',
       { ...UNNAMED, title: 'rm -rf .', kind: 'execute' },
       { command: 'rm -rf .', server: 'reeve', tool: 'ps' },
     ],

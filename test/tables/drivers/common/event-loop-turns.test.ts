@@ -33,11 +33,12 @@ class WatchedLoop {
     this.#isOver = true
   }
 
-  get all(): string[] {
+  get allEvents(): string[] {
     return this.turnEvents.flat()
   }
 
-  get mostPerTurn(): number {
+  /** the largest number of events in one turn */
+  get mostEventsPerTurn(): number {
     return Math.max(...this.turnEvents.map((events) => events.length))
   }
 }
@@ -45,7 +46,7 @@ class WatchedLoop {
 const makePieces = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
 
 describe('a queue of work', () => {
-  test('runs simultaneous requests in slices of 10 ms, in order, with a turn of other work between two', async () => {
+  test('runs simultaneous requests in order, in slices of 10 ms; the next slice waits for the next turn of the event loop', async () => {
     const watched = new WatchedLoop()
     const queue = watched.turns.newQueue()
     await watched.runUntil(
@@ -56,11 +57,11 @@ describe('a queue of work', () => {
         }),
       ),
     )
-    expect(watched.all).toEqual(makePieces(PIECES))
-    expect(watched.mostPerTurn).toBe(3)
+    expect(watched.allEvents).toEqual(makePieces(PIECES))
+    expect(watched.mostEventsPerTurn).toBe(3)
   })
 
-  test('counts the work of a piece after some promises', async () => {
+  test('counts the work that a piece does after it has awaited promises', async () => {
     const watched = new WatchedLoop()
     const queue = watched.turns.newQueue()
     await watched.runUntil(
@@ -72,8 +73,8 @@ describe('a queue of work', () => {
         }),
       ),
     )
-    expect(watched.all).toEqual(makePieces(PIECES))
-    expect(watched.mostPerTurn).toBe(1)
+    expect(watched.allEvents).toEqual(makePieces(PIECES))
+    expect(watched.mostEventsPerTurn).toBe(1)
   })
 
   test('takes no time from another queue', async () => {
@@ -86,7 +87,7 @@ describe('a queue of work', () => {
       }),
     )
     await watched.runUntil(ends.next().then(() => watched.note('end', 0)))
-    expect(watched.all.indexOf('end')).toBeLessThanOrEqual(2)
+    expect(watched.allEvents.indexOf('end')).toBeLessThanOrEqual(2)
     await started
   })
 })
@@ -111,10 +112,10 @@ describe('while connections arrive', () => {
         }),
       ),
     )
-    expect(watched.all).toEqual([...Array.from({ length: 20 }, () => 'connection'), '0', '1'])
+    expect(watched.allEvents).toEqual([...Array.from({ length: 20 }, () => 'connection'), '0', '1'])
   })
 
-  test('a slice waits for 20 ms, then runs, and waits again', async () => {
+  test('a slice waits for at most 20 ms; the next slice waits again', async () => {
     const watched = new WatchedLoop()
     let isOver = false
     watched.onTurn = () => {
@@ -133,7 +134,7 @@ describe('while connections arrive', () => {
         }),
       ),
     )
-    const order = watched.all.map((event) => (event === 'connection' ? '.' : event)).join('')
+    const order = watched.allEvents.map((event) => (event === 'connection' ? '.' : event)).join('')
     expect(order).toMatch(/^\.{2,4}0\.{2,4}1\.{2,4}2/)
   })
 })

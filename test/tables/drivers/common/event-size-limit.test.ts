@@ -42,7 +42,7 @@ describe.each([
   })
 })
 
-test('a body that is no stream counts as a whole', async () => {
+test('a body that is not a stream counts as a whole', async () => {
   expect(await passThrough(limitBytes(MAX_BYTES, makeError), ['a\n\n'.repeat(20), 'a\n\n'.repeat(10)])).toEqual([90, null])
   expect((await passThrough(limitBytes(MAX_BYTES, makeError), ['a\n\n'.repeat(20), 'a\n\n'.repeat(20)]))[1]).toBe('too long')
 })

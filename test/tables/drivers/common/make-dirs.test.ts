@@ -33,7 +33,7 @@ test.skipIf(process.platform !== 'linux')('a directory that accepts no entries i
   await expect(makeDirs('/proc/reeve-none/b')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test('reports whether a path exists, even if its bytes are no text', async () => {
+test('`pathExists` reports whether a path exists, even if its bytes are not text', async () => {
   await using dir = await tempDir()
   const bytes = Buffer.concat([Buffer.from(`${dir.path}/`), Buffer.from([0xff])])
   await writeFile(bytes, '')

@@ -163,7 +163,7 @@ describe('the configuration for', () => {
     expect(() => lstatSync(join(dir, 'auth.json'))).toThrow('ENOENT')
   })
 
-  test('an agent without the gateway leaves its environment unchanged, with its keys', async () => {
+  test('an agent without the gateway keeps its arguments, and has its keys in its environment', async () => {
     const argv = ['codex', 'exec', 'go']
     expect(await prepareStart({ spec: specOf(argv), credentials: KEYS, tmpDir: join(home, 'tmp') }, argv)).toEqual({
       argv,

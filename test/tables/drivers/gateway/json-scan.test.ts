@@ -1,4 +1,4 @@
-// The scanner finds values by their path in the bytes of a JSON text, as JSON.parse does. It refuses bytes that are no JSON.
+// The scanner finds values by their path in the bytes of a JSON text, as JSON.parse does. It refuses bytes that are not JSON.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findValues, findValuesInSlices, replaceSpans, valueAt } from '../../../../src/drivers/gateway/json-scan.ts'
@@ -86,7 +86,7 @@ describe('a JSON text', () => {
     '{"a":[1,2}',
     '[{"a":1}',
     '[1,',
-  ])('%j is no JSON text', (text) => {
+  ])('%j is not a JSON text', (text) => {
     expect(findValues(Buffer.from(text), PATHS)).toBeNull()
   })
 

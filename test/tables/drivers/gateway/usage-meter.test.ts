@@ -179,7 +179,7 @@ describe('the usage of', () => {
     expect(usageIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
   })
 
-  test('a host includes reasoning outside of the completion, cached tokens outside of the details, and its own price', () => {
+  test('a chat of a host includes reasoning outside of the completion, cached tokens outside of the details, and its own price', () => {
     expect(
       parseUsage(FORMATS.chat, {
         prompt_tokens: 10,
@@ -213,7 +213,7 @@ describe('the usage of', () => {
     ])
   })
 
-  test('a failed answer of Responses is empty', () => {
+  test('a failed answer of Responses is not known', () => {
     const text = bodyOf({ text: 'a', isMidStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
     expect(meterChunks('responses', [text], true)).toMatchObject({ usage: null })
   })

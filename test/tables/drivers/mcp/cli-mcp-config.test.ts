@@ -123,7 +123,7 @@ describe('Gemini CLI', () => {
     })
   })
 
-  test('does not start with settings that are no plain JSON', async () => {
+  test('does not start with settings that are not plain JSON', async () => {
     await mkdir(join(dir.path, '.gemini'))
     await writeFile(join(dir.path, '.gemini/settings.json'), '{ // mine\n "theme": "dark" }')
     await expect(startWithTools('gemini', ['gemini'], { HOME: dir.path })).rejects.toMatchObject({ code: 'AGENT_INVALID' })

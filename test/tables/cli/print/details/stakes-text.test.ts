@@ -69,7 +69,7 @@ test('a dry run has a row for each cost', () => {
   ])
 })
 
-test('a refused action has its reason, and a removal has no step', () => {
+test('a refused action has its reason; a removal says where files without a commit are saved', () => {
   expect(stakesLines(stakesView({ refused: 'process 5 has ended' }), NOW)).toEqual(['PID 5 (fix): refused, because process 5 has ended'])
   const kept = { step: null, resumable: false, worktree: null, salvage: 'refs/reeve/salvage/a' }
   expect(stakesLines(stakesView({ action: 'remove', kept, unrecorded: { files: 1, added: 1, removed: 0 } }), NOW).join('\n'))
@@ -79,13 +79,13 @@ test('a refused action has its reason, and a removal has no step', () => {
     `)
 })
 
-test('the line after an action says what was lost and what is kept; a command that ends without a loss has none', () => {
+test('the line after an action says what was lost and what is kept; after the end of a plain command there is no line', () => {
   expect(stakesSummary(FULL, NOW)).toMatchInlineSnapshot(
     `"  interrupted: bash npm test, for 38s; 1 message lost; task lexer becomes awaiting review (worker-5); cannot start any more: build, test; kept: 43 steps, its worktree, \`reeve resume 5\` continues"`,
   )
   expect(stakesSummary(stakesView(), NOW)).toBe('  kept: 43 steps, `reeve resume 5` continues')
   const kept = { step: null, resumable: false, worktree: null, salvage: null }
-  // The end of a command is no surprise.
+  // The user asked for the end of the command, so that is not stated as a loss.
   const command = { uuid: 'a', what: 'the command make', since, effect: null, becomes: 'interrupted' } as const
   expect(stakesSummary(stakesView({ kept, inFlight: [command] }), NOW), 'a plain command').toBeNull()
 })

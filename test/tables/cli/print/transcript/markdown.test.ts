@@ -5,7 +5,7 @@ import { MarkdownText } from '../../../../../src/cli/print/transcript/markdown.t
 import { stripColours } from '../../../../../src/cli/screen/cursor.ts'
 import { displayWidth } from '../../../../../src/cli/print/text.ts'
 
-/** Paints as `<style:text>` would: the codes that terminals get. */
+/** The code of each style on a terminal. */
 const CODES: Readonly<Record<string, number>> = { bold: 1, dim: 2, italic: 3, underline: 4, red: 31, green: 32, cyan: 36 }
 const COLOURED = { ascii: false, paint: (name: string, text: string) => `\x1b[${CODES[name]}m${text}\x1b[0m` }
 const PLAIN = { ascii: false, paint: (_: string, text: string) => text }
@@ -25,7 +25,7 @@ describe('a text with colours', () => {
     ['a heading', '## The plan', ['<bold>The</> <bold>plan</>']],
     ['items, with the rest of a row below the text', '- one `a`\n1. two', ['• one <cyan>a</>', '1. two']],
     ['emphasis', 'a **big one** and *small*', ['a <bold>big</> <bold>one</> and <italic>small</>']],
-    ['marks that are none', '5 * 3 * 2 and snake_case_name', ['5 * 3 * 2 and snake_case_name']],
+    ['characters that are not marks', '5 * 3 * 2 and snake_case_name', ['5 * 3 * 2 and snake_case_name']],
     ['a link with its address', '[docs](https://a.test/x)', ['<underline>docs</> <dim>(https://a.test/x)</>']],
     ['code', '```ts\nconst a = **b**\n```\nend', ['<dim>```ts</>', '<cyan>const a = **b**</>', '<dim>```</>', 'end']],
     ['a diff', '```diff\n-a\n+b\n c\n```\n', ['<dim>```diff</>', '<red>-a</>', '<green>+b</>', ' c', '<dim>```</>', '']],
@@ -35,7 +35,7 @@ describe('a text with colours', () => {
       '| name | n |\n|---|--:|\n| `a` | 1 |\n| bcd | 20 |\nend',
       ['<bold>name</> │  <bold>n</>', '<dim>─────┼───</>', '<cyan>a</>    │  1', 'bcd  │ 20', 'end'],
     ],
-    ['lines with bars that are no table', '| a | b\nend', ['| a | b', 'end']],
+    ['lines with bars that are not a table', '| a | b\nend', ['| a | b', 'end']],
   ])('%s', (_, text, expected) => {
     expect(rows(text)).toEqual(expected)
   })
@@ -55,7 +55,7 @@ test('without colours the marks stay, and tables are aligned', () => {
   expect(draw('|a|b|\n|-|-|\n|long|c|\n', 40, PLAIN)).toBe('a    │ b\n─────┼──\nlong │ c\n')
 })
 
-test('a file gets the text as it is', () => {
+test('a file gets the unchanged text', () => {
   const text = '# Plan\n|a|b|\n|-|-|\n'
   expect(draw(text, Infinity)).toBe(text)
 })

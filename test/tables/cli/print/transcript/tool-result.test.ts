@@ -15,7 +15,7 @@ test('a diff of an external agent keeps its lines', () => {
   expect(result('edit', '--- a.ts\n+++ a.ts\n-one\n+two').lines).toEqual(['<bold>--- a.ts', '<bold>+++ a.ts', '<red>-one', '<green>+two'])
 })
 
-test('a long output is folded, what was read is not shown, and an image has a name', () => {
+test('a long output is folded, a file that was read is not shown, and an image has a name', () => {
   const long = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')
   expect(result('bash', long).lines).toEqual(['line 0', 'line 1', 'line 2', 'line 3'])
   expect(result('bash', long).all).toHaveLength(30)

@@ -100,7 +100,7 @@ describe('claude', () => {
     [lines.CLAUDE_REFUSED, 'API Error: 400 bad thing'],
     [lines.CLAUDE_NO_SESSION, 'No conversation found with session ID: 6528ff20-b72b-4b73-ac46-b42cd138b7d8'],
     [[{ type: 'result', subtype: 'error_max_turns', is_error: true, errors: [] }], 'error_max_turns'],
-  ])('a reported error ends the turn, and is no text of the agent: $1', (outputLines, error) => {
+  ])('a reported error ends the turn, and is not a text of the agent: $1', (outputLines, error) => {
     expect(lastOfType('claude', outputLines, 'ended')).toEqual({ type: 'ended', error, result: null })
     expect(observationsOf('claude', outputLines).filter(({ type }) => type === 'part')).toEqual([])
   })

@@ -44,7 +44,7 @@ const ENDS: readonly (readonly [what: string, oom: number, kill: number, hasReac
   ['the machine had no memory left, and chose a member', 0, 1, false],
 ]
 
-test.each(ENDS)('whether the memory limit has ended a program is right if %s', async (_, oom, kill, hasReachedLimit) => {
+test.each(ENDS)('whether the memory limit has ended a program is read correctly if %s', async (_, oom, kill, hasReachedLimit) => {
   await using group = await makeGroup({ 'memory.current': '1\n', 'memory.events': EVENTS(oom, kill) })
   expect(memoryOf(group.dir)?.hasReachedLimit).toBe(hasReachedLimit)
 })
@@ -69,7 +69,7 @@ test('a limit needs no swap file of a kernel without swap accounting', async () 
   expect(group.read('memory.max')).toBe('1000')
 })
 
-test('the controller is enabled for a directory below', async () => {
+test('the memory controller is enabled in each directory that lacks it', async () => {
   await using group = await makeGroup({ 'cgroup.subtree_control': 'cpu memory\n' })
   const inner = join(group.dir, 'inner')
   mkdirSync(inner)

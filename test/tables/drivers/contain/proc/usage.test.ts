@@ -1,4 +1,5 @@
-// Members come and go. The tally counts the CPU time of each member once, even if its parent has waited for it. It never decreases.
+// The tally of the CPU time of a containment's members, which come and go. It counts the CPU time of each member once, even if its
+// parent has waited for it. It never decreases.
 import { expect, test } from 'vitest'
 import { CpuTally } from '../../../../../src/drivers/contain/proc/usage.ts'
 import type { ProcessUsage } from '../../../../../src/drivers/contain/proc/usage.ts'
@@ -33,7 +34,7 @@ test.each(ROWS)('%s', (_, measurements, totals) => {
   expect(measurements.map((text) => tally.count(parseMembers(text)))).toEqual(totals)
 })
 
-test('a new process with the same PID is another process', () => {
+test('a new OS process with the same OS pid is another one', () => {
   const tally = new CpuTally()
   tally.count(parseMembers('10:50'))
   expect(tally.count(parseMembers('10:3').map((usage) => ({ ...usage, startTime: 'later' })))).toBe(53)

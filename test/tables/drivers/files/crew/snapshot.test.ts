@@ -1,4 +1,5 @@
-// The snapshot of a worktree before a verify command. An unreadable snapshot is an error, because the command's changes would be committed.
+// The snapshot of a worktree before a verify command. An unreadable snapshot is an error: without it, the changes of
+// the command would be committed.
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

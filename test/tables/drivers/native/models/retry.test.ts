@@ -48,7 +48,7 @@ const ERRORS: readonly (readonly [name: string, error: unknown, retryable: boole
   ['a text', 'boom', true],
 ]
 
-test.each(ERRORS)('whether a retry is allowed is right for %s', (_, error, retryable) => {
+test.each(ERRORS)('after %s, a retry is allowed or not, as the table says', (_, error, retryable) => {
   expect(parseFailure(error, NOW)).toMatchObject({ retryable, message: expect.stringMatching(/./) })
 })
 

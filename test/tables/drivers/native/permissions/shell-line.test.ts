@@ -102,7 +102,7 @@ describe('a line is opaque because of', () => {
     ['a backslash at the end', 'echo x\\'],
     ['a carriage return', 'npm test\rrm'],
     ['a zero byte', 'npm test\0rm'],
-    ['a space that is none for a shell', 'npm test\u00a0x'],
+    ['a space that is not one for a shell', 'npm test\u00a0x'],
   ])('%s', (_, line) => {
     expect(parseShellLine(line).isOpaque).toBe(true)
   })

@@ -90,7 +90,7 @@ describe('read', () => {
     expect(content.length).toBeLessThanOrEqual(32 * 1024)
   })
 
-  test('an empty file is no error', async () => {
+  test('an empty file is not an error', async () => {
     await writeFile(join(dir, 'empty'), '')
     expect(await runTool('read', { path: 'empty' })).toEqual(okResult('(no output)'))
   })
@@ -205,7 +205,7 @@ describe('search', () => {
     expect(content).toBe(`b.ts:1: ${'Word '.repeat(60)}`)
   })
 
-  test.each(['ls', 'glob', 'grep'])('an interrupted %s ends, and may be repeated', async (name) => {
+  test.each(['ls', 'glob', 'grep'])('an interrupted %s ends with an error', async (name) => {
     const controller = new AbortController()
     controller.abort()
     expect(await runTool(name, { pattern: '**' }, controller.signal)).toMatchObject({ outcome: 'error' })
@@ -230,7 +230,7 @@ test('each tool has its effect, and its schema forbids unknown fields', () => {
 /** The tools of each agent; `skill` is only for agents with skills. */
 const BUILT_IN = NATIVE_TOOLS.filter((name) => name !== 'skill')
 
-test('a tool changes something only if its access allows it', () => {
+test('exactly the tools with read access have the effect `read`', () => {
   const box = new Toolbox({ tools: null, deny: [] })
   for (const tool of BUILT_IN) expect([tool, box.effect(tool) === 'read']).toEqual([tool, NATIVE_TOOL_ACCESS[tool] === 'read'])
 })

@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => contained[Symbol.asyncDispose]())
 
-interface Setting {
+interface LoadOptions {
   readonly name?: string
   readonly worktree?: WorktreeSpec
   readonly paths?: PathAccess
@@ -44,7 +44,7 @@ const skill = (): Skill => ({
   sha256: createHash('sha256').update(TEXT).digest('hex'),
 })
 
-async function load({ name = 'pdf', worktree, paths, deny = [] }: Setting = {}): Promise<ToolCallResult> {
+async function loadSkill({ name = 'pdf', worktree, paths, deny = [] }: LoadOptions = {}): Promise<ToolCallResult> {
   const box = new Toolbox({ tools: null, deny, skills: [skill()], ...(worktree ? { worktree } : {}) })
   const { signal } = new AbortController()
   return box.run(
@@ -64,7 +64,7 @@ async function load({ name = 'pdf', worktree, paths, deny = [] }: Setting = {}):
 }
 
 test('the tool returns the text without the front matter, and the other files', async () => {
-  expect(await load()).toEqual({
+  expect(await loadSkill()).toEqual({
     outcome: 'ok',
     content: `Skill pdf, in ${folder}:\n\nRun scripts/read.py.\n\nOther files in its folder:\nscripts/read.py`,
   })
@@ -73,17 +73,17 @@ test('the tool returns the text without the front matter, and the other files', 
 
 test('without skills there is no such tool, and it can be denied', async () => {
   expect(new Toolbox({ tools: null, deny: [] }).offeredTools().map(({ name }) => name)).not.toContain('skill')
-  expect(await load({ deny: ['skill'] })).toMatchObject({ outcome: 'denied' })
+  expect(await loadSkill({ deny: ['skill'] })).toMatchObject({ outcome: 'denied' })
 })
 
 test('an unknown name is an error that lists the skills', async () => {
-  expect(await load({ name: 'xls' })).toEqual({ outcome: 'error', content: 'there is no skill "xls"; the skills are: pdf' })
+  expect(await loadSkill({ name: 'xls' })).toEqual({ outcome: 'error', content: 'there is no skill "xls"; the skills are: pdf' })
 })
 
 test('a changed skill has a note about the change, and a long skill is cut', async () => {
   await writeFile(join(folder, 'SKILL.md'), `${TEXT}${'x'.repeat(50_000)}\nThe end.`)
   await rm(join(folder, 'scripts'), { recursive: true })
-  const { content } = await load()
+  const { content } = await loadSkill()
   expect(Buffer.byteLength(content)).toBeLessThanOrEqual(32 * 1024)
   expect(content).toMatch(/bytes omitted …\]\n.*The end\.\n\nA part of the text is left out/s)
   expect(content).toMatch(/This skill has changed since this process began\.\n\nIts folder has no other files\.$/)
@@ -91,19 +91,19 @@ test('a changed skill has a note about the change, and a long skill is cut', asy
 
 test('a skill whose file was removed is an error', async () => {
   await rm(folder, { recursive: true })
-  expect(await load()).toEqual({ outcome: 'error', content: 'the file of the skill pdf does not exist any more' })
+  expect(await loadSkill()).toEqual({ outcome: 'error', content: 'the file of the skill pdf does not exist any more' })
 })
 
 test('a link in the place of the file is not followed', async () => {
   await rm(join(folder, 'SKILL.md'))
   await symlink('/etc/passwd', join(folder, 'SKILL.md'))
-  expect(await load()).toMatchObject({ outcome: 'error', content: expect.stringContaining('has become a link') })
+  expect(await loadSkill()).toMatchObject({ outcome: 'error', content: expect.stringContaining('has become a link') })
 })
 
 test('links in the folder of the skill are not listed, and a long list is cut', async () => {
   await symlink('/etc/passwd', join(folder, 'passwd'))
   for (let number = 0; number < 120; number += 1) await writeFile(join(folder, `f${number}`), '')
-  const { content } = await load()
+  const { content } = await loadSkill()
   expect(content).not.toContain('passwd')
   expect(content.match(/^f\d+$/gm)?.length).toBe(100)
   expect(content).toMatch(/\[… and more …\]$/)
@@ -112,14 +112,14 @@ test('links in the folder of the skill are not listed, and a long list is cut', 
 test('in a worktree the tool reads the copy of the worktree, or the original if there is no copy', async () => {
   const dir = join(root, '..', 'worktree')
   const worktree: WorktreeSpec = { repository: join(root, '.git'), dir, branch: 'b', base: 'c' }
-  expect((await load({ worktree })).content).toContain(`in ${folder}:`)
+  expect((await loadSkill({ worktree })).content).toContain(`in ${folder}:`)
   await mkdir(join(dir, '.claude/skills/pdf'), { recursive: true })
   await writeFile(join(dir, FILE), TEXT.replace('Run', 'Start'))
-  const { content } = await load({ worktree })
+  const { content } = await loadSkill({ worktree })
   expect(content).toContain(`in ${await realpath(dir)}/.claude/skills/pdf:\n\nStart scripts/read.py.`)
 })
 
 test('a skill outside of the allowed paths is denied', async () => {
-  expect(await load({ paths: { read: [join(root, 'src')] } })).toMatchObject({ outcome: 'denied', refused: { what: 'paths' } })
-  expect(await load({ paths: { read: [root] } })).toMatchObject({ outcome: 'ok' })
+  expect(await loadSkill({ paths: { read: [join(root, 'src')] } })).toMatchObject({ outcome: 'denied', refused: { what: 'paths' } })
+  expect(await loadSkill({ paths: { read: [root] } })).toMatchObject({ outcome: 'ok' })
 })

@@ -35,9 +35,9 @@ async function spawnAgent(intent: string, liveness: string, body: Partial<SpawnB
   return daemon.spawn({ agent: writeAgentFile('fake', `driver: acp\ncommand: ${JSON.stringify(argv)}`, liveness), intent, ...body })
 }
 
-function writeAgentFile(name: string, front: string, liveness: string): string {
+function writeAgentFile(name: string, frontMatter: string, liveness: string): string {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
-  writeFileSync(join(daemon.paths.agentsDir, `${name}.md`), `---\n${front}\nliveness: ${liveness}\n---\n`)
+  writeFileSync(join(daemon.paths.agentsDir, `${name}.md`), `---\n${frontMatter}\nliveness: ${liveness}\n---\n`)
   return name
 }
 
@@ -102,7 +102,7 @@ describe('a process is `stopped`', () => {
 })
 
 describe('an external agent', () => {
-  test('without output is silent, and then stalled; the table, the heartbeat and the command line show it', async () => {
+  test('without output is silent, and then stalled; its view, the heartbeat and the command line show it', async () => {
     const { uuid } = await spawnAgent('hang', '{ silent: 4s, stalled: 6s }')
     await waitForLiveness(uuid, 'silent')
     expect((await waitForLiveness(uuid, 'stalled')).note).toMatch(/^stalled since \d\d:\d\d/)
@@ -204,7 +204,7 @@ describe('native agents', () => {
   test.each([
     ['twelve calls that repeat', Array.from({ length: 12 }, () => call('ls', {}))],
     ['sixteen calls that fail', Array.from({ length: 16 }, (_, index) => call('read', { path: `no-${index}` }))],
-  ])('an agent whose last answer comes with the hold has ended: %s', async (_, calls) => {
+  ])('an agent whose final answer arrives when the hold begins completes: %s', async (_, calls) => {
     const { uuid } = await daemon.spawnScripted([...calls, { text: 'I am done' }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: calls.length + 1, note: null })
   })
@@ -224,7 +224,7 @@ describe('native agents', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('repeated reads of changing data, and disabled thresholds, have no effect', async () => {
+  test('an agent that repeats a call is not held if the results change, or if its thresholds are off', async () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
     expect(await daemon.waitForEnd((await daemon.spawnScripted(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
     const repeatedCalls = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
@@ -235,7 +235,7 @@ describe('native agents', () => {
     })
   })
 
-  test('a long tool with output gets no state, one without is silent', async () => {
+  test('a long tool call with output gets no state; one without output is silent', async () => {
     const healthyAgent = writeAgentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
     const { uuid } = await daemon.spawnScripted(
       [call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }],
