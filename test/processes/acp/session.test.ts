@@ -283,7 +283,11 @@ describe('continuing', () => {
 
   test.each([
     ['that had not begun sends its message again', '', 'say hello'],
-    ['that had begun sends a notice that the turn was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
+    [
+      'that had begun sends a notice that the turn was cut off',
+      'say begun\n',
+      expect.stringMatching(/^Your last turn was cut off\./) as string,
+    ],
   ])('with a turn %s', async (_, pastActs, prompt) => {
     const first = await harness.start({ agentOptions: ['resume'] })
     await first.waitUntilUp()

@@ -72,14 +72,17 @@ test("a process with another incarnation's marker is not touched", async () => {
   expect(countAlive(contained)).toBe(1)
 })
 
-test.each(kinds)('%s: a record from before a reboot is gone, even if another OS process has its OS pid and its start time now', async (kind) => {
-  await using contained = await openContainmentHarness()
-  const intent = contained.manager.plan(UUID, 7, kind)
-  const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
-  const { handle } = await leaveProgram(contained, earlierIntent.marker)
-  expect((await contained.manager.recover(earlierIntent, handle)).outcome).toBe('gone')
-  expect(countAlive(contained)).toBe(1)
-})
+test.each(kinds)(
+  '%s: a record from before a reboot is gone, even if another OS process has its OS pid and its start time now',
+  async (kind) => {
+    await using contained = await openContainmentHarness()
+    const intent = contained.manager.plan(UUID, 7, kind)
+    const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
+    const { handle } = await leaveProgram(contained, earlierIntent.marker)
+    expect((await contained.manager.recover(earlierIntent, handle)).outcome).toBe('gone')
+    expect(countAlive(contained)).toBe(1)
+  },
+)
 
 test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not its own is not followed', async () => {
   await using contained = await openContainmentHarness()

@@ -222,64 +222,68 @@ describe('a crew', () => {
     'for f in *.txt; do grep -q "[.]$" "$f" || { echo "$f:1: it must be ${f%.txt} with a full stop"; exit 1; }; done; echo all is well',
   ].join('\n')
 
-  test('a failed task returns to its worker without a review; after a kill of the daemon the command runs again', { timeout: 300_000 }, async () => {
-    writeFileSync(join(crew.membersHome, 'hold-verify'), '')
-    await crew.up({
-      coordinator: 'engine',
-      verify: { command: VERIFY, timeout: '5m' },
-      workers: { generic: { count: 3, model: CrewHome.model('worker') } },
-      tasks: [makeTask('one'), makeTask('two', [], true)],
-    })
-    await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs')
-    rmSync(join(crew.membersHome, 'began'))
-    await crew.restartDaemon()
-    await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs again')
-    rmSync(join(crew.membersHome, 'hold-verify'))
-    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
-    const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
-    const text = await crew.cli('crew', 'report', 'team')
-    expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')
-    expect(await crew.home.stop()).toMatchObject({ code: 0 })
-    await crew.home.waitUntilNothingIsLeft()
-    const { crew: crewJournal, members, violations } = await crew.journals()
-    expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
-    const facts = crewFacts(crewJournal.facts)
-    expect(
-      ofType(facts, 'task.verify')
-        .filter(({ task, stage }) => task === 'two' && stage === 'review')
-        .map(({ ok, stage, ran, changed }) => [ok, stage, ran.output, changed]),
-    ).toEqual([
-      [false, 'review', 'two.txt:1: it must be two with a full stop', ['README.md', 'snapshot.out']],
-      [true, 'review', 'all is well', ['README.md', 'snapshot.out']],
-    ])
-    expect(ofType(facts, 'task.verdict').map(({ verdict }) => verdict)).toEqual(['APPROVED', 'APPROVED'])
-    expect(
-      report.tasks.map(({ id, attempts, denials, checks }) => [
-        id,
-        attempts,
-        denials,
-        checks.filter(({ stage }) => stage === 'review').map(({ ok, code }) => [ok, code]),
-      ]),
-    ).toEqual([
-      ['one', 0, 0, [[true, 0]]],
-      [
-        'two',
-        1,
-        0,
+  test(
+    'a failed task returns to its worker without a review; after a kill of the daemon the command runs again',
+    { timeout: 300_000 },
+    async () => {
+      writeFileSync(join(crew.membersHome, 'hold-verify'), '')
+      await crew.up({
+        coordinator: 'engine',
+        verify: { command: VERIFY, timeout: '5m' },
+        workers: { generic: { count: 3, model: CrewHome.model('worker') } },
+        tasks: [makeTask('one'), makeTask('two', [], true)],
+      })
+      await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs')
+      rmSync(join(crew.membersHome, 'began'))
+      await crew.restartDaemon()
+      await crew.waitUntil(() => existsSync(join(crew.membersHome, 'began')), 'it runs again')
+      rmSync(join(crew.membersHome, 'hold-verify'))
+      expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+      const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
+      const text = await crew.cli('crew', 'report', 'team')
+      expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')
+      expect(await crew.home.stop()).toMatchObject({ code: 0 })
+      await crew.home.waitUntilNothingIsLeft()
+      const { crew: crewJournal, members, violations } = await crew.journals()
+      expect([...violations, ...violationsOfCrew(crewJournal, members, true)]).toEqual([])
+      const facts = crewFacts(crewJournal.facts)
+      expect(
+        ofType(facts, 'task.verify')
+          .filter(({ task, stage }) => task === 'two' && stage === 'review')
+          .map(({ ok, stage, ran, changed }) => [ok, stage, ran.output, changed]),
+      ).toEqual([
+        [false, 'review', 'two.txt:1: it must be two with a full stop', ['README.md', 'snapshot.out']],
+        [true, 'review', 'all is well', ['README.md', 'snapshot.out']],
+      ])
+      expect(ofType(facts, 'task.verdict').map(({ verdict }) => verdict)).toEqual(['APPROVED', 'APPROVED'])
+      expect(
+        report.tasks.map(({ id, attempts, denials, checks }) => [
+          id,
+          attempts,
+          denials,
+          checks.filter(({ stage }) => stage === 'review').map(({ ok, code }) => [ok, code]),
+        ]),
+      ).toEqual([
+        ['one', 0, 0, [[true, 0]]],
         [
-          [false, 1],
-          [true, 0],
+          'two',
+          1,
+          0,
+          [
+            [false, 1],
+            [true, 0],
+          ],
         ],
-      ],
-    ])
-    expect(text).toContain('> two.txt:1: it must be two with a full stop')
-    expect(crew.repository.git('ls-tree', '-r', '--name-only', 'reeve/team').split('\n')).toEqual([
-      'README.md',
-      'one.txt',
-      'reeve.yaml',
-      'two.txt',
-    ])
-    expect(crew.repository.git('show', 'reeve/team:README.md')).toBe('# a project')
-    expect(crew.leftIn('commands')).toEqual([])
-  })
+      ])
+      expect(text).toContain('> two.txt:1: it must be two with a full stop')
+      expect(crew.repository.git('ls-tree', '-r', '--name-only', 'reeve/team').split('\n')).toEqual([
+        'README.md',
+        'one.txt',
+        'reeve.yaml',
+        'two.txt',
+      ])
+      expect(crew.repository.git('show', 'reeve/team:README.md')).toBe('# a project')
+      expect(crew.leftIn('commands')).toEqual([])
+    },
+  )
 })

@@ -16,28 +16,35 @@ import { canMount, onSmallDisk } from '../../support/daemon/small-disk.ts'
 import { deep } from '../../support/deep.ts'
 import { tempDir } from '../../support/tmp.ts'
 
-test('on a full disk kill, kill -s 9 and daemon stop end all processes, and the next daemon finds them ended', { timeout: 120_000 }, async (context) => {
-  await using folder = await tempDir()
-  const mount = join(folder.path, 'small')
-  mkdirSync(mount)
-  if (!canMount(mount)) return context.skip('no file system can be mounted here, not even in a user namespace')
-  const [command, args] = onSmallDisk(
-    mount,
-    24,
-    process.execPath,
-    fileURLToPath(new URL('../../support/programs/daemon-on-full-disk.ts', import.meta.url)),
-  )
-  const child = spawn(command, args, { env: { ...process.env, TMPDIR: mount, REEVE_TEST_ROOM: mount }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  expect(stderr).toBe('')
-  expect(JSON.parse(stdout)).toEqual({
-    ended: ['stopped', 'stopped'],
-    held: ['disk-full'],
-    stopsAtOnce: true,
-    store: 'every page, fact and blob is sound',
-    after: ['stopped', 'stopped'],
-  })
-})
+test(
+  'on a full disk kill, kill -s 9 and daemon stop end all processes, and the next daemon finds them ended',
+  { timeout: 120_000 },
+  async (context) => {
+    await using folder = await tempDir()
+    const mount = join(folder.path, 'small')
+    mkdirSync(mount)
+    if (!canMount(mount)) return context.skip('no file system can be mounted here, not even in a user namespace')
+    const [command, args] = onSmallDisk(
+      mount,
+      24,
+      process.execPath,
+      fileURLToPath(new URL('../../support/programs/daemon-on-full-disk.ts', import.meta.url)),
+    )
+    const child = spawn(command, args, {
+      env: { ...process.env, TMPDIR: mount, REEVE_TEST_ROOM: mount },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual({
+      ended: ['stopped', 'stopped'],
+      held: ['disk-full'],
+      stopsAtOnce: true,
+      store: 'every page, fact and blob is sound',
+      after: ['stopped', 'stopped'],
+    })
+  },
+)
 
 test('reeve names the full disk when git reports no reason for a failed worktree', { timeout: 60_000 }, async (context) => {
   await using folder = await tempDir()

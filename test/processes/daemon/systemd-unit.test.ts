@@ -153,22 +153,26 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
     expect(reeve('daemon', 'status').code).toBe(4)
   })
 
-  test('an install stops a daemon outside of the unit first; a unit that cannot be enabled is removed', { timeout: 120_000 }, ({ skip }) => {
-    if (manager === null) return skip()
-    const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
-    expect(readMainPid()).toBe(0)
-    expect(reeve('daemon', 'install').stderr).toContain('a daemon already runs outside of the unit')
-    expect(readStatus().pid).toBe(outsideStatus.pid)
-    expect(reeve('daemon', 'install', '--now').code).toBe(0)
-    expect(readStatus().pid).not.toBe(outsideStatus.pid)
-    expect(readStatus().pid).toBe(readMainPid())
-    expect(reeve('daemon', 'uninstall', '--now').code).toBe(0)
+  test(
+    'an install stops a daemon outside of the unit first; a unit that cannot be enabled is removed',
+    { timeout: 120_000 },
+    ({ skip }) => {
+      if (manager === null) return skip()
+      const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status
+      expect(readMainPid()).toBe(0)
+      expect(reeve('daemon', 'install').stderr).toContain('a daemon already runs outside of the unit')
+      expect(readStatus().pid).toBe(outsideStatus.pid)
+      expect(reeve('daemon', 'install', '--now').code).toBe(0)
+      expect(readStatus().pid).not.toBe(outsideStatus.pid)
+      expect(readStatus().pid).toBe(readMainPid())
+      expect(reeve('daemon', 'uninstall', '--now').code).toBe(0)
 
-    // A file in place of the link makes `enable` fail.
-    const wants = join(dir.path, '.config/systemd/user/default.target.wants')
-    mkdirSync(join(wants, 'reeve.service'), { recursive: true })
-    const refusal = reeve('daemon', 'install')
-    expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringContaining('systemctl --user enable reeve.service failed')])
-    expect(existsSync(join(dir.path, UNIT))).toBe(false)
-  })
+      // A file in place of the link makes `enable` fail.
+      const wants = join(dir.path, '.config/systemd/user/default.target.wants')
+      mkdirSync(join(wants, 'reeve.service'), { recursive: true })
+      const refusal = reeve('daemon', 'install')
+      expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringContaining('systemctl --user enable reeve.service failed')])
+      expect(existsSync(join(dir.path, UNIT))).toBe(false)
+    },
+  )
 })

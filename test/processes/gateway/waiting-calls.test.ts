@@ -167,7 +167,6 @@ describe('a budget', () => {
     ])
     expect(harness.finishedCalls).toEqual([])
   })
-
 })
 
 test('a call of a process that has ended gets no answer', async () => {

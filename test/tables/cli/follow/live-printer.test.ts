@@ -314,7 +314,10 @@ describe('a followed run', () => {
 })
 
 describe('messages in a run', () => {
-  const outputOf = async (createPrinter: (output: Output) => LivePrinter, fields: { id: string; from: string; text: string }): Promise<string> => {
+  const outputOf = async (
+    createPrinter: (output: Output) => LivePrinter,
+    fields: { id: string; from: string; text: string },
+  ): Promise<string> => {
     const screen = captureOutput()
     const event = factEvent(1, { type: 'process.queue', ...fields })
     await createPrinter(screen.out).printEvent(event, toFact(event))

@@ -113,14 +113,22 @@ describe("reeve's format", () => {
     ],
     ['a server without a command', agentFileText('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
     ['a model without a provider', agentFileText('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
-    ['a duration without a unit', agentFileText('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
+    [
+      'a duration without a unit',
+      agentFileText('limits: { timeout: "90" }'),
+      '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m',
+    ],
     [
       'an action for a limit that always refuses',
       agentFileText('limits: { maxMessages: 5, actions: { maxSteps: suspend, maxMessages: suspend, maxDepth: terminate } }'),
       '2: limits.actions: maxMessages, maxDepth: this limit always refuses, its action cannot be chosen',
     ],
     ['a limit of no steps', agentFileText('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
-    ['a name with a slash', agentFileText('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
+    [
+      'a name with a slash',
+      agentFileText('name: a/b'),
+      '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores',
+    ],
     ['the reserved name `command`', agentFileText('name: command'), '1: the name `command` is reserved for `reeve run -- CMD`'],
     [
       'an external agent without its program',
