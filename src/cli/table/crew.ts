@@ -1,6 +1,6 @@
 // The rows of `reeve crew` in the verb table: the family and its verbs. Test: test/tables/cli/table/verbs.test.ts.
 import { TASK_ROLES, WORKER_ROLES } from '../../kernel/model/crew/words.ts'
-import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
+import { DEFER_MS } from '../../kernel/model/signals.ts'
 import type { Flag } from '../input/args.ts'
 import { LIMIT_FLAGS, RAISE_FLAGS } from './limits.ts'
 import type { Verb } from './verb.ts'
@@ -429,7 +429,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     summary: 'Stop a crew with all its members',
     usage: ['reeve crew stop [--now] [CREW]'],
     about: [
-      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. A member whose commit has been requested may finish it, so the stop can take ${STOP_GRACE_MS / 1_000} s. With \`--now\` all are killed. ${DEFAULT_CREW}`,
+      `Stops the members gracefully, then the crew. Its tasks and worktrees stay: \`reeve crew resume\` continues. A member whose commit has been requested may finish it, so the stop can take ${DEFER_MS / 1_000} s. With \`--now\` all are killed. ${DEFAULT_CREW}`,
     ],
     wordRange: [0, 1],
     flags: { now: on('kill them at once') },

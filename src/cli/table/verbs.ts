@@ -1,6 +1,6 @@
 // The verb table: one row per verb. Parsing, help, completion and the pages under docs/reference/verbs use only this table. Test:
 // test/tables/cli/table/verbs.test.ts.
-import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
+import { DEFER_MS, STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { LIMIT_FLAGS } from './limits.ts'
 import type { Flag } from '../input/args.ts'
 import { MCP } from './mcp.ts'
@@ -359,7 +359,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       'Shows the blocked and pending signals, the handlers, and the latest signals with their senders. Flags change the handlers first, then the mask.',
       'SIGTERM (15): stop with a grace, then kill. SIGKILL (9): kill at once; cannot be blocked or handled. SIGINT (2): end the current turn; a process that is not interactive exits with 130. SIGPAUSE (19): add a hold, as `reeve pause` does. SIGRESUME (18): release holds, as `reeve resume` does.',
-      'A handler is `default`, `ignore` or `message`. With `message` the agent receives the signal as a message and may wrap up. After SIGTERM it is ended at the end of the grace or of its turn. A mask or `ignore` delays a signal of the user for 10 s at most. A new incarnation has no mask and no handlers.',
+      `A handler is \`default\`, \`ignore\` or \`message\`. With \`message\` the agent receives the signal as a message and may wrap up. After SIGTERM it is ended at the end of the grace or of its turn. A mask or \`ignore\` delays a signal of the user for ${DEFER_MS / 1_000} s at most. A new incarnation has no mask and no handlers.`,
     ],
     wordRange: ONE_WORD,
     flags: {

@@ -70,7 +70,7 @@ async function tabLines(reeve: Reeve, { uuid, tab, need, columns }: PeekRequest,
   }
 }
 
-/** The process as of a step: its figures up to it, and the step whole. */
+/** The process as of a step: its figures up to it, and the step in full. */
 async function stepAt(reeve: Reeve, uuid: string, step: number, style: Style): Promise<PeekLines> {
   const [{ columns, total }, detail] = await Promise.all([reeve.stepColumns(uuid), reeve.step(uuid, step)])
   const end = columns.step.filter((one) => one <= step).length

@@ -5,7 +5,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { resolveProcess } from './process-reference.ts'
 import { defineOwnTool, type ToolCallContext, type OwnToolDefinition } from './tool.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import { BLOCKABLE_SIGNALS } from '../../kernel/model/signals.ts'
+import { BLOCKABLE_SIGNALS, DEFER_MS } from '../../kernel/model/signals.ts'
 import { HANDLERS } from '../../kernel/model/words.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
@@ -95,7 +95,7 @@ const sigmask = defineOwnTool({
   who: 'process',
   effect: 'idempotent',
   description:
-    'Blocks signals to you while you do work that must not be interrupted. Blocked signals wait until you unblock them; signals of the user wait at most 10 s. Without arguments the tool shows the current state.',
+    `Blocks signals to you while you do work that must not be interrupted. Blocked signals wait until you unblock them; signals of the user wait at most ${DEFER_MS / 1_000} s. Without arguments the tool shows the current state.`,
   input: z.strictObject({ block: signals.default([]), unblock: signals.default([]) }),
   example: { block: ['SIGTERM', 'SIGPAUSE'] },
   async run({ block, unblock }, context) {

@@ -96,7 +96,7 @@ export function redactNeed(need: NeedView): NeedView {
   }
 }
 
-/** A list of steps, one step whole, or columns, which have no inputs and results. */
+/** A list of steps, one step in full, or columns, which have no inputs and results. */
 function redactSteps(answer: { steps?: StepView[]; step?: StepDetailView; columns?: BriefStepsView['columns'] }): object {
   if (answer.steps) return { ...answer, steps: answer.steps.map(redactStep) }
   if (answer.columns) return answer

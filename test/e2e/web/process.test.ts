@@ -1,4 +1,4 @@
-// The page of one process in Chromium: its steps with one step whole, its logs, and the page while the daemon is gone.
+// The page of one process in Chromium: its steps with one step in full, its logs, and the page while the daemon is gone.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'

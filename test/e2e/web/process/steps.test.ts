@@ -19,7 +19,7 @@ describePage('5,000 steps', { prepare: (stateDir) => writeLongHistory(stateDir, 
     await page.goto(`${world.web.origin}/p/${LONG_UUID}#k=${(await world.web.createLink()).code}`)
     await selected(page, STEPS).waitFor()
     await detail(page, STEPS).locator('.tool').waitFor()
-    // All columns, what is new after them, and the selected step whole.
+    // All columns, what is new after them, and the selected step in full.
     expect(reads.filter((query) => query.includes('brief')).length).toBeLessThanOrEqual(2)
     expect(reads.filter((query) => query.startsWith('?at'))).toEqual([`?at=${STEPS}`])
     expect(await page.locator('.step-row').count()).toBeLessThan(60)
