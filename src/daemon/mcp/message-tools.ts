@@ -94,8 +94,7 @@ const sigmask = defineOwnTool({
   name: 'sigmask',
   who: 'process',
   effect: 'idempotent',
-  description:
-    `Blocks signals to you while you do work that must not be interrupted. Blocked signals wait until you unblock them; signals of the user wait at most ${DEFER_MS / 1_000} s. Without arguments the tool shows the current state.`,
+  description: `Blocks signals to you while you do work that must not be interrupted. Blocked signals wait until you unblock them; signals of the user wait at most ${DEFER_MS / 1_000} s. Without arguments the tool shows the current state.`,
   input: z.strictObject({ block: signals.default([]), unblock: signals.default([]) }),
   example: { block: ['SIGTERM', 'SIGPAUSE'] },
   async run({ block, unblock }, context) {
