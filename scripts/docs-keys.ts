@@ -2,7 +2,7 @@
 // Test: test/tables/docs/keys.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { actionsAt, GO, KEYS, keyTexts, type KeyPlace } from '../src/faces/keys.ts'
+import { actionsAt, GO_KEY, KEYS, keyTexts, type KeyPlace } from '../src/faces/keys.ts'
 
 const root = new URL('..', import.meta.url)
 
@@ -17,7 +17,7 @@ const PLACES: readonly (readonly [KeyPlace, title: string, text: string])[] = [
 /** The pages with a key, as web/pages.ts lists them. */
 function pageRows(): string[] {
   const source = readFileSync(new URL('web/pages.ts', root), 'utf8')
-  return [...source.matchAll(/title: '([^']+)'[^\n]*? key: '([^']+)'/g)].map(([, title, key]) => `| \`${GO} ${key}\` | opens ${title} |`)
+  return [...source.matchAll(/title: '([^']+)'[^\n]*? key: '([^']+)'/g)].map(([, title, key]) => `| \`${GO_KEY} ${key}\` | opens ${title} |`)
 }
 
 export function keysPage(): string {

@@ -2,7 +2,7 @@
 // Test: test/tables/cli/table/verbs.test.ts holds the pages to the table.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { COMMON } from '../src/cli/input/args.ts'
+import { COMMON_FLAGS } from '../src/cli/input/args.ts'
 import { exitRows, flagRows } from '../src/cli/table/manual.ts'
 import { listVerbs } from '../src/cli/table/verb-names.ts'
 import { VERBS } from '../src/cli/table/verbs.ts'
@@ -15,7 +15,7 @@ export function pageName(name: string): string {
 }
 
 export function verbPage(name: string, verb: Verb): string {
-  const verbFlags = Object.fromEntries(flagRows({ ...COMMON, ...verb.flags }))
+  const verbFlags = Object.fromEntries(flagRows({ ...COMMON_FLAGS, ...verb.flags }))
   const flags = Object.entries(verbFlags).map(([flag, help]) => `| \`${flag.replaceAll('|', '\\|')}\` | ${help} |`)
   const examples = verb.examples.map(([command, what]) => `${command}    # ${what}`)
   return `# reeve ${name}

@@ -3,7 +3,7 @@
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
+import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO_KEY, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
 
 /** What a part does for each action. It returns `false` if it did nothing: then another part or the browser may take the key. */
 export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
@@ -103,7 +103,7 @@ function runKey(key: string): boolean {
   const places = placesNow()
   const action = actionOfKey(key, places)
   if (action !== undefined) return act(action, key)
-  return key.startsWith(`${GO} `) && places.has('anywhere') && act('goToPage', key.slice(GO.length + 1))
+  return key.startsWith(`${GO_KEY} `) && places.has('anywhere') && act('goToPage', key.slice(GO_KEY.length + 1))
 }
 
 /** The name of the key in the table; null: it has a modifier that no key of the table has. */

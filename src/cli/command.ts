@@ -2,7 +2,7 @@
 // ps-main.ts, use this file. Must import statically only what `reeve ps` needs. Test: test/e2e/cli/cli.test.ts.
 import { withAbsoluteHome } from '../config/paths.ts'
 import { connect } from '../index.ts'
-import { Args, COMMON, parseCommandLine } from './input/args.ts'
+import { Args, COMMON_FLAGS, parseCommandLine } from './input/args.ts'
 import { exitCode, UsageError } from './errors.ts'
 import { exitOnBrokenPipe, errorText, Output } from './print/output.ts'
 import type { Verb } from './table/verb.ts'
@@ -25,7 +25,7 @@ export async function runCommand({ name, verb, rest }: ParsedLine): Promise<numb
     // The daemon, the systemd unit and agents inherit this environment, but run in other directories.
     const env = withAbsoluteHome(process.env)
     if (env !== process.env) process.env['REEVE_HOME'] = env['REEVE_HOME']
-    return await runVerb(name, verb, parseCommandLine(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
+    return await runVerb(name, verb, parseCommandLine(rest, { ...COMMON_FLAGS, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
     const { toReportedError } = await import('./print/hints.ts')
     const { withPagePaths } = await import('./service/package-root.ts')

@@ -21,6 +21,8 @@ export class Failure extends Error {
   }
 }
 
+/** the exit code of a program that SIGINT has ended: 128 + 2 */
+export const SIGINT_EXIT = 130
 const USAGE_EXIT = 64
 const INTERNAL_EXIT = 125
 /** the exit codes for failures of verbs that exit with the code of a process */

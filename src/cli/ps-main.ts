@@ -3,10 +3,10 @@
 // import starts main.ts, which runs the whole command again. The command must therefore not write or change anything before such an
 // import. Test: test/e2e/cli/ps-main.test.ts.
 import { runCommand, exitWhenWritten } from './command.ts'
-import { PS } from './table/ps.ts'
+import { PS_VERB } from './table/ps.ts'
 import { run } from './verbs/ps.ts'
 
-const verb = { ...PS, load: async () => ({ run }) }
+const verb = { ...PS_VERB, load: async () => ({ run }) }
 
 // bin/reeve runs this entry only if `ps` is the first word; all other command lines go to main.ts.
 // oxlint-disable-next-line typescript/no-floating-promises -- `runCommand` never rejects

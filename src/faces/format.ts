@@ -112,7 +112,7 @@ function twoDigits(number: number): string {
   return String(number).padStart(2, '0')
 }
 
-/** The active time of a process in ms; it stands still while the process is suspended. `now`: wall ms of the daemon. */
+/** The active time of a process in ms, which does not grow while the process is suspended. `now`: wall ms of the daemon. */
 export function elapsedAt({ elapsedMs, runsSince }: Pick<RowView, 'elapsedMs' | 'runsSince'>, now: number): number {
   return elapsedMs + (runsSince === null ? 0 : Math.max(0, now - Date.parse(runsSince)))
 }

@@ -86,7 +86,7 @@ export function actionOfKey(key: string, places: ReadonlySet<KeyPlace>): KeyActi
 
 /** Whether a key, such as `g`, begins a sequence of two keys. */
 export function beginsSequence(key: string): boolean {
-  return key === GO || NAMES.some((action) => rowOf(action).keys.some((one) => one.startsWith(`${key} `)))
+  return key === GO_KEY || NAMES.some((action) => rowOf(action).keys.some((one) => one.startsWith(`${key} `)))
 }
 
 /** The key of each kind of option that a question has. */
@@ -98,7 +98,7 @@ export const KEY_OF_OPTION: Readonly<Record<string, string>> = {
 }
 
 /** The key that precedes the letter of a page. */
-export const GO = 'g'
+export const GO_KEY = 'g'
 
 /** The actions that have keys at `places`, in the order of the table. */
 export function actionsAt(places: ReadonlySet<KeyPlace>): KeyAction[] {

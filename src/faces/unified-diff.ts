@@ -12,7 +12,7 @@ export interface DiffLine {
 }
 
 /** Returns the lines of a diff of one file. Lines outside of hunks have the kind `head`. */
-export function diffLines(diff: string): DiffLine[] {
+export function parseDiffLines(diff: string): DiffLine[] {
   let [oldAt, newAt] = [0, 0]
   let [oldLeft, newLeft] = [0, 0]
   const lines = diff.endsWith('\n') ? diff.slice(0, -1).split('\n') : diff.split('\n')

@@ -22,7 +22,7 @@ type Crew = Pick<CrewView, 'pid' | 'name' | 'exitedAt' | 'ending' | 'coordinator
 type Task = Pick<CrewTaskView, 'id' | 'kind' | 'state' | 'priority'>
 type TaskTexts = Pick<TaskDetailView, 'title' | 'text' | 'acceptance' | 'needs'>
 
-const REASON = 'by request of the user'
+const REASON = 'at the request of the user'
 const CLOSED: ReadonlySet<CrewTaskView['state']> = new Set(['done', 'failed', 'cancelled'])
 const reasonField: Field = { name: 'reason', label: 'Reason', kind: 'line', value: REASON, isRequired: true }
 

@@ -1,7 +1,7 @@
 // The keys that work on the current page, from the table of keys. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { GO, KEYS, keyTexts, type KeyAction } from '../../src/faces/keys.ts'
+import { GO_KEY, KEYS, keyTexts, type KeyAction } from '../../src/faces/keys.ts'
 import { availableActions, hasSingleKeys, setSingleKeys } from '../keyboard.ts'
 import { PAGES } from '../pages.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -23,7 +23,7 @@ export function HelpDialog(): JSX.Element | null {
           .map((action) => (
             <KeyLine key={action} keys={keyTexts(action)} does={KEYS[action].does} />
           ))}
-        {PAGES.map(({ key, title }) => (key === undefined ? null : <KeyLine key={title} keys={[`${GO} ${key}`]} does={`open ${title}`} />))}
+        {PAGES.map(({ key, title }) => (key === undefined ? null : <KeyLine key={title} keys={[`${GO_KEY} ${key}`]} does={`open ${title}`} />))}
       </div>
       <label>
         <input type="checkbox" checked={hasSingleKeys.value} onChange={(event) => setSingleKeys(event.currentTarget.checked)} /> keys

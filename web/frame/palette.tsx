@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { GO, keyTexts } from '../../src/faces/keys.ts'
+import { GO_KEY, keyTexts } from '../../src/faces/keys.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { selectedUuid } from '../list-state.ts'
@@ -47,7 +47,7 @@ function pageChoices(): Choice[] {
   const pages = PAGES.filter(({ place }) => place !== 'none').map(({ path: to, title, key }) => ({
     id: `page ${to}`,
     text: title,
-    detail: key === undefined ? '' : `${GO} ${key}`,
+    detail: key === undefined ? '' : `${GO_KEY} ${key}`,
     run: () => navigate(to),
   }))
   return [...pages, { id: 'keys', text: 'Keys', detail: '?', run: openHelp }]

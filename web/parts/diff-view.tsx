@@ -1,7 +1,7 @@
 // The unified diff of one file; only the visible lines are drawn. Test: test/e2e/web/files.test.ts.
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { diffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
+import { parseDiffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { RowWindow } from './row-window.tsx'
 
@@ -9,7 +9,7 @@ const LINE_HEIGHT = 20
 
 /** `text`: the diff of the file as git writes it. `none`: what is shown if no line differs. */
 export function DiffView({ path, text, none }: { readonly path: string; readonly text: string; readonly none: string }): JSX.Element {
-  const lines = useMemo(() => diffLines(text).filter(({ kind }) => kind !== 'head'), [text])
+  const lines = useMemo(() => parseDiffLines(text).filter(({ kind }) => kind !== 'head'), [text])
   if (lines.length === 0) return <p class="quiet">{none}</p>
   return (
     <RowWindow

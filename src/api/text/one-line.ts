@@ -4,19 +4,19 @@ import { stripVTControlCharacters } from 'node:util'
 import { mainInput } from './tool-input.ts'
 
 /** Matches C0 except tab and newline, DEL, C1, bidirectional marks, line separators, and the byte order mark. */
-export const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
+export const UNSAFE_CHARACTERS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 /** Matches a text of printable ASCII characters only. */
-export const PLAIN = /^[\x20-\x7e]*$/
+export const PLAIN_TEXT = /^[\x20-\x7e]*$/
 
 /** Removes escape sequences and control characters. Newlines and tabs stay; lone surrogates become U+FFFD. */
 export function stripControls(text: string): string {
-  if (PLAIN.test(text)) return text
-  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE, '')
+  if (PLAIN_TEXT.test(text)) return text
+  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE_CHARACTERS, '')
 }
 
 /** Removes control characters, and joins the lines of the text with spaces. */
 export function oneLine(text: string): string {
-  if (PLAIN.test(text) && !text.includes('  ')) return text.trim()
+  if (PLAIN_TEXT.test(text) && !text.includes('  ')) return text.trim()
   return stripControls(text).replace(/\s+/g, ' ').trim()
 }
 

@@ -42,7 +42,7 @@ function redirectPage(link: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${link}"><title>reeve</title>\n`
 }
 
-/** The program that opens a file in the user's browser; null: there is none that could read ours. */
+/** The program that opens a file in the user's browser; null: no browser here could read our file. */
 function openerOf(env: Env): string | null {
   if (process.platform === 'darwin') return 'open'
   if (!env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return null

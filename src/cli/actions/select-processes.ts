@@ -27,7 +27,7 @@ export interface Target {
 export interface SelectionRules {
   /** whether the verb can act on a selected process */
   readonly canActOn: (process: SelectableProcess) => boolean
-  /** what these processes are called if there are none: `living` */
+  /** the word for these processes in messages, such as `living` */
   readonly adjective: string
   /** leaves a child to its supervisor, crew or run if that is selected, too */
   readonly leavesChildrenToOwner: boolean

@@ -1,6 +1,6 @@
 // Requests the diff of a crew's task and returns its lines: the size and the command that shows it, or the whole diff. `reeve answer` and
 // `reeve crew show` print them. Test: test/e2e/crew/diff.test.ts.
-import { changeLines, diffTitle, truncationLine } from '../print/crew-diff.ts'
+import { changeSummaryLines, diffTitle, truncationLine } from '../print/crew-diff.ts'
 import { diffLines } from '../print/diff.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -19,7 +19,7 @@ export async function taskDiffLines(
   { out, isWhole }: DiffOptions,
 ): Promise<string[]> {
   const view = await reeve.crews.diff(uuid, task, isWhole ? {} : { lines: 0 })
-  if (!isWhole) return changeLines(view, ref, out, out.columns - INDENT)
+  if (!isWhole) return changeSummaryLines(view, ref, out, out.columns - INDENT)
   const left = truncationLine(view)
   return [diffTitle(view), ...(view.diff ? diffLines(view.diff, out) : []), ...(left === null ? [] : [left])]
 }

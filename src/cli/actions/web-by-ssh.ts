@@ -5,13 +5,11 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { shellLine } from '../../api/text/shell-quote.ts'
-import { Failure, UsageError } from '../errors.ts'
+import { Failure, SIGINT_EXIT, UsageError } from '../errors.ts'
 
 /** the time limit until the port is open, including the time to type a password */
 const CONNECT_MS = 120_000
 const POLL_MS = 50
-/** the exit code of a program that SIGINT has ended: 128 + 2 */
-const SIGINT_EXIT = 130
 
 export interface PageOverSsh {
   readonly link: string

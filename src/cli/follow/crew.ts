@@ -6,13 +6,13 @@ import { watchBlocks } from './block-notices.ts'
 import { CrewPrinter } from './crew-printer.ts'
 import { crewStandings } from '../print/crew.ts'
 import { followProcess } from './follow.ts'
-import { Interrupts, QUESTION_READY } from '../input/interrupts.ts'
+import { Interrupts, READY_QUESTION } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { JsonPrinter } from './plain-printers.ts'
 
 /** Listens for interrupts; created before the crew starts. `detachOnly`: an interrupt only detaches. */
 export function crewInterrupts(out: Output, detachOnly: boolean): Interrupts {
-  return new Interrupts(out, { detachOnly, question: QUESTION_READY })
+  return new Interrupts(out, { detachOnly, question: READY_QUESTION })
 }
 
 export async function followCrew(

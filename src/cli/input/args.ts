@@ -19,7 +19,7 @@ export interface Flag {
 export type FlagTable = Readonly<Record<string, Flag>>
 
 /** The flags of every verb. */
-export const COMMON: FlagTable = {
+export const COMMON_FLAGS: FlagTable = {
   json: { kind: 'on', help: 'print JSON (an object with "version": 1; streams are one object per line)' },
   quiet: { kind: 'on', short: 'q', help: 'print only errors on stderr' },
   'no-color': { kind: 'on', help: 'no colours (as with NO_COLOR, or without a terminal)' },

@@ -2,18 +2,17 @@
 // stops the process. Without a terminal the first signal stops it, and the next one kills it. A closed output also stops it. A verb that
 // only watches (`attach`) detaches instead. Created before the process starts, so that no signal is lost. Must restore the terminal. Test:
 // test/e2e/cli/run.test.ts.
+import { SIGINT_EXIT } from '../errors.ts'
 import { exitOnBrokenPipe, type Output } from '../print/output.ts'
 
 /** The actions that the user can choose for the followed process. */
 export type UserAction = 'detach' | 'interrupt' | 'stop' | 'kill'
 
-export const QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key continues. '
-/** The question for a process that is between two turns. */
-export const QUESTION_READY = '(d)etach, (s)top? Any other key continues. '
+export const TURN_QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key continues. '
+/** The question if no turn can be interrupted. */
+export const READY_QUESTION = '(d)etach, (s)top? Any other key continues. '
 /** The action of each key. */
 export const ACTION_BY_KEY: Readonly<Record<string, UserAction>> = { d: 'detach', i: 'interrupt', s: 'stop', '\x03': 'stop' }
-/** the exit code of a program that SIGINT has ended: 128 + 2 */
-const SIGINT_EXIT = 130
 
 export class Interrupts implements Disposable {
   readonly #out: Output
@@ -26,7 +25,7 @@ export class Interrupts implements Disposable {
   #isAsking = false
   #isPipeBroken = false
 
-  constructor(out: Output, { detachOnly, question = QUESTION }: { detachOnly: boolean; question?: string }) {
+  constructor(out: Output, { detachOnly, question = TURN_QUESTION }: { detachOnly: boolean; question?: string }) {
     this.#out = out
     this.#detachOnly = detachOnly
     this.#question = question

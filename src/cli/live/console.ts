@@ -6,7 +6,7 @@ import type { Reeve } from '../../index.ts'
 import { closestWord } from '../../config/did-you-mean.ts'
 import { parseAnswer } from '../input/prompts.ts'
 import { formatCount } from '../../faces/format.ts'
-import { ACTION_BY_KEY, QUESTION, QUESTION_READY, type UserAction } from '../input/interrupts.ts'
+import { ACTION_BY_KEY, TURN_QUESTION, READY_QUESTION, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { stripControls } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
@@ -110,7 +110,7 @@ export class Console implements FooterInput {
 
   #askWhatToDo(): void {
     this.#isAsking = true
-    this.#attached?.out.showQuestion(this.#attached.row()?.status === 'ready' ? QUESTION_READY : QUESTION)
+    this.#attached?.out.showQuestion(this.#attached.row()?.status === 'ready' ? READY_QUESTION : TURN_QUESTION)
   }
 
   #onAnswerKey(key: Key): void {

@@ -24,7 +24,7 @@ export function gitCommand({ repository, from, to }: Pick<CrewDiffView, 'reposit
 }
 
 /** Returns the summary for a question or a task: its files, and the command that shows the change. Empty without a change. */
-export function changeLines(view: CrewDiffView, ref: string, style: DiffStyle, maxWidth: number): string[] {
+export function changeSummaryLines(view: CrewDiffView, ref: string, style: DiffStyle, maxWidth: number): string[] {
   if (view.of === null) return []
   const shown = view.files.slice(0, MAX_NAMES)
   const stat = statLines({ ...view, files: shown }, style, maxWidth).slice(0, -1)

@@ -60,7 +60,7 @@ export function evidenceLines(need: NeedView, style: Style, now: number): string
   return [
     style.paint('bold', `${processTitle(need)}${root}: ${kind}, ${formatElapsed(now - Date.parse(at))}`),
     ...(ask ? askLines(ask).map((line) => `  ${line}`.trimEnd()) : [`  ${oneLine(need.title)}`]),
-    ...(ask?.diff ?? []).flatMap((diff) => changeLines(diff).map((line) => `  ${paintDiffLine(style, line)}`.trimEnd())),
+    ...(ask?.diff ?? []).flatMap((diff) => askDiffLines(diff).map((line) => `  ${paintDiffLine(style, line)}`.trimEnd())),
     ...(ask !== null && ask.moreFiles > 0 ? [`  (and ${ask.moreFiles} more files)`] : []),
     ...(task ? [`  task ${oneLine(task.id)} (${oneLine(task.title)}), ${task.state}`] : []),
     ...quoted('its task', evidence.text),
@@ -84,7 +84,7 @@ function paintDiffLine(style: Style, line: string): string {
 const SIGNS: Readonly<Record<ChangeLine['kind'], string>> = { same: ' ', removed: '-', added: '+', note: ' ' }
 
 /** Returns a change as lines with signs. */
-export function changeLines(diff: AskDiffView): string[] {
+export function askDiffLines(diff: AskDiffView): string[] {
   const { path, old, oldKnown } = diff
   return [
     `${old === null ? 'new file ' : ''}${oneLine(path)}${oldKnown ? '' : ' (its old text is not known)'}`,

@@ -44,7 +44,7 @@ export interface PsColumn extends Omit<OmittableColumn, 'paint'> {
 }
 
 /** The default columns by their names in `-o`. */
-export const DEFAULTS = {
+export const DEFAULT_COLUMN_BY_NAME = {
   pid: { title: 'PID', side: 'right', cell: ({ pid }) => String(pid), key: ({ pid }) => pid },
   id: { title: 'ID', omitRank: 1, cell: ({ uuid }) => shortId(uuid) },
   name: { title: 'NAME', min: 8, cell: ({ name }, _, branch) => branch + (name === null ? '-' : oneLine(name)) },
@@ -61,7 +61,7 @@ export const DEFAULTS = {
   note: { title: 'NOTE', min: 4, readable: 40, cell: (view) => noteOf(view, view.about) },
 } satisfies Readonly<Record<string, PsColumn>>
 
-export const DEFAULT_COLUMNS: readonly PsColumn[] = Object.values(DEFAULTS)
+export const DEFAULT_COLUMNS: readonly PsColumn[] = Object.values(DEFAULT_COLUMN_BY_NAME)
 
 /** Returns the note of a process, or else `about`, the beginning of its intent. */
 export function noteOf({ note: text, pinned, originUuid, phase, taskId }: PsRow, about: string): string {

@@ -2,12 +2,12 @@
 import { labelsText } from '../../api/text/labels-text.ts'
 import { UsageError } from '../errors.ts'
 import type { Output } from './output.ts'
-import { DEFAULT_COLUMNS, DEFAULTS, noteOf, type PsColumn, type PsRow } from './ps-columns.ts'
+import { DEFAULT_COLUMNS, DEFAULT_COLUMN_BY_NAME, noteOf, type PsColumn, type PsRow } from './ps-columns.ts'
 import { oneLine } from './text.ts'
 
 /** All columns by their names in `-o`, in the order of the help. */
 export const PS_COLUMNS = {
-  ...DEFAULTS,
+  ...DEFAULT_COLUMN_BY_NAME,
   intent: { title: 'INTENT', min: 8, cell: ({ about }) => oneLine(about) },
   model: { title: 'MODEL', min: 8, cell: ({ model }) => (model === null ? '-' : oneLine(model)) },
   dir: { title: 'DIR', min: 8, cell: ({ directory }) => oneLine(directory) },

@@ -1,6 +1,6 @@
 // Makes text of agents, models and users safe for the terminal, and measures its width in columns. No control character and no
 // bidirectional mark may remain in the results. Test: test/tables/cli/print/text.test.ts.
-import { PLAIN, UNSAFE } from '../../api/text/one-line.ts'
+import { PLAIN_TEXT, UNSAFE_CHARACTERS } from '../../api/text/one-line.ts'
 
 export { oneLine, stripControls } from '../../api/text/one-line.ts'
 
@@ -9,11 +9,11 @@ export { oneLine, stripControls } from '../../api/text/one-line.ts'
  * line.
  */
 export function escapeControls(text: string): string {
-  if (PLAIN.test(text)) return text
+  if (PLAIN_TEXT.test(text)) return text
   return text
     .toWellFormed()
     .replaceAll('\n', '^J')
-    .replace(UNSAFE, (character) => {
+    .replace(UNSAFE_CHARACTERS, (character) => {
       const code = character.codePointAt(0) ?? 0
       return code < 0x20
         ? `^${String.fromCharCode(code + 0x40)}`
@@ -25,12 +25,12 @@ export function escapeControls(text: string): string {
 
 /** Whether the text is printable ASCII, so that it has as many columns as characters. */
 export function isPrintableAscii(text: string): boolean {
-  return PLAIN.test(text)
+  return PLAIN_TEXT.test(text)
 }
 
 /** Returns the width of a text without control characters, in columns. */
 export function displayWidth(text: string): number {
-  if (PLAIN.test(text)) return text.length
+  if (PLAIN_TEXT.test(text)) return text.length
   let columns = 0
   for (const character of text) columns += characterWidth(character)
   return columns
@@ -71,7 +71,7 @@ const WIDE = String.raw`^[\u1100-\u115f\u231a\u231b\u2329\u232a\u23e9-\u23ec\u23
 let classes: { readonly zero: RegExp; readonly wide: RegExp } | undefined
 
 function characterWidth(character: string): number {
-  if (PLAIN.test(character)) return 1
+  if (PLAIN_TEXT.test(character)) return 1
   classes ??= { zero: new RegExp(ZERO_WIDTH, 'u'), wide: new RegExp(WIDE, 'u') }
   if (classes.zero.test(character)) return 0
   return classes.wide.test(character) ? 2 : 1

@@ -10,7 +10,7 @@ import { oneLine } from './text.ts'
 
 /** What a command waits for. */
 export interface Wait {
-  /** the same as long as the wait is the same, although its texts may change */
+  /** identifies the wait: it changes when the command waits for something else, not with every change of the texts */
   readonly key: string
   /** such as `PID 5 (docs) to end` */
   readonly what: string

@@ -36,7 +36,7 @@ export function unfinishedLength(length: number, text: string, columns: number):
 }
 
 /** Returns the number of rows of a line of this length. */
-export function rowsOf(length: number, columns: number): number {
+export function countRows(length: number, columns: number): number {
   return Math.max(1, Math.ceil(length / columns))
 }
 

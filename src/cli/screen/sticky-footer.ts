@@ -1,7 +1,7 @@
 // Keeps lines at the bottom of a terminal while output continues above them. All output passes through `renderAbove`: it removes the lines,
 // continues the output where it ended (even within a line), and draws the lines again. Between outputs only lines that differ are
 // written. Cursor moves are relative, so the rest of the screen stays as it is. Test: test/tables/cli/screen/sticky-footer.test.ts.
-import { activeColours, unfinishedLength, stripColours, rowsOf } from './cursor.ts'
+import { activeColours, unfinishedLength, stripColours, countRows } from './cursor.ts'
 import { displayWidth } from '../print/text.ts'
 import { ERASE_LINE, inOneUpdate, type ScreenFrame } from './frame.ts'
 
@@ -76,7 +76,7 @@ export class StickyFooter implements Disposable {
     const { lines, cursor } = this.#drawn
     this.#drawn = null
     // If the terminal has become narrower, the drawn lines now have several rows.
-    const above = lines.slice(0, cursor?.line ?? 0).reduce((sum, line) => sum + rowsOf(displayWidth(stripColours(line)), columns), 0)
+    const above = lines.slice(0, cursor?.line ?? 0).reduce((sum, line) => sum + countRows(displayWidth(stripColours(line)), columns), 0)
     const back = this.#openLength > 0 ? `\x1b[1A\x1b[${((this.#openLength - 1) % columns) + 2}G` : ''
     return `\r${above > 0 ? `\x1b[${above}A` : ''}\x1b[J${back}${this.#colours}`
   }

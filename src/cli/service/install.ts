@@ -6,7 +6,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { pathsFrom, unitFile } from '../../config/paths.ts'
 import { Failure } from '../errors.ts'
 import type { Output } from '../print/output.ts'
-import { isUnmodifiedUnit, UNIT, unitText } from './unit.ts'
+import { isUnmodifiedUnit, UNIT_NAME, unitText } from './unit.ts'
 import { findManagerProblem, isLingering, systemctlOrThrow, readUnitPid } from './user-manager.ts'
 
 export interface InstallOptions {
@@ -57,7 +57,7 @@ async function printNextSteps(
     isOtherRunning,
   }: { started: number | null; isUnitRunning: boolean; isNew: boolean; isOtherRunning: boolean },
 ): Promise<void> {
-  if (started !== null) await out.message(`the daemon runs as PID ${started} of ${UNIT}`)
+  if (started !== null) await out.message(`the daemon runs as PID ${started} of ${UNIT_NAME}`)
   else if (isUnitRunning && isNew) await out.message('it takes effect at the next `reeve daemon restart`')
   else if (isOtherRunning) await out.message(`a daemon already runs outside of the unit: \`reeve daemon restart\` moves it into the unit`)
   else if (!isUnitRunning) await out.message('it starts with your next login, at first use, or with `reeve daemon start`')
@@ -73,9 +73,9 @@ export async function uninstallService(out: Output, { now, stop }: Pick<InstallO
     checkUnchanged(file, previousText)
     const isManaged = findManagerProblem() === null
     if (now) await stop()
-    if (isManaged) systemctlOrThrow('disable', UNIT)
+    if (isManaged) systemctlOrThrow('disable', UNIT_NAME)
     // Without a manager the link must be removed as well: it is what starts the unit at the next login.
-    rmSync(join(dirname(file), 'default.target.wants', UNIT), { force: true })
+    rmSync(join(dirname(file), 'default.target.wants', UNIT_NAME), { force: true })
     rmSync(file)
     if (isManaged) systemctlOrThrow('daemon-reload')
     if (!out.json) await out.message(`removed ${file}`)
@@ -89,7 +89,7 @@ function buildUnit(): string {
   return unitText({
     home: pathsFrom().home,
     argv: [process.execPath, process.argv[1] ?? '', 'daemon', 'run'],
-    env: { ...env, REEVE_UNIT: UNIT },
+    env: { ...env, REEVE_UNIT: UNIT_NAME },
     canNotify: isInPath('systemd-notify'),
   })
 }
@@ -103,7 +103,7 @@ function checkUnchanged(file: string, text: string | null): void {
   throw new Failure(
     1,
     `${file} was changed by hand, or not written by reeve: it is left alone`,
-    `\`reeve daemon install --print\` shows the new unit. Keep your own changes beside it (\`systemctl --user edit ${UNIT}\`); move the file away and install again.`,
+    `\`reeve daemon install --print\` shows the new unit. Keep your own changes beside it (\`systemctl --user edit ${UNIT_NAME}\`); move the file away and install again.`,
   )
 }
 
@@ -137,7 +137,7 @@ function writeAndEnable(file: string, text: string, previousText: string | null)
   replaceFile(text)
   try {
     systemctlOrThrow('daemon-reload')
-    systemctlOrThrow('enable', UNIT)
+    systemctlOrThrow('enable', UNIT_NAME)
   } catch (error) {
     if (previousText === null) rmSync(file, { force: true })
     else replaceFile(previousText)

@@ -2,7 +2,7 @@
 // can access the user manager can read it. Test: test/tables/cli/service/unit.test.ts.
 import { createHash } from 'node:crypto'
 
-export const UNIT = 'reeve.service'
+export const UNIT_NAME = 'reeve.service'
 /** the length of the checksum in the first line of the unit */
 const CHECKSUM_DIGITS = 16
 /** the exit code of a daemon whose home has another daemon; a restart would not help */
@@ -50,7 +50,7 @@ TimeoutStopSec=150
 [Install]
 WantedBy=default.target
 `
-  return `# Written by \`reeve daemon install\` (${checksum(body)}). For changes: systemctl --user edit ${UNIT}\n${body}`
+  return `# Written by \`reeve daemon install\` (${checksum(body)}). For changes: systemctl --user edit ${UNIT_NAME}\n${body}`
 }
 
 /** Whether the unit is exactly as this or an earlier install wrote it. */

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { Failure } from '../errors.ts'
-import { UNIT } from './unit.ts'
+import { UNIT_NAME } from './unit.ts'
 
 /** the time limit for an answer: it takes some ms, but a stop may take as long as the unit allows */
 const ANSWER_MS = 180_000
@@ -44,12 +44,12 @@ export function systemctlOrThrow(...args: readonly string[]): void {
 
 /** Starts the unit of the daemon. Returns false on failure. */
 export function startUnit(): boolean {
-  return systemctl(['start', UNIT]).isOk
+  return systemctl(['start', UNIT_NAME]).isOk
 }
 
 /** Returns the OS pid of the daemon in the unit; 0 if the unit is not running. */
 export function readUnitPid(): number {
-  return Number(systemctl(['show', '--property', 'MainPID', '--value', UNIT]).output) || 0
+  return Number(systemctl(['show', '--property', 'MainPID', '--value', UNIT_NAME]).output) || 0
 }
 
 /** Whether the manager starts at boot, and keeps running without a login. */

@@ -8,7 +8,7 @@ const text = (value: string, help: string): Flag => ({ kind: 'text', value, help
 const count = (help: string): Flag => ({ kind: 'count', value: 'N', help })
 const ONE_WORD = [1, 1] as const
 
-export const CHANGES: Readonly<Record<'diff' | 'merge' | 'pr', Verb>> = {
+export const CHANGE_VERBS: Readonly<Record<'diff' | 'merge' | 'pr', Verb>> = {
   diff: {
     summary: 'Show what a process changed',
     usage: [

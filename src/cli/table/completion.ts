@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ProcessView } from '../../api/views/process.ts'
 import { connect, type Reeve } from '../../index.ts'
-import { COMMON, type Flag, type FlagTable } from '../input/args.ts'
+import { COMMON_FLAGS, type Flag, type FlagTable } from '../input/args.ts'
 import { BLOCKABLE_SIGNALS } from '../../kernel/model/signals.ts'
 import { SIGNAL_NUMBERS } from '../input/signals.ts'
 import { oneLine } from '../print/text.ts'
@@ -44,7 +44,7 @@ export async function completeLine(verbs: VerbTable, words: readonly string[]): 
   const before = words.slice(0, -1)
   const current = words.at(-1) ?? ''
   const found = findVerbName(verbs, before)
-  if (!found) return filterByPrefix(current, current.startsWith('-') ? flagWords(COMMON, before) : verbWords(verbs))
+  if (!found) return filterByPrefix(current, current.startsWith('-') ? flagWords(COMMON_FLAGS, before) : verbWords(verbs))
   const verb = findVerb(verbs, found.name)
   if (!verb) return { words: [] }
   const end = verb.takesCommand ? before.indexOf('--') : -1
@@ -64,7 +64,7 @@ interface Context {
 async function completeArguments(context: Context, before: readonly string[], current: string): Promise<Completion> {
   const { name, verb } = context
   // The flags of the verb come first, and replace common flags of the same name.
-  const flags = { ...verb.flags, ...COMMON, ...verb.flags }
+  const flags = { ...verb.flags, ...COMMON_FLAGS, ...verb.flags }
   const pending = flagBeforeValue(flags, before.at(-1))
   if (pending) return completeValue(context, pending, current, '')
   const [, inline = '', value = ''] = /^(--[\w-]+=)(.*)$/s.exec(current) ?? []

@@ -92,7 +92,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
   },
 }
 
-export const COMPOSE: Readonly<Record<string, Verb>> = {
+export const COMPOSE_VERBS: Readonly<Record<string, Verb>> = {
   compose: {
     summary: 'Run agents that depend on each other',
     usage: ['reeve compose', ...Object.values(PARTS).flatMap(({ usage }) => usage)],

@@ -454,7 +454,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
   },
 }
 
-export const CREW: Readonly<Record<string, Verb>> = {
+export const CREW_VERBS: Readonly<Record<string, Verb>> = {
   crew: {
     summary: 'Let several agents work on a list of tasks',
     usage: ['reeve crew PART'],

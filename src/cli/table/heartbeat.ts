@@ -1,7 +1,7 @@
 // The row of `reeve heartbeat` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const HEARTBEAT: Readonly<Record<'heartbeat', Verb>> = {
+export const HEARTBEAT_VERBS: Readonly<Record<'heartbeat', Verb>> = {
   heartbeat: {
     summary: 'Show which processes are alive, silent, stalled or waiting',
     usage: ['reeve heartbeat [status]'],

@@ -2,7 +2,7 @@
 // Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const HISTORY: Readonly<Record<'gc' | 'rename' | 'label' | 'pin' | 'export' | 'import', Verb>> = {
+export const HISTORY_VERBS: Readonly<Record<'gc' | 'rename' | 'label' | 'pin' | 'export' | 'import', Verb>> = {
   gc: {
     summary: 'Collect ended processes',
     usage: ['reeve gc [--dry-run] [-f]'],

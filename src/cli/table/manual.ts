@@ -1,6 +1,6 @@
 // Formats the pages of `reeve help` about a verb or a topic, for a number of columns. Pure: the caller passes the function that styles
 // headings. Only a single long word may be wider than the columns. Test: test/tables/cli/table/manual.test.ts.
-import { COMMON, type Flag, type FlagTable } from '../input/args.ts'
+import { COMMON_FLAGS, type Flag, type FlagTable } from '../input/args.ts'
 import { padWidth, displayWidth } from '../print/text.ts'
 import type { Topic } from './topics.ts'
 import type { Verb } from './verb.ts'
@@ -21,7 +21,7 @@ export function verbPage(name: string, verb: Verb, see: readonly string[], layou
     ['NAME', wrapText(`reeve ${name} - ${lowerFirst(verb.summary)}`, layout)],
     ['SYNOPSIS', verb.usage.flatMap((usage) => wrapText(usage, layout))],
     ['DESCRIPTION', paragraphLines(verb.about, layout)],
-    ['FLAGS', table(flagRows({ ...COMMON, ...verb.flags }), layout)],
+    ['FLAGS', table(flagRows({ ...COMMON_FLAGS, ...verb.flags }), layout)],
     ['EXAMPLES', exampleLines(verb.examples, layout)],
     ['EXIT STATUS', exitLines(verb.exits, layout)],
     ['SEE ALSO', seeAlsoLines(see, layout)],
@@ -38,8 +38,8 @@ export function topicPage(name: string, topic: Topic, layout: Layout): string {
 
 /** Returns pairs of a flag (`-d, --detach`, `--name NAME`) and its help. Common flags are last. */
 export function flagRows(flags: FlagTable): [string, string][] {
-  const ofVerb = Object.entries(flags).filter(([name]) => !(name in COMMON))
-  const common = Object.entries(flags).filter(([name]) => name in COMMON)
+  const ofVerb = Object.entries(flags).filter(([name]) => !(name in COMMON_FLAGS))
+  const common = Object.entries(flags).filter(([name]) => name in COMMON_FLAGS)
   return [...ofVerb, ...common].map(([name, flag]) => [flagText(name, flag), flag.help])
 }
 

@@ -1,7 +1,7 @@
 // The row of `reeve mcp` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const MCP: Readonly<Record<'mcp', Verb>> = {
+export const MCP_VERBS: Readonly<Record<'mcp', Verb>> = {
   mcp: {
     summary: 'Serve the tools of reeve to an MCP client on stdin and stdout',
     usage: ['reeve mcp'],

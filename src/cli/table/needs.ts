@@ -1,7 +1,7 @@
 // The row of `reeve needs` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const NEEDS: Readonly<Record<'needs', Verb>> = {
+export const NEEDS_VERBS: Readonly<Record<'needs', Verb>> = {
   needs: {
     summary: 'List what waits for you',
     usage: ['reeve needs [-a] [--evidence] [--limit N] [P]', 'reeve needs --seen [P]', 'reeve needs --snooze DURATION|off [P]'],

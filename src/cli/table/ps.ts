@@ -11,7 +11,7 @@ export const LABEL_FILTER: Flag = {
   help: 'only processes with this label: KEY=VALUE, or KEY with any value; all given ones must match',
 }
 
-export const PS: Omit<Verb, 'load'> = {
+export const PS_VERB: Omit<Verb, 'load'> = {
   summary: 'List the processes',
   usage: ['reeve ps [-a] [--tree] [--watch] [--here] [-l LABEL]... [--filter KEY=VALUE]... [FLAG]...'],
   about: [

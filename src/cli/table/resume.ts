@@ -30,7 +30,7 @@ const OVERRIDE_FLAGS: FlagTable = {
   ...RAISE_FLAGS,
 }
 
-export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', Verb>> = {
+export const RESUME_VERBS: Readonly<Record<'resume' | 'list-resumable' | 'lineage', Verb>> = {
   resume: {
     summary: 'Resume a suspended or ended process, or fork it',
     usage: [

@@ -1,7 +1,7 @@
 // The row of `reeve top` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const TOP: Readonly<Record<'top', Verb>> = {
+export const TOP_VERBS: Readonly<Record<'top', Verb>> = {
   top: {
     summary: 'Watch and steer all processes on one screen',
     usage: ['reeve top [-a] [FILTER]...', 'reeve top --once [--json] [-a] [FILTER]...', 'reeve top --plain'],

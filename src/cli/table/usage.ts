@@ -1,7 +1,7 @@
 // The row of `reeve usage` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 
-export const USAGE: Readonly<Record<'usage', Verb>> = {
+export const USAGE_VERBS: Readonly<Record<'usage', Verb>> = {
   usage: {
     summary: 'Show usage and cost',
     usage: ['reeve usage [--by GROUP[,GROUP]] [-l LABEL] [--since D|TIME] [--until D|TIME] [P]'],

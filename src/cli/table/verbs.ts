@@ -3,18 +3,18 @@
 import { DEFER_MS, STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { LIMIT_FLAGS } from './limits.ts'
 import type { Flag } from '../input/args.ts'
-import { MCP } from './mcp.ts'
-import { WEB } from './web.ts'
-import { HEARTBEAT } from './heartbeat.ts'
-import { NEEDS } from './needs.ts'
-import { TOP } from './top.ts'
-import { COMPOSE } from './compose.ts'
-import { CREW } from './crew.ts'
-import { HISTORY } from './history.ts'
-import { RESUMES } from './resume.ts'
-import { LABEL_FILTER, PS } from './ps.ts'
-import { USAGE } from './usage.ts'
-import { CHANGES } from './changes.ts'
+import { MCP_VERBS } from './mcp.ts'
+import { WEB_VERBS } from './web.ts'
+import { HEARTBEAT_VERBS } from './heartbeat.ts'
+import { NEEDS_VERBS } from './needs.ts'
+import { TOP_VERBS } from './top.ts'
+import { COMPOSE_VERBS } from './compose.ts'
+import { CREW_VERBS } from './crew.ts'
+import { HISTORY_VERBS } from './history.ts'
+import { RESUME_VERBS } from './resume.ts'
+import { LABEL_FILTER, PS_VERB } from './ps.ts'
+import { USAGE_VERBS } from './usage.ts'
+import { CHANGE_VERBS } from './changes.ts'
 import type { Verb } from './verb.ts'
 
 const on = (help: string, short?: string): Flag => ({ kind: 'on', help, ...(short ? { short } : {}) })
@@ -122,7 +122,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/run.ts'),
   },
-  ps: { ...PS, load: () => import('../verbs/ps.ts') },
+  ps: { ...PS_VERB, load: () => import('../verbs/ps.ts') },
   inspect: {
     summary: 'Show all about a process',
     usage: ['reeve inspect P'],
@@ -155,7 +155,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/steps.ts'),
   },
-  ...CHANGES,
+  ...CHANGE_VERBS,
   logs: {
     summary: 'Show the text and output of processes',
     usage: [
@@ -321,7 +321,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/pause.ts'),
   },
-  ...RESUMES,
+  ...RESUME_VERBS,
   kill: {
     summary: 'Send a signal to processes',
     usage: [
@@ -412,8 +412,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/rm.ts'),
   },
-  ...HISTORY,
-  ...USAGE,
+  ...HISTORY_VERBS,
+  ...USAGE_VERBS,
   wait: {
     summary: 'Wait for processes',
     usage: ['reeve wait [--for exited|done|ready|suspended|waiting[,...]] [--any] [--timeout D] P...'],
@@ -479,13 +479,13 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('../verbs/system/daemon.ts'),
   },
-  ...CREW,
-  ...COMPOSE,
-  ...NEEDS,
-  ...TOP,
-  ...HEARTBEAT,
-  ...MCP,
-  ...WEB,
+  ...CREW_VERBS,
+  ...COMPOSE_VERBS,
+  ...NEEDS_VERBS,
+  ...TOP_VERBS,
+  ...HEARTBEAT_VERBS,
+  ...MCP_VERBS,
+  ...WEB_VERBS,
   doctor: {
     summary: 'Check the system, the configuration and the store',
     usage: ['reeve doctor [--verify] [--models]'],

@@ -6,7 +6,7 @@ import type { Verb } from './verb.ts'
 const on = (help: string): Flag => ({ kind: 'on', help })
 const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
 
-export const WEB: Readonly<Record<'web' | 'open', Verb>> = {
+export const WEB_VERBS: Readonly<Record<'web' | 'open', Verb>> = {
   web: {
     summary: 'Open the web page of this machine',
     usage: [

@@ -35,7 +35,7 @@ export interface Peek {
   readonly at: number | null
 }
 
-/** The content of the panel for a process; null: it is requested. */
+/** The content of the panel for a process. */
 export interface PeekContent {
   /** what was selected when it was read: `TopModel.peekKey` */
   readonly key: string
@@ -349,7 +349,7 @@ export class TopModel {
     return this.peek?.at === null && (this.shownTab === 'steps' || this.shownTab === 'logs')
   }
 
-  /** The lines of the panel, if they belong to what is selected; null: they are requested. */
+  /** The lines of the panel, if they belong to what is selected; null: not read yet. */
   get peekLines(): readonly string[] | null {
     return this.peekContent?.key === this.peekKey ? this.peekContent.lines : null
   }

@@ -4,7 +4,7 @@ import type { NeedView } from '../../api/views/needs.ts'
 import { STEP_FLAGS, type Reeve } from '../../index.ts'
 import { formatClock, formatCost, formatDuration, formatElapsed, formatTokens } from '../../faces/format.ts'
 import { hasFlag, usageUpTo } from '../../faces/step-list.ts'
-import { diffLines } from '../../faces/unified-diff.ts'
+import { parseDiffLines } from '../../faces/unified-diff.ts'
 import { stepDetailLines } from '../print/details/step-detail.ts'
 import { limitRows } from '../print/limits.ts'
 import { evidenceLines } from '../print/needs.ts'
@@ -111,7 +111,7 @@ function stepLines({ columns: steps }: BriefSteps, style: Style, columns: number
 
 function changeLines(diff: string, style: Style): string[] {
   if (diff === '') return ['no file differs']
-  return diffLines(diff)
+  return parseDiffLines(diff)
     .slice(0, MAX_DIFF_LINES)
     .map(({ kind, text }) => {
       const safe = escapeControls(text)

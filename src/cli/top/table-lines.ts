@@ -97,7 +97,7 @@ const lastLines = new WeakMap<RowView, { readonly key: string; readonly lines: s
 /** Returns the lines of a process. */
 export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
   const { row, line, isSelected, isTagged, usdPerMinute } = table
-  // All that decides on the lines besides the row, which is replaced when it changes.
+  // Everything else that the lines depend on. The row itself is replaced when it changes.
   const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, style.ascii].map(Number).join('')
   const key = `${columns} ${line.depth} ${flags} ${usdPerMinute} ${formatElapsed(elapsedAt(row, now))}`
   const known = lastLines.get(row)

@@ -9,7 +9,7 @@ import type { Output } from '../print/output.ts'
 import { oneLine, padWidth, stripControls } from '../print/text.ts'
 import { descendantsOf } from '../print/tree.ts'
 import { resolveForRead } from '../input/which-process.ts'
-import { sentText } from './signals.ts'
+import { sentSignalText } from './signals.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 export async function run(call: VerbCall): Promise<number> {
@@ -100,7 +100,7 @@ function stateRows(view: ProcessView, out: Output): Row[] {
         .map(([name, handler]) => `${name}=${handler}`)
         .join(', '),
     ],
-    ['signals', view.signals.recent.map((sent) => sentText(sent, now)).join('\n')],
+    ['signals', view.signals.recent.map((sent) => sentSignalText(sent, now)).join('\n')],
     ['step', `${view.step} (turn ${view.turn}${view.queueCount > 0 ? `, ${view.queueCount} queued` : ''})`],
     ['created', formatMoment(view.createdAt, now)],
     ['started', view.startedAt && formatMoment(view.startedAt, now)],

@@ -31,7 +31,7 @@ function rowsOf({ mask, handlers, pending, recent }: SignalsView): [label: strin
         .join(', ') || 'none',
     ],
     ['pending', pending.map(pendingText).join('; ') || 'none'],
-    ...recent.map((sent, index): [string, string] => [index === 0 ? 'sent' : '', sentText(sent, now)]),
+    ...recent.map((sent, index): [string, string] => [index === 0 ? 'sent' : '', sentSignalText(sent, now)]),
   ]
 }
 
@@ -40,7 +40,7 @@ function pendingText({ signal, by, via, dueInMs }: PendingSignalView): string {
 }
 
 /** Describes a sent signal: `SIGTERM by user (cli pid=123), 2026-11-20 13:36:55, 3 min ago: default; SIGKILL followed after 300 ms`. */
-export function sentText({ signal, by, via, root, disposition, at, escalatedMs }: SentSignalView, now: number): string {
+export function sentSignalText({ signal, by, via, root, disposition, at, escalatedMs }: SentSignalView, now: number): string {
   const target = root === null ? '' : ` to the subtree of ${shortId(root)}`
   return `${signal}${target} by ${senderText(by, via)}, ${formatMoment(at, now)}: ${disposition}${escalatedMs === null ? '' : `; SIGKILL followed after ${escalatedMs} ms`}`
 }

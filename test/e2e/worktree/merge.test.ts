@@ -205,7 +205,7 @@ describe('a merge is refused, and changes nothing', () => {
         `process ${process.pid} works in the repository ${repository.dir}, and this is another one (${other.dir})`,
       ),
     })
-    expect(await from(daemon.work)).toMatchObject({ code: 64, stderr: expect.stringContaining('is no git checkout') })
+    expect(await from(daemon.work)).toMatchObject({ code: 64, stderr: expect.stringContaining('is not a git checkout') })
     expect(await from(process.worktree?.dir ?? '')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('this is the worktree of PID'),

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { diffByFile, diffLines } from '../../../src/faces/unified-diff.ts'
+import { diffByFile, parseDiffLines } from '../../../src/faces/unified-diff.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 test('each line has its kind and its numbers', () => {
@@ -23,7 +23,7 @@ test('each line has its kind and its numbers', () => {
     '\\ No newline at end of file',
     '',
   ].join('\n')
-  expect(diffLines(diff).map(({ kind, old, new: now, text }) => [kind, old, now, text])).toEqual([
+  expect(parseDiffLines(diff).map(({ kind, old, new: now, text }) => [kind, old, now, text])).toEqual([
     ['head', null, null, 'diff --git a/a.txt b/a.txt'],
     ['head', null, null, '--- a/a.txt'],
     ['head', null, null, '+++ b/a.txt'],
@@ -38,7 +38,7 @@ test('each line has its kind and its numbers', () => {
     ['added', null, 11, 'eleven'],
     ['note', null, null, 'No newline at end of file'],
   ])
-  expect(diffLines('')).toEqual([])
+  expect(parseDiffLines('')).toEqual([])
 })
 
 test('a diff of several files by real git is divided by their paths', async () => {

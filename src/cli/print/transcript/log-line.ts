@@ -66,7 +66,7 @@ export class LogPrinter {
     await out.line(start + time + rows.join(`\n${start}`) + end)
   }
 
-  /** Returns a call on one row, as `run` and `steps` show it. `usedColumns`: what the row needs besides. */
+  /** Returns a call on one row, as `run` and `steps` show it. `usedColumns`: the width of the rest of the row. */
   #callText({ name, input }: NonNullable<LogLine['call']>, usedColumns: number): string {
     const { out } = this.#style
     const tool = oneLine(name)

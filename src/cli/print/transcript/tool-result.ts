@@ -3,7 +3,7 @@
 import { withoutExitCode } from '../../../api/text/tool-outcome.ts'
 import type { BodyOf } from '../../../kernel/model/facts.ts'
 import { formatBytes } from '../../../faces/format.ts'
-import { changeLines } from '../needs.ts'
+import { askDiffLines } from '../needs.ts'
 import type { Output } from '../output.ts'
 import { stripControls } from '../text.ts'
 
@@ -53,7 +53,7 @@ function editLines(input: unknown): string[] | null {
   const old = text('old_text', 'old_string', 'oldText', 'oldString')
   const changed = text('new_text', 'new_string', 'newText', 'newString')
   if (path === null || old === null || changed === null) return null
-  return changeLines({ path, old, new: changed, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 })
+  return askDiffLines({ path, old, new: changed, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 })
 }
 
 /** The lines of a result that is a diff, as external agents send it. */

@@ -3,14 +3,13 @@ import { resolve } from 'node:path'
 import { followRun } from '../../follow/compose.ts'
 import { formatTable } from '../../print/format-table.ts'
 import { formatCount } from '../../../faces/format.ts'
-import { Interrupts } from '../../input/interrupts.ts'
+import { Interrupts, READY_QUESTION } from '../../input/interrupts.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import { oneLine } from '../../print/text.ts'
 import type { ComposeBody } from '../../../api/views/compose.ts'
 import type { Args } from '../../input/args.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
-const QUESTION = '(d)etach, (s)top? Any other key continues. '
 
 export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
@@ -26,7 +25,7 @@ export async function run(call: VerbCall): Promise<number> {
     for (const note of notes) await out.message(oneLine(note))
     return 0
   }
-  using interrupts = new Interrupts(out, { detachOnly: false, question: QUESTION })
+  using interrupts = new Interrupts(out, { detachOnly: false, question: READY_QUESTION })
   const { cursor: after } = await reeve.daemon()
   const started = await reeve.compose.up(bodyOf(args), { onNote })
   await out.message(

@@ -1,7 +1,7 @@
 // `reeve help`: prints the overview of all verbs, the page of a verb, or a topic. There is no pager: `reeve help run | less`. Test:
 // test/tables/cli/table/manual.test.ts.
 import { closestWord } from '../../../config/did-you-mean.ts'
-import { COMMON } from '../../input/args.ts'
+import { COMMON_FLAGS } from '../../input/args.ts'
 import { UsageError } from '../../errors.ts'
 import { pagesNote } from '../../service/package-root.ts'
 import { topicPage, verbPage } from '../../table/manual.ts'
@@ -14,7 +14,7 @@ import type { Verb, VerbCall, VerbTable } from '../../table/verb.ts'
  * All verbs by group, each with a short description. The overview has 21 columns for a description. A verb with an empty description
  * shares the cell of the next verb.
  */
-export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
+export const VERB_GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
   ['Talk', { run: 'start a process', attach: 'watch and talk to it', send: 'send it a message', answer: '', needs: 'what waits for you' }],
   [
     'Look',
@@ -125,14 +125,14 @@ export function seeAlso(verbs: VerbTable, name: string, topics: Readonly<Record<
   const [family = ''] = name.split(' ')
   const parts = findVerb(verbs, family)?.parts
   if (parts) return [family, ...Object.keys(parts).map((part) => `${family} ${part}`)].filter((each) => each !== name)
-  const group = GROUPS.find(([, members]) => name in members)?.[1] ?? {}
+  const group = VERB_GROUPS.find(([, members]) => name in members)?.[1] ?? {}
   const about = Object.keys(topics).filter((topic) => topics[topic]?.verbs.includes(name))
   return [...Object.keys(group).filter((verb) => verb !== name && verb !== 'help' && verb !== 'version'), ...about]
 }
 
 /** Returns the overview, with two verbs per line. The overview fits a screen of 24 rows and 80 columns. */
 export function overviewPage(topics: readonly string[], heading: (text: string) => string): string {
-  const groups = GROUPS.flatMap(([title, verbs]) => {
+  const groups = VERB_GROUPS.flatMap(([title, verbs]) => {
     const cells = sharedCells(verbs).map(([names, what]) => `${padWidth(names, 15)}${what}`)
     const rows = Math.ceil(cells.length / 2)
     return Array.from({ length: rows }, (_, row) =>
@@ -162,6 +162,6 @@ function sharedCells(verbs: Readonly<Record<string, string>>): [names: string, w
 
 function verbJson(name: string, verb: Verb): object {
   const { summary, usage, about, examples, exits } = verb
-  const flags = Object.entries({ ...COMMON, ...verb.flags }).map(([flag, row]) => ({ name: flag, ...row }))
+  const flags = Object.entries({ ...COMMON_FLAGS, ...verb.flags }).map(([flag, row]) => ({ name: flag, ...row }))
   return { name, summary, usage, about, flags, exits, examples: examples.map(([command, what]) => ({ command, what })) }
 }

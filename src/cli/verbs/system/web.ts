@@ -6,7 +6,7 @@ import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/vi
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
 import { linkTo, openBrowser, type OpenedFile } from '../../actions/open-browser.ts'
-import { Failure, UsageError } from '../../errors.ts'
+import { Failure, SIGINT_EXIT, UsageError } from '../../errors.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -20,8 +20,6 @@ const TLS_PORT = 7443
 const OTHER_USES = ['sessions', 'revoke', 'stop']
 /** the longest wait of one request, in ms */
 const WAIT_MS = 60_000
-/** the exit code of a program that SIGINT has ended: 128 + 2 */
-const SIGINT_EXIT = 130
 
 export async function run(call: VerbCall): Promise<number> {
   const { args } = call

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { CrewDiffView } from '../../../../src/api/views/crew-diff.ts'
 import type { DiffFileView } from '../../../../src/api/views/diff.ts'
-import { changeLines, diffTitle, gitCommand, truncationLine } from '../../../../src/cli/print/crew-diff.ts'
+import { changeSummaryLines, diffTitle, gitCommand, truncationLine } from '../../../../src/cli/print/crew-diff.ts'
 import { diffLines, statLines } from '../../../../src/cli/print/diff.ts'
 import { escapeControls } from '../../../../src/cli/print/text.ts'
 
@@ -105,15 +105,15 @@ test('truncated files are named, with the command that shows them completely', (
 })
 
 test('a question is followed by the first files, and by the command that shows the change', () => {
-  expect(changeLines(makeView(), 'fix', STYLE, 80)).toEqual([
+  expect(changeSummaryLines(makeView(), 'fix', STYLE, 80)).toEqual([
     ' lexer.ts |     15 ++++++++++++---',
     ' logo.png | binary',
     ' 2 files, +12 -3 (`reeve crew diff fix lexer`)',
   ])
   const viewOfManyFiles = makeView({ files: Array.from({ length: 12 }, (_, n) => makeFile(`${n}.ts`, 1, 0)), insertions: 12, deletions: 0 })
-  expect(changeLines(viewOfManyFiles, 'fix', STYLE, 80).slice(8)).toEqual([
+  expect(changeSummaryLines(viewOfManyFiles, 'fix', STYLE, 80).slice(8)).toEqual([
     ' and 4 more',
     ' 12 files, +12 -0 (`reeve crew diff fix lexer`)',
   ])
-  expect(changeLines(makeView({ of: null }), 'fix', STYLE, 80)).toEqual([])
+  expect(changeSummaryLines(makeView({ of: null }), 'fix', STYLE, 80)).toEqual([])
 })

@@ -1,11 +1,11 @@
 // The pages of `reeve help`: each is complete, and no line is wider than the terminal.
 import { describe, expect, test } from 'vitest'
-import { COMMON } from '../../../../src/cli/input/args.ts'
+import { COMMON_FLAGS } from '../../../../src/cli/input/args.ts'
 import { topicPage, verbPage } from '../../../../src/cli/table/manual.ts'
 import { TOPICS } from '../../../../src/cli/table/topics.ts'
 import { listVerbs } from '../../../../src/cli/table/verb-names.ts'
 import { VERBS } from '../../../../src/cli/table/verbs.ts'
-import { GROUPS, overviewPage, seeAlso } from '../../../../src/cli/verbs/system/help.ts'
+import { VERB_GROUPS, overviewPage, seeAlso } from '../../../../src/cli/verbs/system/help.ts'
 
 const unstyled = (text: string): string => text
 const layoutOf = (columns: number) => ({ columns, heading: unstyled })
@@ -31,7 +31,7 @@ describe.each(listVerbs(VERBS))('the verb %s', (name, verb) => {
       ...verb.usage,
       ...verb.about,
       ...verb.examples.flat(),
-      ...Object.values({ ...COMMON, ...verb.flags }).map(({ help }) => help),
+      ...Object.values({ ...COMMON_FLAGS, ...verb.flags }).map(({ help }) => help),
     ])
       expect(pageText).toContain(withSingleSpaces(text))
     for (const flag of Object.keys(verb.flags)) expect(pageText).toContain(`--${flag}`)
@@ -70,7 +70,7 @@ test('the overview is one screen of 24 rows and 80 columns, the prompt included'
 })
 
 test('the overview lists each verb and each topic once', () => {
-  expect(GROUPS.flatMap(([, verbs]) => Object.keys(verbs)).toSorted()).toEqual(Object.keys(VERBS).toSorted())
+  expect(VERB_GROUPS.flatMap(([, verbs]) => Object.keys(verbs)).toSorted()).toEqual(Object.keys(VERBS).toSorted())
   const page = overviewPage(Object.keys(TOPICS), unstyled)
   for (const name of [...Object.keys(VERBS), ...Object.keys(TOPICS)]) expect(page).toMatch(new RegExp(`(^|\\s)${name}([\\s,]|$)`, 'm'))
 })

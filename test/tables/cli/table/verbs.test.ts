@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { pageName, verbPage } from '../../../../scripts/docs-verbs.ts'
-import { COMMON, parseCommandLine } from '../../../../src/cli/input/args.ts'
+import { COMMON_FLAGS, parseCommandLine } from '../../../../src/cli/input/args.ts'
 import { findVerb, findVerbName, listVerbs, unknownVerb } from '../../../../src/cli/table/verb-names.ts'
 import { VERBS } from '../../../../src/cli/table/verbs.ts'
 
@@ -42,7 +42,7 @@ describe.each(verbRows)('the verb %s', (name, verb) => {
 
   test('reads no flag that its row does not have', () => {
     const readFlags = [...source.matchAll(/args\.(?:on|text|list|number|duration)\('([\w-]+)'\)/g)].map(([, flag]) => flag ?? '')
-    for (const flag of readFlags) expect(Object.hasOwn({ ...COMMON, ...verb.flags }, flag), flag).toBe(true)
+    for (const flag of readFlags) expect(Object.hasOwn({ ...COMMON_FLAGS, ...verb.flags }, flag), flag).toBe(true)
   })
 
   test('has examples that its row can parse', () => {
@@ -55,7 +55,7 @@ describe.each(verbRows)('the verb %s', (name, verb) => {
       const row = findVerb(VERBS, found.name)
       expect(row, command).toBeDefined()
       expect(
-        () => parseCommandLine(words.slice(found.indexes.length), { ...COMMON, ...row?.flags }, row?.takesCommand === true),
+        () => parseCommandLine(words.slice(found.indexes.length), { ...COMMON_FLAGS, ...row?.flags }, row?.takesCommand === true),
         command,
       ).not.toThrow()
     }

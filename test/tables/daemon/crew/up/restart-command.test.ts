@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { continueHint, crewUpCommandLine } from '../../../../../src/daemon/crew/up/restart-command.ts'
 import { parseCommandLine } from '../../../../../src/cli/input/args.ts'
-import { CREW } from '../../../../../src/cli/table/crew.ts'
+import { CREW_VERBS } from '../../../../../src/cli/table/crew.ts'
 import type { CrewUpBody } from '../../../../../src/api/views/crew-up.ts'
 import type { Process } from '../../../../../src/kernel/model/process.ts'
 
@@ -45,7 +45,7 @@ describe('the command line', () => {
       (crewUpCommandLine(body) ?? '')
         .match(/'(?:[^']|'\\'')*'|[^\s']+/g)
         ?.map((word) => word.replace(/^'([^]*)'$/, '$1').replaceAll("'\\''", "'")) ?? []
-    const args = parseCommandLine(commandWords.slice(3), CREW['crew']?.parts?.['up']?.flags ?? {}, false)
+    const args = parseCommandLine(commandWords.slice(3), CREW_VERBS['crew']?.parts?.['up']?.flags ?? {}, false)
     expect([args.text('cwd'), args.text('name'), args.text('tasks'), args.words[0]]).toEqual([body.cwd, body.name, body.tasks, body.crew])
   })
 
