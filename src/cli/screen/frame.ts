@@ -6,7 +6,7 @@
 export interface ScreenFrame {
   /** no wider than the terminal, without control characters except colours */
   readonly lines: readonly string[]
-  /** the position of the cursor, from 0; absent: it is hidden */
+  /** the position of the cursor, from 0; absent: a whole screen hides the cursor */
   readonly cursor?: { readonly line: number; readonly column: number }
 }
 

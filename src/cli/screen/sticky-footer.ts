@@ -35,8 +35,8 @@ export class StickyFooter implements Disposable {
   }
 
   /**
-   * Replaces the lines. Each is narrower than the terminal. Without a cursor, it stays at the beginning of the first line. `isWhole`: also
-   * lines that are the same are written again, because the terminal may have shown keys that the user pressed.
+   * Replaces the lines. Each must be narrower than the terminal. If the frame has no cursor, the cursor is at the beginning of the first
+   * line. `isWhole`: also writes unchanged lines again, because the terminal may have echoed keys over them.
    */
   show(frame: ScreenFrame, isWhole = false): void {
     const drawn = this.#drawn
@@ -114,7 +114,7 @@ export class StickyFooter implements Disposable {
   }
 }
 
-/** Returns the bytes that move the cursor down by so many rows, or up. */
+/** Returns the bytes that move the cursor down by `rows`, or up if `rows` is negative. */
 function upOrDown(rows: number): string {
   if (rows === 0) return ''
   return rows > 0 ? `\x1b[${rows}B` : `\x1b[${-rows}A`
