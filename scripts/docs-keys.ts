@@ -17,7 +17,9 @@ const PLACES: readonly (readonly [KeyPlace, title: string, text: string])[] = [
 /** The pages with a key, as web/pages.ts lists them. */
 function pageRows(): string[] {
   const source = readFileSync(new URL('web/pages.ts', root), 'utf8')
-  return [...source.matchAll(/title: '([^']+)'[^\n]*? key: '([^']+)'/g)].map(([, title, key]) => `| \`${GO_KEY} ${key}\` | opens ${title} |`)
+  return [...source.matchAll(/title: '([^']+)'[^\n]*? key: '([^']+)'/g)].map(
+    ([, title, key]) => `| \`${GO_KEY} ${key}\` | opens ${title} |`,
+  )
 }
 
 export function keysPage(): string {

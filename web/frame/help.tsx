@@ -23,7 +23,9 @@ export function HelpDialog(): JSX.Element | null {
           .map((action) => (
             <KeyLine key={action} keys={keyTexts(action)} does={KEYS[action].does} />
           ))}
-        {PAGES.map(({ key, title }) => (key === undefined ? null : <KeyLine key={title} keys={[`${GO_KEY} ${key}`]} does={`open ${title}`} />))}
+        {PAGES.map(({ key, title }) =>
+          key === undefined ? null : <KeyLine key={title} keys={[`${GO_KEY} ${key}`]} does={`open ${title}`} />,
+        )}
       </div>
       <label>
         <input type="checkbox" checked={hasSingleKeys.value} onChange={(event) => setSingleKeys(event.currentTarget.checked)} /> keys

@@ -10,7 +10,6 @@ import type { ComposeBody } from '../../../api/views/compose.ts'
 import type { Args } from '../../input/args.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
-
 export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
   if (args.on('dry-run')) return plan(call)
