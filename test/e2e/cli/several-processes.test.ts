@@ -123,7 +123,7 @@ describe('a selection', () => {
   })
 })
 
-test('a pattern selects neither members of crews nor ended rows, and a process that ends meanwhile is no error', async () => {
+test('a pattern selects neither members of crews nor ended processes, and a process that ends meanwhile is no error', async () => {
   await using dir = await tempDir()
   const views = [
     processView({ pid: 1, uuid: '01960000-0000-7000-8000-000000000001', name: 'w1', role: 'worker' }),

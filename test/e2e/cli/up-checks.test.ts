@@ -20,7 +20,7 @@ const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work, env: { HOME: daemon.work } })
 const write = (file: string, text: string): void => writeFileSync(join(daemon.work, file), text)
 
-test('`crew up` and `compose up` refuse a missing script, and a file that is no script', async () => {
+test('`crew up` and `compose up` refuse a missing and an invalid script', async () => {
   write('tasks.md', '## one: One\nDo it.\n')
   write('bad.yaml', 'steps: 3\n')
   const startCrew = (model: string): Promise<CliResult> =>

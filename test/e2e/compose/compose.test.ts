@@ -200,7 +200,7 @@ describe('a run', () => {
   })
 })
 
-describe('an impossible run is refused, and nothing starts', () => {
+describe('an invalid run is refused, and nothing starts', () => {
   test.each([
     [
       'a model without its key',

@@ -122,7 +122,7 @@ test('a suspended node can be resumed with a message', async () => {
   expect(existsSync(join(daemon.work, 'got'))).toBe(true)
 })
 
-test('an impossible resume is refused with its reason, and changes nothing', async () => {
+test('a resume that is not possible is refused with its reason, and changes nothing', async () => {
   const { uuid, pid } = await runs.start({
     a: shellNode('exit 1'),
     b: shellNode('true', { depends_on: ['a'] }),

@@ -51,7 +51,7 @@ describe('masks and handlers', () => {
     expect(await reeve.sighandle(uuid, 'SIGINT', 'ignore')).toMatchObject({ handlers: { SIGINT: 'ignore' } })
   })
 
-  test('an impossible mask or handler is an error, and changes nothing', async () => {
+  test('an invalid mask or handler is an error, and changes nothing', async () => {
     const uuid = await startProgram(WAITING_COMMAND)
     const tryHandler = (body: object): Promise<unknown> =>
       daemon.post(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])

@@ -9,7 +9,7 @@ import { startModelServer, type ModelServer } from '../../support/models/model-s
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 
 const DAY_MS = 86_400_000
-/** Each answer costs $0.40, and asks for one more until the sixth. */
+/** Each answer costs $0.40; each but the last calls a tool, so that another answer follows. */
 const answers = Array.from({ length: 6 }, (_, index) => ({
   text: `step ${index}`,
   usage: { input: 100_000, output: 50_000 },

@@ -79,7 +79,7 @@ test('an approval with `ask` asks before each change', async () => {
   expect(hasFile('made')).toBe(true)
 })
 
-test('a denial with a message reaches the model, which goes on planning', async () => {
+test('a denial with a message reaches the model, which continues to plan', async () => {
   const { uuid } = await startCalls([PLAN, touch('made'), ['present_plan', { plan: 'Another one.' }]])
   await waitForQuestion(uuid)
   await answer(uuid, { option: 'deny', text: 'use the other file' })

@@ -98,7 +98,7 @@ export class Terminal implements Disposable {
     this.#child.stdin?.write(keys)
   }
 
-  /** Stops reading the output, as a slow connection does. Buffers on the way fill up, and the command line cannot write any more. */
+  /** Stops reading the output, as a slow connection does. Buffers on the way fill up, until the command line can write no more. */
   pauseReading(): void {
     this.#child.stdout?.pause()
   }

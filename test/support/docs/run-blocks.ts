@@ -45,7 +45,7 @@ const PACKAGE = {
   scripts: { test: 'ls | grep -q ed.txt || { echo "not repaired"; exit 1; }', start: 'exec sleep 600' },
 }
 
-/** Prompts for work that goes on until the reader ends it. */
+/** Prompts for work that lasts until the reader ends it. */
 const LONG_WORK = /every file|the port\b/
 
 function lastPrompt({ messages }: ServedRequest['body']): string {

@@ -44,7 +44,7 @@ export abstract class ModelReports extends ModelLedger {
     if (!p.drained) Object.assign(p, { drained: true, midway: false })
   }
 
-  /** Removes holds and pending pauses. If no hold is left, the process goes on. */
+  /** Removes holds and pending pauses. If no hold is left, the process continues. */
   release(p: Proc, matches: (hold: HoldOf) => boolean): void {
     if (!this.isLiving(p)) return
     p.pending = p.pending.filter(

@@ -150,7 +150,7 @@ describe('a session', () => {
     await expect(daemon.client.delete(`/v1/web/sessions/${session.id}`)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  test('ends at its time, whatever is open', async () => {
+  test('ends at its time, also with an open stream', async () => {
     const web = await WebAccess.open(daemon)
     const { token } = await web.startSession({ right: 'read', ttlMs: 2 * HOUR_MS })
     const stream = await fetch(`${web.origin}/v1/events?follow=1`, { headers: { authorization: `Bearer ${token}` } })
