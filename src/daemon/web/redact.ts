@@ -1,11 +1,10 @@
 // What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
-// here is not for such a session. Test: test/tables/daemon/web/restrict.test.ts.
+// here is not for such a session. The fields of a process or of a row are left out, unless a table shows them. Test:
+// test/tables/daemon/web/restrict.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import type { NeedView } from '../../api/views/needs.ts'
 import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'
 import type { AskView, LogLine, ProcessView, StepView } from '../../api/views/process.ts'
-
-type ProcessPart = Partial<Pick<ProcessView, 'asks' | 'note' | 'liveness' | 'why' | 'doing' | 'exit' | 'pendingRestart'>>
 
 /** What stands in the place of a text. */
 const HIDDEN = '(hidden)'
@@ -13,9 +12,12 @@ const HIDDEN = '(hidden)'
 const SHOWN_STREAMS: ReadonlySet<LogLine['stream']> = new Set(['assistant', 'user'])
 
 const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
-  listProcesses: (answer: { processes: ProcessPart[] }) => ({ ...answer, processes: answer.processes.map(redactProcess) }),
-  getProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
-  waitForProcess: (answer: { process: ProcessPart }) => ({ ...answer, process: redactProcess(answer.process) }),
+  listProcesses: (answer: { processes: Partial<ProcessView>[] }) => ({
+    ...answer,
+    processes: answer.processes.map((process) => redactFields(process, PROCESS_FIELDS)),
+  }),
+  getProcess: (answer: { process: Partial<ProcessView> }) => ({ ...answer, process: redactFields(answer.process, PROCESS_FIELDS) }),
+  waitForProcess: (answer: { process: Partial<ProcessView> }) => ({ ...answer, process: redactFields(answer.process, PROCESS_FIELDS) }),
   getSteps: redactSteps,
   getLogs: (answer: { lines: LogLine[] }) => ({ ...answer, lines: answer.lines.filter(({ stream }) => SHOWN_STREAMS.has(stream)) }),
   getSignals: (answer: object) => answer,
@@ -36,17 +38,102 @@ export function redact(routeId: string, answer: unknown): unknown {
   return REDACTIONS[routeId]?.(answer as never)
 }
 
-function redactProcess<P extends ProcessPart>(process: P): P {
-  return {
-    ...process,
-    ...(process.asks ? { asks: process.asks.map(redactAsk) } : {}),
-    ...(process.note === undefined ? {} : { note: null }),
-    ...(process.why ? { why: redactWhy(process.why) } : {}),
-    ...(process.doing ? { doing: redactDoing(process.doing) } : {}),
-    ...(process.exit ? { exit: redactExit(process.exit) } : {}),
-    ...(process.pendingRestart ? { pendingRestart: { ...process.pendingRestart, cause: HIDDEN } } : {}),
-    ...(process.liveness ? { liveness: { ...process.liveness, evidence: HIDDEN } } : {}),
-  }
+/** Marks a field that a redacted session sees as it is. */
+export const SHOWN = 'shown'
+
+/** For each field of a view: `SHOWN`, or what a redacted session sees in its place. A new field does not compile without a rule. */
+export type FieldRules<V> = { readonly [F in keyof V]-?: typeof SHOWN | ((value: V[F]) => V[F]) }
+
+/** Returns the fields that have a rule, each as its rule shows it. */
+export function redactFields<V>(fields: Partial<V>, rules: FieldRules<V>): Partial<V> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => {
+      const redactField = fieldRedactor(name, rules)
+      return redactField ? [[name, redactField(value)]] : []
+    }),
+  ) as Partial<V>
+}
+
+/** Returns the function that redacts the values of a field; null if the field has no rule, and must not be shown. */
+export function fieldRedactor<V>(name: string, rules: FieldRules<V>): ((value: unknown) => unknown) | null {
+  if (!Object.hasOwn(rules, name)) return null
+  const rule = rules[name as keyof V] as typeof SHOWN | ((value: unknown) => unknown)
+  return rule === SHOWN ? (value) => value : rule
+}
+
+const PROCESS_FIELDS: FieldRules<ProcessView> = {
+  uuid: SHOWN,
+  pid: SHOWN,
+  ppid: SHOWN,
+  parentUuid: SHOWN,
+  name: SHOWN,
+  agent: SHOWN,
+  driver: SHOWN,
+  format: SHOWN,
+  state: SHOWN,
+  status: SHOWN,
+  activity: SHOWN,
+  holds: SHOWN,
+  asks: (asks) => asks.map(redactAsk),
+  resumeAt: SHOWN,
+  liveness: (liveness) => liveness && { ...liveness, evidence: HIDDEN },
+  intent: SHOWN,
+  about: SHOWN,
+  cwd: SHOWN,
+  instructions: SHOWN,
+  skills: SHOWN,
+  directory: SHOWN,
+  worktree: SHOWN,
+  host: SHOWN,
+  containment: SHOWN,
+  gateway: SHOWN,
+  createdAt: SHOWN,
+  startedAt: SHOWN,
+  pausedAt: SHOWN,
+  exitedAt: SHOWN,
+  elapsedMs: SHOWN,
+  exit: redactExit,
+  stopping: SHOWN,
+  signals: SHOWN,
+  step: SHOWN,
+  turn: SHOWN,
+  interactive: SHOWN,
+  input: SHOWN,
+  originUuid: SHOWN,
+  originStep: SHOWN,
+  resumedFromStep: SHOWN,
+  checkpointStep: SHOWN,
+  model: SHOWN,
+  fallback: SHOWN,
+  effort: SHOWN,
+  sessionId: SHOWN,
+  role: SHOWN,
+  phase: SHOWN,
+  taskId: SHOWN,
+  queueCount: SHOWN,
+  retiredAt: SHOWN,
+  updatedAt: SHOWN,
+  lastActivityAt: SHOWN,
+  usage: SHOWN,
+  subtreeUsage: SHOWN,
+  limits: SHOWN,
+  limitUse: SHOWN,
+  metering: SHOWN,
+  memoryLimit: SHOWN,
+  restart: SHOWN,
+  pendingRestart: (restart) => restart && { ...restart, cause: HIDDEN },
+  childId: SHOWN,
+  supervisor: SHOWN,
+  capabilities: SHOWN,
+  children: SHOWN,
+  pinned: SHOWN,
+  removeAtEnd: SHOWN,
+  labels: SHOWN,
+  since: SHOWN,
+  why: redactWhy,
+  doing: redactDoing,
+  note: () => null,
+  lastText: SHOWN,
 }
 
 /** What a process waits for, without the text of a question. */

@@ -1,22 +1,67 @@
-// Rows for a session that must not see everything. One for a subtree gets no sums of all processes, and nothing of other processes: also no
-// event when they change. A redacted one gets no inputs of tools and no questions. Other viewers share the bytes of their rows; these few
-// get their own.
+// Rows for a session that must not see everything. One for a subtree gets no sums of all processes, and nothing about other processes, not
+// even an event when they change. A redacted one gets no inputs of tools and no questions. Other viewers share the bytes of their rows;
+// these few get their own.
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { OtherProcesses } from './hide-others.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import { passOf, type Pass } from './pass.ts'
 import type { NeedView } from '../../api/views/needs.ts'
-import { redactDoing, redactExit, redactNeed, redactWhy } from './redact.ts'
+import { fieldRedactor, redactDoing, redactExit, redactFields, redactNeed, redactWhy, SHOWN, type FieldRules } from './redact.ts'
 
 type Session = NonNullable<Pass['session']>
 
-/** How each private field of a row is shown to a redacted session. */
-const REDACTED_FIELDS: { readonly [F in keyof RowView]?: (value: RowView[F]) => RowView[F] } = {
-  doing: redactDoing,
+/** How a redacted session sees each field of a row. */
+const ROW_FIELDS: FieldRules<RowView> = {
+  uuid: SHOWN,
+  pid: SHOWN,
+  parent: SHOWN,
+  under: SHOWN,
+  host: SHOWN,
+  kind: SHOWN,
+  name: SHOWN,
+  agent: SHOWN,
+  driver: SHOWN,
+  model: SHOWN,
+  about: SHOWN,
+  directory: SHOWN,
+  labels: SHOWN,
+  state: SHOWN,
+  status: SHOWN,
+  activity: SHOWN,
+  liveness: SHOWN,
+  since: SHOWN,
   why: redactWhy,
+  doing: redactDoing,
   note: () => null,
+  step: SHOWN,
+  turn: SHOWN,
+  queue: SHOWN,
+  asks: SHOWN,
+  elapsedMs: SHOWN,
+  runsSince: SHOWN,
+  ctx: SHOWN,
+  tokens: SHOWN,
+  cost: SHOWN,
+  sub: SHOWN,
+  budget: SHOWN,
+  budgetOf: SHOWN,
+  role: SHOWN,
+  phase: SHOWN,
+  task: SHOWN,
+  branch: SHOWN,
+  origin: SHOWN,
+  forks: SHOWN,
+  resumes: SHOWN,
+  attention: SHOWN,
+  unseen: SHOWN,
+  snoozedUntil: SHOWN,
+  pinned: SHOWN,
+  lastText: SHOWN,
   exit: redactExit,
+  createdAt: SHOWN,
+  endedAt: SHOWN,
+  seq: SHOWN,
 }
 
 /** Changes the rows for a session; null: it sees them as they are. */
@@ -77,22 +122,15 @@ export function rowsOfSession(body: RowsBody, { only, redact }: Pick<Session, 'o
   if (!redact) return own
   return {
     ...own,
-    ...(own.rows ? { rows: own.rows.map(redactRow) } : {}),
+    ...(own.rows ? { rows: own.rows.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
     ...(own.needs ? { needs: own.needs.map(redactNeed) } : {}),
-    ...(own.up ? { up: own.up.map(redactRow) } : {}),
-    ...(own.columns ? { columns: Object.fromEntries(Object.entries(own.columns).map(redactColumn)) } : {}),
+    ...(own.up ? { up: own.up.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
+    ...(own.columns ? { columns: Object.fromEntries(Object.entries(own.columns).flatMap(redactColumn)) } : {}),
   }
 }
 
-function redactRow(row: Partial<RowView>): Partial<RowView> {
-  return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, redactValue(field, value)]))
-}
-
-function redactColumn([field, values]: [string, readonly unknown[]]): [string, readonly unknown[]] {
-  return [field, values.map((value) => redactValue(field, value))]
-}
-
-function redactValue(field: string, value: unknown): unknown {
-  const change = REDACTED_FIELDS[field as keyof RowView] as ((value: unknown) => unknown) | undefined
-  return change ? change(value) : value
+/** Returns a column with redacted values; no column if the field must not be shown. */
+function redactColumn([field, values]: [string, readonly unknown[]]): [string, readonly unknown[]][] {
+  const redactField = fieldRedactor(field, ROW_FIELDS)
+  return redactField ? [[field, values.map(redactField)]] : []
 }

@@ -100,7 +100,7 @@ describe('the fields of a body', () => {
     ['planCrew', { cwd: '/src/app', env: {} }, 'environment', false],
     ['composeUp', { cwd: '/src/app', env: {} }, 'environment', false],
     ['composePlan', { cwd: '/src/app', env: {} }, 'environment', false],
-    ['openMcpSeat', { cwd: '/src/app', env: {} }, 'environment', false],
+    ['openMcpSession', { cwd: '/src/app', env: {} }, 'environment', false],
     ['resumeNode', { node: 'x', env: {} }, 'environment', false],
   ] as const)('of %s: %j passes with the opening `%s`; without it: %s', async (id, body, opening, isOpen) => {
     expect(await codeOf(restrict(id, body))).toBe(isOpen ? 'passes' : 'PERMISSION')
@@ -252,7 +252,7 @@ test('a pass for another route passes nothing', async () => {
   expect(await codeOf(restrictToSession(pass, { id: 'startWebSession', ref: '', query: {} }, request))).toBe('passes')
 })
 
-test('rows have no sums of other processes, and no inputs for a redacted session', () => {
+test('rows have no sums of other processes, and for a redacted session no inputs and no fields without a rule', () => {
   const row = {
     uuid: 'root',
     why: { kind: 'ask', text: 'SECRET' },
@@ -260,6 +260,7 @@ test('rows have no sums of other processes, and no inputs for a redacted session
     note: 'SECRET',
     step: 3,
     exit: { code: 1, error: 'SECRET' },
+    fieldWithoutRule: 'SECRET',
   }
   const bodies = [
     { rows: [row] },
@@ -282,7 +283,7 @@ test('rows have no sums of other processes, and no inputs for a redacted session
   }
 })
 
-test('a redacted answer has no inputs, results, output or questions', () => {
+test('a redacted answer has no inputs, results, output or questions, and no fields of a process without a rule', () => {
   const secret = 'SECRET'
   const ask = makeAskView({
     text: secret,
@@ -298,6 +299,7 @@ test('a redacted answer has no inputs, results, output or questions', () => {
     exit: { code: 1, reason: 'crash', error: secret },
     pendingRestart: { attempt: 1, cause: secret, at: null },
     liveness: { word: 'silent', since: '', evidence: secret },
+    fieldWithoutRule: secret,
     name: 'kept',
   }
   const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
