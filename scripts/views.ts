@@ -105,7 +105,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   mcp: {
     about: 'what `reeve mcp` and the daemon exchange besides MCP.',
     test: 'e2e/mcp/bridge',
-    types: { McpSeatBody: mcpClientBody, ...MCP_TYPES, OutboxRecord: outboxRecord },
+    types: { McpSessionBody: mcpClientBody, ...MCP_TYPES, OutboxRecord: outboxRecord },
   },
   process: {
     about: 'processes, and the requests that start and steer them.',

@@ -61,9 +61,9 @@ export interface DaemonOptions {
   readonly paths: Paths
   readonly log: (message: string, error: unknown) => void
   readonly clock?: Clock
-  /** true: also accepts a store that is empty, older, has a damaged log, or is not the store that the last daemon left */
+  /** true: also accepts a store that is empty or older, that has a damaged log, or that the last daemon did not leave */
   readonly acceptStore?: boolean
-  /** the file of the daemon's program: the daemon ends when it is removed and nothing runs; null: never for that reason */
+  /** the daemon's program file: the daemon ends when this file is removed and nothing runs; null: the file is not watched */
   readonly programFile?: string | null
   /** finds the kinds of containment that work on this machine; default: tries each kind */
   readonly probe?: typeof probeAll
@@ -155,7 +155,7 @@ class RunningDaemon implements Daemon {
   readonly #resources: AsyncDisposableStack
   readonly #startedAt: Now
   readonly #stopped = Promise.withResolvers<void>()
-  /** another daemon starts afterwards, so the page is kept for it */
+  /** true: another daemon starts afterwards, and opens the page again */
   #isRestart = false
   #drain: Drain | null = null
 
@@ -247,7 +247,7 @@ class RunningDaemon implements Daemon {
 
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
-    const { table, feed, rows, keys, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
+    const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
@@ -270,7 +270,7 @@ class RunningDaemon implements Daemon {
     retirements.connect(removals)
     autoRemovals.start(removals, table.rows())
     const specs = new SpecBuilder({ reads, containments, settings, paths })
-    const forks = new ForkOperations({ pipeline, reads, keys, specs, gateways, store, worktrees })
+    const forks = new ForkOperations({ pipeline, reads, credentials, specs, gateways, store, worktrees })
     const collector = new GarbageCollector({ store, reads, removals, sweeper, clock, log, exemptions, readConfig: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
@@ -284,7 +284,7 @@ class RunningDaemon implements Daemon {
       reads,
       waiter,
       forks,
-      keys,
+      credentials,
       gateways,
       buildSpec: (body) => operations.buildSpec(body),
       worktrees,
@@ -292,12 +292,19 @@ class RunningDaemon implements Daemon {
       homeLimits,
       checkMayStart,
     })
-    const supervisors = new SupervisorSpawner({ pipeline, reads, keys, paths, homeLimits, prepare: (body) => operations.prepare(body) })
+    const supervisors = new SupervisorSpawner({
+      pipeline,
+      reads,
+      credentials,
+      paths,
+      homeLimits,
+      prepare: (body) => operations.prepare(body),
+    })
     const operations: Operations = new Operations({
       pipeline,
       reads,
       waiter,
-      keys,
+      credentials,
       gateways,
       specs,
       worktrees,
@@ -308,7 +315,7 @@ class RunningDaemon implements Daemon {
       checkMayStart,
     })
     const history = { table, store, reads, slices, worktrees, removals, clock, rate, paths }
-    const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, clock, tmpDir, checkMayStart }
+    const crewDeps = { pipeline, reads, store, credentials, specs, settings, paths, containments, clock, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
     const agents = (): ReturnType<typeof agentsView> => agentsView({ cwd: paths.state }, { paths, settings })
     const otherChecks = async (): Promise<Check[]> => [
@@ -317,8 +324,8 @@ class RunningDaemon implements Daemon {
       ...(await notifier.doctorChecks()),
     ]
     const crewDiffs = new CrewDiffs({ containments, tmpDir, newUuid: uuidv7, git: crewGit, find: (uuid) => reads.find(uuid) })
-    const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, keys })
-    toolService.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
+    const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, credentials })
+    toolService.connect({ operations, reads, waiter, pipeline, credentials, store, removals, crews }, store)
     return {
       reads,
       feed,
@@ -351,7 +358,7 @@ class RunningDaemon implements Daemon {
       crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
       doctor: (verify) => runDoctorChecks({ paths, containments, store, tmpDir, agents, otherChecks }, verify),
-      providers: { paths, keys },
+      providers: { paths, credentials },
       stop: (drainMs, restart) => this.#stopForClient(drainMs, restart),
       web: () => web.load(),
     }

@@ -68,7 +68,7 @@ export interface DaemonParts {
   readonly feed: Feed
   readonly rows: RowFeed
   readonly rate: SpendingRate
-  readonly keys: Credentials
+  readonly credentials: Credentials
   readonly gateways: GatewaySessions
   readonly toolService: ToolService
   readonly monitor: Monitor
@@ -110,7 +110,7 @@ interface LoadedTable {
   readonly cursor: number
 }
 
-type CrewPartDeps = Pick<ConstructorParameters<typeof CrewJobs>[0], 'table' | 'keys' | 'worktrees' | 'pipeline'> & {
+type CrewPartDeps = Pick<ConstructorParameters<typeof CrewJobs>[0], 'table' | 'credentials' | 'worktrees' | 'pipeline'> & {
   readonly queue: KeyedQueue
 }
 
@@ -160,7 +160,7 @@ function createWorktrees(
 
 function createNotifier(
   { clock, log, store, settings, containments, tmpDir }: DaemonResources,
-  { cursor, get, keys }: Pick<ConstructorParameters<typeof Notifier>[0], 'cursor' | 'get'> & { readonly keys: Credentials },
+  { cursor, get, credentials }: Pick<ConstructorParameters<typeof Notifier>[0], 'cursor' | 'get'> & { readonly credentials: Credentials },
 ): Notifier {
   return new Notifier({
     clock,
@@ -170,7 +170,7 @@ function createNotifier(
     get,
     readFact: async (uuid, seq) => (await store.facts(uuid, seq - 1, 1))[0]?.body,
     readConfig: () => settings.notifications(),
-    lookUpSecret: async (name) => (await keys.locate(name, {}))?.value,
+    lookUpSecret: async (name) => (await credentials.locate(name, {}))?.value,
     runProgram: (argv) => runProgram({ containments, cwd: '/', tmpDir }, argv),
   })
 }
@@ -184,7 +184,7 @@ function createHomeBudgetWatch(
     { table, clock, configFile: paths.configFile, readBudgets: () => settings.budgets(), submit, log },
     settings.now.budgets,
   )
-  settings.watchBudgets((budgets) => watch.use(budgets))
+  settings.watchBudgets((budgets) => watch.useBudgets(budgets))
   return watch
 }
 
@@ -195,15 +195,21 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const feed = new Feed(store, () => clock.now().wall)
   const rows = new RowFeed({ table, store, clock, slices: timeSlices.newQueue(), cursor: () => pipeline.cursor, log })
   const rate = new SpendingRate({ get, now: () => clock.now().mono })
-  const keys = new Credentials({ paths, containments, settings, tmpDir })
-  const gateways = new GatewaySessions({ keys, settings, clock, state: paths.state, log })
+  const credentials = new Credentials({ paths, containments, settings, tmpDir })
+  const gateways = new GatewaySessions({ credentials, settings, clock, state: paths.state, log })
   const toolService = new ToolService({ state: paths.state, tmpDir, socket: paths.socket, newId: uuidv7, log })
   const queue = new KeyedQueue()
   const worktrees = createWorktrees(deps, table, queue)
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
   const autoRemovals = new AutoRemovals({ clock, get, store, log })
-  const { crewGit, crewCommands, crewTrials, crewJobs } = createCrewParts(deps, { table, keys, worktrees, queue, pipeline: () => pipeline })
-  const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
+  const { crewGit, crewCommands, crewTrials, crewJobs } = createCrewParts(deps, {
+    table,
+    credentials,
+    worktrees,
+    queue,
+    pipeline: () => pipeline,
+  })
+  const composeNodes = new ComposeNodes({ table, store, credentials, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const performer = new EffectPerformer({
     table,
@@ -219,7 +225,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     clock,
     tmpDir,
     apiSockets,
-    keys,
+    credentials,
     gateways,
     toolService,
     worktrees,
@@ -229,7 +235,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get, findStopped: (process) => performer.findStopped(process) })
-  const notifier = createNotifier(deps, { cursor, get, keys })
+  const notifier = createNotifier(deps, { cursor, get, credentials })
   let drain: Pick<Drain, 'onFacts'> | null = null
   const deadlines = new Deadlines(clock, (uuid) => {
     // During a drain, a process that waits for its restart stays for the next daemon.
@@ -284,7 +290,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     feed,
     rows,
     rate,
-    keys,
+    credentials,
     gateways,
     toolService,
     monitor,

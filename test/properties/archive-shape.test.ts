@@ -33,5 +33,5 @@ test('an import accepts all facts of a random life of the kernel, read back from
 const TYPES_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['process.reaped', 'crew.begun', 'crew.stalled', 'crew.ended'])
 
 test.each(FACT_TYPES.filter((type) => !TYPES_WITHOUT_FIELDS.has(type)))('an import refuses a %s without its fields', (type) => {
-  expect(factBodyProblem({ type } as never)).toMatch(new RegExp(`^it is no ${type}: .* (is missing|must be one of .*)$`))
+  expect(factBodyProblem({ type } as never)).toMatch(new RegExp(`^it is not a valid ${type}: .* (is missing|must be one of .*)$`))
 })

@@ -94,7 +94,7 @@ export interface CrewUpBody {
   maxWorkers?: number
   /** the share of its context window at which a worker hands its task over to a successor; null: never */
   handOver?: number | null
-  /** the text of a task file, or the tasks themselves */
+  /** the absolute path of a task file, or the tasks themselves */
   tasks?: string | CrewTaskBody[]
 }
 

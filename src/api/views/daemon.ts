@@ -28,7 +28,7 @@ export interface DaemonView {
   }
 }
 
-/** A check of `doctor`. A failed check with `optional` is no error. */
+/** A check of `doctor`. A failed check with `optional` is not an error. */
 export interface CheckView {
   name: string
   ok: boolean
@@ -37,7 +37,7 @@ export interface CheckView {
   optional?: true
 }
 
-/** A model provider that was asked for its models. A failure with `optional` is no error. */
+/** A model provider that was asked for its models. A failure with `optional` is not an error. */
 export interface ProviderCheckView {
   name: string
   kind: 'anthropic' | 'openai' | 'google' | 'openai-compatible'
@@ -66,7 +66,7 @@ export interface ModelView {
   } | null
 }
 
-/** A model provider with its models. A failure with `optional` is no error. */
+/** A model provider with its models. A failure with `optional` is not an error. */
 export interface ProviderModelsView {
   name: string
   kind: 'anthropic' | 'openai' | 'google' | 'openai-compatible'

@@ -18,7 +18,7 @@ export interface DiffSideView {
   pid: number
   name: string | null
   of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
-  /** the step of the record; null: the files are no record */
+  /** the step of the record; null: the files come from no record */
   step: number | null
   /** the compared commit or tree */
   commit: string
@@ -38,7 +38,7 @@ export interface ProcessDiffView {
   from: DiffSideView | null
   /** the newer state; null: `of` is `reported` */
   to: DiffSideView | null
-  /** the step whose recorded files are compared; null: the newer files are no record */
+  /** the step whose recorded files are compared; null: the newer files come from no record */
   step: number | null
   /** the number of files that the records do not contain, not counting ignored files */
   omitted: number

@@ -2,12 +2,12 @@
 // (scripts/views.ts): do not edit. Test: test/e2e/mcp/bridge.test.ts.
 
 /** The directory and environment of an MCP client of the user. */
-export interface McpSeatBody {
+export interface McpSessionBody {
   cwd: string
   env?: Record<string, string>
 }
 
-export interface McpSeatView {
+export interface McpSessionView {
   version: 1
   /** the socket of the MCP server */
   socket: string

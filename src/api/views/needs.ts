@@ -18,7 +18,7 @@ export interface NeedTaskView {
 
 /** Something that waits for the user. */
 export interface NeedView {
-  /** the same as long as the need exists */
+  /** it stays the same while the need exists */
   id: string
   uuid: string
   pid: number

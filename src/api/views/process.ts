@@ -112,7 +112,7 @@ export interface AskView {
   diff: AskDiffView[]
   /** the number of further changed files that `diff` leaves out */
   moreFiles: number
-  /** of the text, the options, the call and the diff; an answer with it as `seen` counts for nothing else */
+  /** of the text, the options, the call and the diff; an answer that gives it as `seen` counts only for a question with this hash */
   hash: string
 }
 
@@ -470,7 +470,7 @@ export interface StepView {
     exitCode: number | null
     result: string | null
     durationMs: number | null
-    /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
+    /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
     unbegun?: true
   }[]
   inputTokens: number
@@ -584,7 +584,7 @@ export interface SpawnBody {
   skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
-  /** what it is found by, in addition to the labels of its agent file; children do not inherit them */
+  /** labels to find it by, in addition to those of its agent file; children do not inherit them */
   labels?: Record<string, string>
   limits?: Limits
   /** the reasoning effort of the model */
@@ -660,7 +660,7 @@ export interface ChildBody {
   skills?: boolean
   /** true: it gets reeve's own tools, to start and control other processes; default: as in the agent file */
   reeve?: boolean
-  /** what it is found by, in addition to the labels of its agent file; children do not inherit them */
+  /** labels to find it by, in addition to those of its agent file; children do not inherit them */
   labels?: Record<string, string>
   limits?: Limits
   /** the reasoning effort of the model */
@@ -771,7 +771,7 @@ export interface AnswerBody {
   id?: string
   option?: string
   text?: string
-  /** the `hash` of the question that the user saw; `CONFLICT` if this question is not open any more */
+  /** the `hash` of the question that the user saw; `CONFLICT` if this question is no longer open */
   seen?: string
 }
 

@@ -35,7 +35,7 @@ export interface SumsView {
   reservedUsd: number
 }
 
-/** The limit of a process that is nearest to its end. */
+/** The limit of a process of which the largest share is used. */
 export interface RowBudgetView {
   limit: LimitName
   /** the usage of the subtree, in the unit of the limit */
@@ -86,7 +86,7 @@ export interface RowView {
   asks: number
   /** the active time up to `runsSince` */
   elapsedMs: number
-  /** null: the clock stands still; else the time since then counts, too */
+  /** null: the clock is stopped; else the time since then counts, too */
   runsSince: string | null
   /** the tokens of the context; null: not known */
   ctx: {

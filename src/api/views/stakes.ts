@@ -3,21 +3,22 @@
 import type { TaskState } from '../../kernel/model/crew/words.ts'
 import type { Status } from '../../kernel/model/status.ts'
 
-/** Work that has begun and not ended. */
+/** Open work: a model call, a tool call or a command that has no result yet. */
 export interface InFlightView {
-  /** the process that has this open */
+  /** the process of this open work */
   uuid: string
   /** a model call, a tool call with its input, or a command */
   what: string
   /** null: unknown */
   since: string | null
-  /** whether the tool call may be repeated; null: it is no tool call */
+  /** whether the tool call may be repeated; null: it is not a tool call */
   effect: 'read' | 'idempotent' | 'once' | null
-  /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
+  /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
   unbegun?: true
   /**
-   * `repeated`: a resume makes the call again; `not run`: it has not begun; `interrupted`: it may or may not have happened; `stands still`:
-   * it is frozen
+   * what the action makes of it. `repeated`: a resume makes the call again; `asked again`: a resume asks the user again before the call;
+   * `not run`: the call has not started, and never does; `interrupted`: it is cut off, and may or may not have had its effect; `finishes`:
+   * a pause waits for its end; `stands still`: it is frozen; `goes on`: the action does not affect it
    */
   becomes: 'repeated' | 'asked again' | 'not run' | 'interrupted' | 'finishes' | 'stands still' | 'goes on'
 }
@@ -58,10 +59,10 @@ export interface StakesView {
   } | null
   /** the compose run that the process belongs to; null: none */
   run: {
-    /** the nodes that cannot start any more */
+    /** the nodes that can no longer start */
     blocks: string[]
   } | null
-  /** whether a restart policy starts it again after the action */
+  /** `comes back`: the action ends it, and a restart policy starts it again; `stays`: it remains ended, or the action does not end it */
   restart: 'comes back' | 'stays'
   /** what is left after the action */
   kept: {

@@ -62,7 +62,7 @@ export interface StepToolView {
   /** at most its first 64 KB */
   result: string | null
   durationMs: number | null
-  /** nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end */
+  /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
   unbegun?: true
   /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]
@@ -70,7 +70,7 @@ export interface StepToolView {
   images: { mediaType: string; bytes: number }[]
 }
 
-/** One step with all that is known of it. */
+/** One step with all that is known about it. */
 export interface StepDetailView {
   step: number
   startedAt: string

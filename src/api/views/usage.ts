@@ -93,7 +93,7 @@ export interface UsageRateView {
   version: 1
   /** the start of the daemon: what was spent before it is not in the rates */
   since: string
-  /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
+  /** USD and tokens per minute, over the last 1, 5 and 60 minutes */
   total: { minutes: number; costUsd: number; tokens: number }[]
   /** USD of each of the last 30 minutes, the oldest first; the last one still goes on */
   usdByMinute: number[]
@@ -106,7 +106,7 @@ export interface UsageRateView {
       agent: string
       removed: boolean
     }
-    /** USD and tokens a minute, over the last 1, 5 and 60 minutes */
+    /** USD and tokens per minute, over the last 1, 5 and 60 minutes */
     rates: { minutes: number; costUsd: number; tokens: number }[]
     /** USD of each of the last 30 minutes, the oldest first; the last one still goes on */
     usdByMinute: number[]

@@ -13,7 +13,7 @@ export interface WebOpenBody {
   /** the life of the session; default: it ends after 12 hours without a request */
   ttlMs?: number
   label?: string
-  /** the only port of loopback that will do; default: 7338, or any free one */
+  /** the port on loopback that must be used; default: 7338, or any free one */
   port?: number
   /** the name of a proxy of the user that ends TLS; its link needs a number as well */
   proxyHost?: string
@@ -41,13 +41,13 @@ export interface WebHelloBody {
 /** A session of the page. */
 export interface WebSessionView {
   id: string
-  /** what it may do; each right has those before it */
+  /** what it may do; each right includes those before it */
   right: WebRight
   /** the UUID of the process whose subtree it sees; null: it sees all */
   only: string | null
   redact: boolean
   label: string | null
-  /** how it was started, and the only way on which it works */
+  /** the way by which it was started; it works by no other */
   way: 'loopback' | 'proxy' | 'tls'
   /** true: it lives until 30 days without a request */
   remembered: boolean
@@ -61,11 +61,11 @@ export interface WebSessionView {
 
 export interface WebOpenedView {
   version: 1
-  /** the address of the page; the link is this with `#k=` and the code */
+  /** the address of the page; the link is this address with `#k=` and the code */
   url: string
   /** the code, for one use */
   code: string
-  /** six digits that the browser asks for, if the link goes through a proxy: the link is this with `#n=` and the code then */
+  /** six digits that the browser asks for, if the link goes through a proxy: the link is then `url` with `#n=` and the code */
   number: string | null
   /** the port on loopback */
   localPort: number
@@ -84,7 +84,7 @@ export interface WebStartedView {
 
 export interface WebHelloView {
   version: 1
-  /** HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, a line each; the key is the SHA-256 of the token; base64url */
+  /** HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, each on a line; the key is the SHA-256 of the token; base64url */
   mac: string
 }
 

@@ -1,4 +1,4 @@
-// Exports and imports processes for the API routes. Loads the code of both only when it is first used.
+// Exports and imports processes for the API routes. Loads the code of each only when it is first used.
 // Test: test/e2e/daemon/archive.test.ts.
 import type { ExportedView, ImportedView } from '../../api/views/archive.ts'
 import type { ExportDeps } from './export.ts'
@@ -7,7 +7,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 interface ArchiveDeps extends ExportDeps, ImportDeps {
   readonly store: ExportDeps['store'] & ImportDeps['store']
-  /** called after an import */
+  /** called after each import, even a failed one, which may have imported some of its processes */
   readonly onImported: () => void
   /** runs `work`, and prevents the removal of the process until it ends */
   readonly protectFromRemoval: <T>(ref: string, work: (uuid: Uuid) => Promise<T>) => Promise<T>

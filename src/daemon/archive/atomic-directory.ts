@@ -1,6 +1,7 @@
 // Creates a directory with files, completely or not at all. The files are written to a temporary directory, which is then renamed.
 // A crash may leave the temporary directory; the next attempt with the same name removes it.
-// Must never overwrite a file or a directory that is not empty. Tests: test/e2e/daemon/archive.test.ts, test/tables/daemon/archive/atomic-directory.test.ts.
+// Must never overwrite a file or a directory that is not empty. Tests: test/e2e/daemon/archive.test.ts,
+// test/tables/daemon/archive/atomic-directory.test.ts.
 import { mkdir, open, realpath, rename, rm, rmdir, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { makeDirs } from '../../drivers/common/make-dirs.ts'
@@ -51,8 +52,8 @@ export class FileWriter {
   }
 }
 
-/** Writes the files of a directory; `file` creates one. */
-type WriteFiles = (file: (name: string) => Promise<FileWriter>) => Promise<void>
+/** Writes the files of a directory; `createFile` creates one. */
+type WriteFiles = (createFile: (name: string) => Promise<FileWriter>) => Promise<void>
 
 /** The directories that are being written: a second writer would delete the temporary files of the first one. */
 const directoriesInProgress = new Set<string>()
@@ -76,7 +77,7 @@ export async function createDirectory(path: string, writeFiles: WriteFiles): Pro
 async function createAtomically(dir: string, writeFiles: WriteFiles): Promise<number> {
   const parent = dirname(dir)
   const temporaryDir = join(parent, `.${basename(dir)}.tmp`)
-  if (await existsNotEmpty(dir))
+  if (!(await removeEmptyDirectory(dir)))
     throw new KernelError('CONFLICT', `${dir} already exists`, { dir }, 'Choose another directory, or remove that one.')
   await withKernelErrors(rm(temporaryDir, { recursive: true, force: true }))
   await withKernelErrors(mkdir(temporaryDir, { mode: 0o700 }))
@@ -108,15 +109,14 @@ async function moveIntoPlace(temporaryDir: string, dir: string): Promise<void> {
   }
 }
 
-/** True if there is a file, or a directory that is not empty. Removes an empty directory. */
-async function existsNotEmpty(dir: string): Promise<boolean> {
+/** Removes a directory if it is empty. Returns true if nothing exists at the path afterwards. */
+async function removeEmptyDirectory(dir: string): Promise<boolean> {
   try {
-    // Only succeeds for an empty directory.
     await rmdir(dir)
-    return false
+    return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return code !== 'ENOENT'
+    return code === 'ENOENT'
   }
 }
 

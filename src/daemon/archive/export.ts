@@ -35,12 +35,12 @@ export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, s
   const target = join(dir, 'steps', uuid)
   const history = new History(deps, process, signal)
   let steps = 0
-  const bytes = await createDirectory(target, async (file) => {
-    steps = await writeHistory(history, file)
-    await writeCheckpoint(history, file)
-    await writeJson(file, 'process-meta.json', await processMetaOf(process, history.mcp))
+  const bytes = await createDirectory(target, async (createFile) => {
+    steps = await writeHistory(history, createFile)
+    await writeCheckpoint(history, createFile)
+    await writeJson(createFile, 'process-meta.json', await processMetaOf(process, history.mcp))
     // Written last, because it has the number of facts in the other files.
-    await writeJson(file, 'proc-info.json', exportInfoOf(history))
+    await writeJson(createFile, 'proc-info.json', exportInfoOf(history))
   })
   return { version: 1, uuid, pid: process.pid, name: process.spec.name, dir: target, facts: process.seq, steps, bytes }
 }

@@ -371,5 +371,5 @@ function schemaOf(type: FactType): z.ZodType {
 /** Returns a text about the first error of a body; null if it is valid. */
 export function factBodyProblem(body: FactBody): string | null {
   const issue = schemaOf(body.type).safeParse(body).error?.issues[0]
-  return issue ? `it is no ${body.type}: ${issue.path.map(String).join('.')} ${issueText(issue)}` : null
+  return issue ? `it is not a valid ${body.type}: ${issue.path.map(String).join('.')} ${issueText(issue)}` : null
 }

@@ -1,7 +1,7 @@
 // Imports a directory that `reeve export` has made, as a process with the same UUID and all its facts. The facts are read from
 // events.jsonl. Each line is checked against its checksum and against the lines before it. Facts are written to the store in pieces, and
 // become visible with the last piece, so that a crash leaves nothing.
-// An incomplete last line and a missing checkpoint.json only cause a warning. Any other damage is refused with its location.
+// An incomplete last line, and a missing or too long checkpoint.json, only cause a warning. Any other damage is refused with its location.
 // Tests: test/e2e/daemon/archive.test.ts, test/processes/daemon/archive-killed.test.ts.
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -22,7 +22,7 @@ import type { Clock } from '../loop/clock.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Limits of one piece, in facts and in bytes of their lines. A longer line is a piece of its own. */
+/** A piece ends with the fact that reaches one of these limits: the number of facts, or the bytes of their lines. */
 const PIECE_FACTS = 64
 const PIECE_BYTES = 1_048_576
 /** The largest number of processes in one import. */
@@ -199,7 +199,9 @@ async function readInfo(dir: string, uuid: Uuid): Promise<ExportInfo> {
   return { facts: Number(facts), hasCheckpoint: checkpoint !== null && checkpoint !== undefined }
 }
 
-/** Checks checkpoint.json. Problems are only warnings, because the journal has the same data. */
+/**
+ * Returns a warning if checkpoint.json is missing or too long: the journal has the same data. Errors: INVALID if it is not a JSON object.
+ */
 async function checkCheckpoint(dir: string, { hasCheckpoint }: ExportInfo): Promise<string[]> {
   try {
     const checkpoint = await readJsonObject(join(dir, 'checkpoint.json'))

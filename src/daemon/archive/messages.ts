@@ -120,7 +120,7 @@ const KINDS = ['user', 'text', 'reasoning', 'call', 'result', 'summary'] as cons
 type Kind = (typeof KINDS)[number]
 type TokensByKind = Record<Kind, number>
 
-/** Estimates the tokens of each kind of message, for each step and in total. Also has the provider's count for each step. */
+/** Estimates the tokens of each kind of content, for each step and in total. Also has the provider's count for each step. */
 export class ContextProfile {
   readonly total: TokensByKind = zeroTokens()
   #step: { step: number; tokens: TokensByKind; counted: number | null } | null = null

@@ -1,4 +1,4 @@
-// Checks that an imported spec is valid for this daemon. A checksum does not prevent that someone has written the spec by hand.
+// Checks that an imported spec is valid for this daemon. A correct checksum is no proof that a daemon wrote the spec.
 // Owns the shape of the fields that the daemon reads. Their meaning is checked where they are used.
 // Test: test/e2e/daemon/archive-damage.test.ts.
 import * as z from 'zod'
@@ -113,8 +113,8 @@ const shape = z
     supervisor: intensity.extend({ strategy: z.enum(STRATEGIES) }).optional(),
     compose: z.looseObject({ file: z.string(), parallel: count.optional(), nodes: z.array(node) }).optional(),
   })
-  .refine(({ driver, model }) => driver !== 'native' || model !== null, 'a native agent has a model')
-  .refine(({ driver, argv }) => !CAPABILITIES[driver].hasProgram || argv !== null, 'a program has a command line')
+  .refine(({ driver, model }) => driver !== 'native' || model !== null, 'a native agent needs a model')
+  .refine(({ driver, argv }) => !CAPABILITIES[driver].hasProgram || argv !== null, 'a program needs a command line')
   .refine(({ driver, crew }) => driver !== 'crew' || crew !== undefined, 'a crew needs its settings')
   .refine(({ driver, compose }) => driver !== 'compose' || compose !== undefined, 'a run needs its nodes')
   .refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor needs its settings')

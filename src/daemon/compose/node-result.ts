@@ -30,7 +30,7 @@ async function readLastAnswer(store: JournalReader, { uuid, progress }: Process)
   }
 }
 
-/** The output of the last incarnation. Output of earlier, failed incarnations is no result. */
+/** The output of the last incarnation. Output of earlier, failed incarnations is left out. */
 async function readLastOutput(store: JournalReader, uuid: Uuid): Promise<string> {
   let text = ''
   for (let before = Number.MAX_SAFE_INTEGER; text.length <= MAX_RESULT_CHARS;) {
@@ -49,7 +49,7 @@ function keepBeginning(text: string): string {
   const trimmed = text.trim()
   return trimmed.length <= MAX_RESULT_CHARS
     ? trimmed
-    : `${trimmed.slice(0, MAX_RESULT_CHARS)}\n[${trimmed.length - MAX_RESULT_CHARS} characters more]`
+    : `${trimmed.slice(0, MAX_RESULT_CHARS)}\n[${trimmed.length - MAX_RESULT_CHARS} more characters]`
 }
 
 function keepEnd(text: string): string {

@@ -26,7 +26,7 @@ type NodeAnswer = InputOf<'composeNode'>['made']
 export interface ComposeNodesDeps {
   readonly table: Table
   readonly store: Store
-  readonly keys: Pick<Credentials, 'resolveAndKeep' | 'forget'>
+  readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'forget'>
   readonly worktrees: Pick<Worktrees, 'plan'>
   readonly request: Pipeline['request']
   readonly log: (message: string, error: unknown) => void
@@ -56,7 +56,7 @@ export class ComposeNodes {
   }
 
   async #start({ uuid, node, ask }: StartEffect): Promise<void> {
-    const { request, keys, log } = this.#deps
+    const { request, credentials, log } = this.#deps
     const answer = await this.#prepare(uuid, node).catch((error: unknown): NodeAnswer => {
       if (!(error instanceof KernelError)) log(`node ${node} of run ${uuid}`, error)
       return { error: errorText(error) }
@@ -64,14 +64,14 @@ export class ComposeNodes {
     try {
       await request({ type: 'composeNode', by: 'user', uuid, node, ask, made: answer })
     } catch (error) {
-      if ('uuid' in answer) keys.forget(answer.uuid)
+      if ('uuid' in answer) credentials.forget(answer.uuid)
       // The answer came too late, or the node cannot start. The run has recorded both.
       if (!(error instanceof KernelError) || (error.code !== 'CONFLICT' && error.code !== 'UNAVAILABLE')) throw error
     }
   }
 
   async #prepare(run: Uuid, name: string): Promise<NodeAnswer> {
-    const { table, keys, worktrees } = this.#deps
+    const { table, credentials, worktrees } = this.#deps
     const process = table.get(run)
     const node = process && composeSpecOf(process).nodes.find((node) => node.name === name)
     if (!process || !node) throw new KernelError('NOT_FOUND', `there is no node "${name}"`)
@@ -86,7 +86,7 @@ export class ComposeNodes {
     const spec = await withRealPaths(
       node.worktree ? { ...(await worktrees.plan(uuid, { ...filledSpec, name: worktreeName })), name: null } : filledSpec,
     )
-    await keys.resolveAndKeep({ uuid, spec }, this.runSecretsOf(run))
+    await credentials.resolveAndKeep({ uuid, spec }, this.runSecretsOf(run))
     return { uuid, spec }
   }
 

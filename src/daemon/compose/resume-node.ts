@@ -24,11 +24,11 @@ export interface ComposeResumeDeps {
   readonly reads: ProcessQueries
   readonly waiter: Waiter
   readonly forks: ForkOperations
-  readonly keys: Credentials
+  readonly credentials: Credentials
   readonly gateways: Pick<GatewaySessions, 'secretsOf'>
   readonly worktrees: Pick<Worktrees, 'checkForResume'>
   readonly nodes: Pick<ComposeNodes, 'keepRunSecrets' | 'runSecretsOf'>
-  /** throws while nothing new may start now */
+  /** throws while nothing new may start */
   readonly checkMayStart: () => void
 }
 
@@ -111,20 +111,20 @@ async function continueNode(
   body: ResumeNodeBody,
   { request, deps }: ResumeContext,
 ): Promise<string | null> {
-  const { pipeline, keys, worktrees, nodes } = deps
+  const { pipeline, credentials, worktrees, nodes } = deps
   if (child) await worktrees.checkForResume(child)
-  const keysMissing = child ? (await keys.resolveAndKeep(child, nodes.runSecretsOf(run.uuid))).missing : []
+  const missingKeys = child ? (await credentials.resolveAndKeep(child, nodes.runSecretsOf(run.uuid))).missing : []
   try {
     const resumed = pipeline.request(request)
     // The keys are available again, so the hold ends in the same decision as the resume.
-    if (child && keysMissing.length === 0 && isHeldFor(child, 'credentials'))
+    if (child && missingKeys.length === 0 && isHeldFor(child, 'credentials'))
       pipeline.submit({ type: 'release', uuid: child.uuid, reason: 'credentials' })
     const result = await resumed
     return result.type === 'done'
       ? (result.note ?? (request.rerun ? `node ${body.node} runs again from its start: it has no session to continue` : null))
       : null
   } catch (error) {
-    if (child?.life.state === 'dead') keys.forget(child.uuid)
+    if (child?.life.state === 'dead') credentials.forget(child.uuid)
     throw error
   }
 }

@@ -168,15 +168,15 @@ export class ComposeRuns {
   }
 
   async #checkKeys(preparedNodes: readonly PreparedNode[]): Promise<void> {
-    const { keys } = this.#deps
+    const { credentials } = this.#deps
     for (const {
       spec: { name, template },
       env,
       secrets,
     } of preparedNodes) {
       const uuid = uuidv7()
-      const { missing } = await keys.resolveAndKeep({ uuid, spec: { ...template, env } }, secrets)
-      keys.forget(uuid)
+      const { missing } = await credentials.resolveAndKeep({ uuid, spec: { ...template, env } }, secrets)
+      credentials.forget(uuid)
       if (missing.length > 0)
         throw new KernelError('CREDENTIALS_MISSING', `node ${name}: ${template.model ?? template.agent} needs ${missing.join(', ')}`, {
           missing,

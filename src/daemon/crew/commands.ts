@@ -32,7 +32,7 @@ export interface CrewCommandsDeps {
   /** for the check that a task's agent and model are usable */
   readonly specs: Parameters<typeof buildTaskAgentTemplates>[3]['specs']
   readonly paths: Parameters<typeof buildTaskAgentTemplates>[3]['paths']
-  readonly keys: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget'>
+  readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget'>
 }
 
 export class CrewCommands implements CrewToolPort {
@@ -96,10 +96,12 @@ export class CrewCommands implements CrewToolPort {
       ...(agent ? { agent } : {}),
       ...(model ? { model } : {}),
     }
-    const { keys } = this.#deps
-    for (const { spec, agentText } of await buildTemplates([task], crew, keys.storedKeys(uuid), this.#deps)) {
+    const { credentials } = this.#deps
+    for (const { spec, agentText } of await buildTemplates([task], crew, credentials.storedKeys(uuid), this.#deps)) {
       const probeUuid = uuidv7()
-      const { missing } = await keys.resolveAndKeep({ uuid: probeUuid, spec }, keys.storedKeys(uuid)).finally(() => keys.forget(probeUuid))
+      const { missing } = await credentials
+        .resolveAndKeep({ uuid: probeUuid, spec }, credentials.storedKeys(uuid))
+        .finally(() => credentials.forget(probeUuid))
       if (missing.length > 0) throw new KernelError('CREDENTIALS_MISSING', `${agentText} needs ${missing.join(', ')}`, { missing })
     }
     return resolvedCommand
@@ -135,7 +137,7 @@ export class CrewCommands implements CrewToolPort {
         denyHint(crew, id, state),
       )
     const text = await quoteComments(this.#deps.diffs, { crew, task: id }, reason, lines)
-    if (text.trim() === '') throw missingReasonError()
+    if (text.trim() === '') throw new KernelError('INVALID', 'a denial needs a reason', undefined, 'Give a reason, or comments on lines.')
     await this.#send({ type: 'answer', by: 'user', uuid: crew.uuid, id: ask.id, option: 'deny', text })
     const updatedTask = requireTask(await this.#deps.reads.resolve(crew.uuid), id)
     return updatedTask.state === 'addressing_feedback'
@@ -149,7 +151,13 @@ export class CrewCommands implements CrewToolPort {
     { type, task, comments = '', lines = [] }: Extract<CrewCommandBody, { type: 'reopen_task' }>,
   ): Promise<LeadCommand> {
     const text = await quoteComments(this.#deps.diffs, { crew, task: requireTask(crew, task).id }, comments, lines)
-    if (text.trim() === '') throw missingReasonError()
+    if (text.trim() === '')
+      throw new KernelError(
+        'INVALID',
+        'a task cannot be reopened without comments',
+        undefined,
+        'Give comments on the change or on its lines.',
+      )
     return { type, task, comments: text }
   }
 
@@ -186,10 +194,6 @@ function denyHint({ spec: { name }, pid }: Process, id: string, state: Task['sta
   if (state === 'done') return `\`reeve crew reopen ${ref} ${task} --comments …\` opens it again with your comments.`
   if (state === 'failed' || state === 'cancelled') return `\`reeve crew retry ${ref} ${task}\` puts it back into the queue.`
   return `\`reeve crew send --to ${task} ${ref} TEXT\` writes to its worker; \`reeve crew cancel --requeue ${ref} ${task}\` requeues it.`
-}
-
-function missingReasonError(): KernelError {
-  return new KernelError('INVALID', 'a denial needs a reason', undefined, 'Give a reason, or comments on lines.')
 }
 
 /** The kernel's command for a request. The default title of a task is the first line of its text. */

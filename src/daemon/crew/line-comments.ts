@@ -1,5 +1,5 @@
-// Looks up the lines that reviewers and the user commented in a task's change, and quotes them. Owns the refusals: a file that the change
-// does not have, and a line that the file does not have. Test: test/e2e/crew/diff.test.ts.
+// Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Owns the refusals: a file that the
+// change does not have, and a line that the file does not have. Test: test/e2e/crew/diff.test.ts.
 import { closestWord } from '../../config/did-you-mean.ts'
 import { diffOf, fileAt } from '../../drivers/files/diff.ts'
 import { GitError } from '../../drivers/files/git.ts'
@@ -58,7 +58,7 @@ async function quoteOf(
   if (content === null)
     throw new KernelError('INVALID', `the file ${file} does not exist in this change`, undefined, missingFileHint(file, files))
   if (content.includes(0))
-    throw new KernelError('INVALID', `${file} is binary: it has no lines`, undefined, 'Write it in the comments on the whole change.')
+    throw new KernelError('INVALID', `${file} is binary: it has no lines`, undefined, 'Comment on the whole change instead.')
   const fileLines = content.toString().split('\n')
   const count = fileLines.at(-1) === '' ? fileLines.length - 1 : fileLines.length
   if (line > count)

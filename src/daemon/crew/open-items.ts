@@ -99,7 +99,7 @@ function branchItems({ branch, unmerged }: ReportGitView, crew: CrewView): TodoI
   return [...crewBranch, ...others.map(({ name, commits }) => unmergedBranchItem(name, commits, branch.name, tasks))]
 }
 
-/** The item for an unmerged branch. The branch of an earlier attempt at a landed task should not be merged any more. */
+/** The item for an unmerged branch. The branch of an earlier attempt at a landed task must not be merged. */
 function unmergedBranchItem(name: string, commits: number, branch: string, tasks: CrewView['tasks']): TodoItem {
   const landedTask = tasks.find(
     ({ id, merged }) =>
@@ -107,7 +107,7 @@ function unmergedBranchItem(name: string, commits: number, branch: string, tasks
       (name === `${branch}.${id}` || (name.startsWith(`${branch}.${id}-`) && /^\d+$/.test(name.slice(branch.length + id.length + 2)))),
   )
   if (landedTask)
-    return { what: `${name} has an earlier attempt at ${landedTask.id}, which has landed in another form`, how: `git branch -D ${name}` }
+    return { what: `${name} has an earlier attempt at ${landedTask.id}, which has landed with other commits`, how: `git branch -D ${name}` }
   // A commit that is only on a worker's branch was never approved, so it is shown and not merged.
   return {
     what: `${name} has ${commitsText(commits)} not in ${branch}`,

@@ -54,7 +54,7 @@ export class CrewQueries {
     const { member } = process.spec
     throw new KernelError(
       'INVALID',
-      `process ${process.pid} is no crew`,
+      `process ${process.pid} is not a crew`,
       undefined,
       member ? `It is the member ${member.id} of a crew: \`reeve crew ps ${member.crew.slice(-8)}\`.` : '`reeve crew ps` lists the crews.',
     )

@@ -38,7 +38,7 @@ export function rewriteHint(hint: string): string {
   })
 }
 
-/** Returns the error with its hint rewritten for the user; an error that is no KernelError stays the same. */
+/** Returns the error with its hint rewritten for the user; any other error stays the same. */
 export function withUserHint(error: unknown): unknown {
   return error instanceof KernelError ? new KernelError(error.code, error.message, error.details, rewriteHint(error.hint)) : error
 }

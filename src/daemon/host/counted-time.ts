@@ -19,7 +19,10 @@ export class CountedTime {
     this.#anchor = { wall: clock.now().wall, uptime: clock.uptimeMs() }
   }
 
-  /** Wall ms. `isWrong`: true for a time that must be wrong, because a later one was recorded. A jump away from it is believed. */
+  /**
+   * Returns the counted time in wall ms. `isWrong`: true for a time that must be wrong, because a later one was recorded. A jump of the
+   * wall clock away from such a time is believed at once.
+   */
   now(isWrong: (wall: number) => boolean): number {
     const uptime = this.#clock.uptimeMs()
     const { wall } = this.#clock.now()
@@ -28,7 +31,7 @@ export class CountedTime {
     if (isAhead) this.#aheadSince ??= uptime
     else this.#aheadSince = null
     const isBelieved = this.#aheadSince === null || uptime - this.#aheadSince >= BELIEVED_AFTER_MS || isWrong(expected)
-    // A clock that was set back changes nothing: the counted time goes on, and a later correction is no jump.
+    // A clock that was set back changes nothing: the counted time goes on, and a later correction is not a jump.
     if (!isBelieved || wall < expected - MAX_AHEAD_MS) return expected
     this.#anchor = { wall, uptime }
     this.#aheadSince = null

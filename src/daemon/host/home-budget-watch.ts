@@ -1,6 +1,6 @@
-// Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when config.yaml
-// has changed. Each start of a process and `reeve usage` read config.yaml at once; for running processes a timer does. Writes one line to
-// the log when a budget is nearly spent, and one when it is spent. Decides nothing.
+// Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when
+// config.yaml has changed. Each start of a process and `reeve usage` read config.yaml at once; for running processes a timer does. Writes
+// one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
 // Test: test/e2e/limits/home-budgets.test.ts.
 import { stat } from 'node:fs/promises'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
@@ -16,7 +16,7 @@ import type { Clock } from '../loop/clock.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
 import type { Table } from '../loop/table.ts'
 
-/** The time between two looks at config.yaml while processes wait for more money, in ms. */
+/** The time between two checks of config.yaml while processes wait for more money, in ms. */
 const WAITING_CHECK_MS = 1_000
 
 export interface HomeBudgetWatchDeps {
@@ -35,13 +35,13 @@ export class HomeBudgetWatch {
   /** identifies the version of config.yaml that was read last */
   #configVersion = ''
   #budgets: HomeBudgets
-  /** the error of the last look at config.yaml, which the log has */
+  /** the error in config.yaml that was logged last; null if the file is valid */
   #configError: string | null = null
-  /** the budgets and periods that the log has reported */
+  /** the budgets and periods about which a line was logged */
   readonly #logged = new Set<string>()
   #cancel = (): void => {}
   #isStopped = false
-  #check: Promise<void> = Promise.resolve()
+  #lastCheck: Promise<void> = Promise.resolve()
 
   /** `budgets`: those that the table has already. */
   constructor(deps: HomeBudgetWatchDeps, budgets: HomeBudgets) {
@@ -71,8 +71,8 @@ export class HomeBudgetWatch {
     }
   }
 
-  /** Takes the budgets of a config.yaml that was just read for another reason. Must precede the input that needs them. */
-  use(budgets: HomeBudgets): void {
+  /** Takes the budgets of a config.yaml that was just read for another reason. Must be called before the input that needs them. */
+  useBudgets(budgets: HomeBudgets): void {
     if (JSON.stringify(budgets) === JSON.stringify(this.#budgets)) return
     this.#budgets = budgets
     this.#submit()
@@ -81,14 +81,14 @@ export class HomeBudgetWatch {
 
   /** Returns the budgets that config.yaml has now. */
   async readNow(): Promise<HomeBudgets> {
-    await this.#look()
+    await this.#check()
     return this.#budgets
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
-    await this.#check
+    await this.#lastCheck
   }
 
   #arm(): void {
@@ -96,19 +96,19 @@ export class HomeBudgetWatch {
     if (this.#isStopped) return
     const { table, clock } = this.#deps
     const isWaiting = findSpentBudget(table.home) !== null || table.home.hasWaiting
-    this.#cancel = clock.after(isWaiting ? WAITING_CHECK_MS : this.#msToNextLook(), () => {
-      this.#check = this.#look().finally(() => this.#arm())
+    this.#cancel = clock.after(isWaiting ? WAITING_CHECK_MS : this.#msToNextCheck(), () => {
+      this.#lastCheck = this.#check().finally(() => this.#arm())
     })
   }
 
-  /** The wall clock may jump, and runs on while the machine sleeps: it is looked at once a minute at least. */
-  #msToNextLook(): number {
+  /** The wall clock may jump, and runs on while the machine sleeps. So it is checked at least once a minute. */
+  #msToNextCheck(): number {
     const { ends } = this.#deps.table.home
     const left = Math.min(ends.dailyUsd, ends.monthlyUsd) - this.#deps.clock.now().wall
     return Math.min(WALL_CHECK_MS, Math.max(WAITING_CHECK_MS, left))
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if ((await this.#readConfig()) || this.#isNewPeriod()) this.#submit()
   }
 

@@ -1,6 +1,6 @@
 // Returns unused memory to the system by garbage collections. V8 starts none in an idle program, so it would keep a heap that had to be
 // large only once. Owns the times of these collections: after the start, and after growth when the daemon is calm.
-// Also turns the optimizing compilers off during the start, whose code runs only once.
+// Also turns the optimizing compilers off during the start, because the code of the start runs only once.
 // Measured by `npm run bench memory`. Test: test/e2e/lifecycle/restart.test.ts.
 import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
@@ -42,13 +42,13 @@ export function releaseMemory(isCleaning: () => boolean, onError: (error: unknow
     collect().then(watch).catch(onError)
   }, FIRST_DELAY_MS).unref()
 
-  function watch(leastBytes: number): void {
+  function watch(collectedBytes: number): void {
     let before = performance.eventLoopUtilization()
     const timer = setInterval(() => {
       const now = performance.eventLoopUtilization()
       const { utilization } = performance.eventLoopUtilization(now, before)
       before = now
-      if (utilization > CALM_UTILIZATION || process.memoryUsage.rss() < leastBytes + GROWTH_BYTES) return
+      if (utilization > CALM_UTILIZATION || process.memoryUsage.rss() < collectedBytes + GROWTH_BYTES) return
       clearInterval(timer)
       collect().then(watch).catch(onError)
     }, CHECK_MS).unref()

@@ -1,4 +1,5 @@
-// Routes that pin, rename, label, collect, export and import processes; routes.ts registers them.
+// Routes that annotate processes (pin, mark as seen, snooze, rename, label), and that collect, export and import them; routes.ts
+// registers the routes.
 // Test: test/e2e/daemon/gc.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'

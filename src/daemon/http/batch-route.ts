@@ -31,7 +31,7 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
     id: 'batch',
     method: 'POST',
     path: '/v1/batch',
-    // The least that a verb needs; restrict.ts demands what the verb of the body needs.
+    // The lowest right of a verb; restrict.ts checks the right of the verb in the body.
     right: 'steer',
     summary: 'Does the same to many processes, and returns a result for each.',
     body: batchBody,
@@ -43,8 +43,8 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
       const act = actionsFor(deps, body, clientNameOf(request))[body.verb]
       const refs = [...new Set(body.refs)]
       const results: BatchResultView[] = []
-      for (let at = 0; at < refs.length; at += CONCURRENT)
-        results.push(...(await Promise.all(refs.slice(at, at + CONCURRENT).map((ref) => resultOf(ref, act)))))
+      for (let start = 0; start < refs.length; start += CONCURRENT)
+        results.push(...(await Promise.all(refs.slice(start, start + CONCURRENT).map((ref) => resultOf(ref, act)))))
       return { version: 1, results }
     },
   }),
@@ -69,7 +69,7 @@ function actionsFor({ operations, removals, annotations }: RoutesDeps, { subtree
   }
 }
 
-/** Returns the result for one process. An error of one process does not concern the others. */
+/** Returns the result for one process. An error of one process does not affect the others. */
 async function resultOf(ref: string, act: BatchActions['pause']): Promise<BatchResultView> {
   try {
     const { note = null } = await act(ref)

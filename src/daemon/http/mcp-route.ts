@@ -5,14 +5,14 @@ import { mcpClientBody } from './schemas.ts'
 
 export const MCP_ROUTES: readonly ApiRoute[] = [
   defineRoute({
-    id: 'openMcpSeat',
+    id: 'openMcpSession',
     method: 'POST',
     path: '/v1/mcp/seats',
     right: 'all',
     closed: 'mcp',
     summary: "Issues a token for reeve's own tools over MCP, in the name of the user.",
     body: mcpClientBody,
-    answer: 'mcpSeat',
+    answer: 'mcpSession',
     errors: [],
     status: 201,
     example: { cwd: '/src/app' },

@@ -1,5 +1,5 @@
-// The routes of the API. A route validates its input by schemas and calls one operation or query. For users docs/reference/api.md
-// describes the routes, for programs openapi.ts. Tests compare both with this table.
+// The routes of the API. A route validates its input by schemas and calls one operation or query. docs/reference/api.md
+// describes the routes for users, openapi.ts for programs. Tests compare both with this table.
 // Test: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts, test/e2e/daemon/openapi.test.ts.
 import { spansView } from '../views/spans.ts'
 import { checkModels, listProviderModels } from '../views/models-check.ts'
@@ -443,21 +443,22 @@ export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
         const pass = passOf(request.raw)
         const unrestricted = { deps, body: request.body as Readonly<Record<string, unknown>> }
         const caller = pass ? null : await callerOf(deps.reads, request)
-        const ofSession = pass ? await restrictToSession(pass, { id, ref, query: request.query }, unrestricted) : null
-        const context = ofSession ?? (caller === null ? unrestricted : await restrictToCaller(caller, { id, method, path }, unrestricted))
+        const sessionContext = pass ? await restrictToSession(pass, { id, ref, query: request.query }, unrestricted) : null
+        const context =
+          sessionContext ?? (caller === null ? unrestricted : await restrictToCaller(caller, { id, method, path }, unrestricted))
         const currentPid = await deps.reads.currentPid(ref)
         // Set on the raw response, because streams do not use fastify's reply.
         if (currentPid !== null) reply.raw.setHeader(CURRENT_PID_HEADER, `${Number(ref)}=${currentPid}`)
-        const made = await handle(context.deps, {
-          ref: ofSession?.ref ?? ref,
+        const result = await handle(context.deps, {
+          ref: sessionContext?.ref ?? ref,
           id: idParam,
           params: values,
-          query: (ofSession ? ofSession.query : request.query) as never,
+          query: (sessionContext ? sessionContext.query : request.query) as never,
           body: context.body as never,
           request,
           reply,
         })
-        const answer = ofSession ? await ofSession.adapt(made) : made
+        const answer = sessionContext ? await sessionContext.adapt(result) : result
         if (status) reply.status(status)
         if (!hasLongList(answer)) return answer
         reply.type('application/json; charset=utf-8')

@@ -37,7 +37,7 @@ const ms = z
 const inputText = z
   .string()
   .refine((text) => Buffer.byteLength(text) <= MAX_INPUT_BYTES, `has more than ${MAX_INPUT_BYTES} bytes`)
-  .refine((text) => text.isWellFormed(), 'has half of a character')
+  .refine((text) => text.isWellFormed(), 'has an incomplete character')
 /** Text for the operating system, which cannot contain NUL. */
 const textWithoutNul = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
 export const dir = textWithoutNul.min(1).max(4_096).startsWith('/', 'must be an absolute path')
@@ -105,9 +105,7 @@ const processFields = {
     .boolean()
     .exactOptional()
     .describe("true: it gets reeve's own tools, to start and control other processes; default: as in the agent file"),
-  labels: labelsRule
-    .exactOptional()
-    .describe('what it is found by, in addition to the labels of its agent file; children do not inherit them'),
+  labels: labelsRule.exactOptional().describe('labels to find it by, in addition to those of its agent file; children do not inherit them'),
   limits: limitsRule.exactOptional(),
   effort: effortRule.exactOptional().describe('the reasoning effort of the model'),
   fallback: fallbackRule.exactOptional().describe('models that are tried, in order, if the first one cannot answer'),
@@ -222,7 +220,7 @@ export const answerBody = z
       .min(1)
       .max(100)
       .exactOptional()
-      .describe('the `hash` of the question that the user saw; `CONFLICT` if this question is not open any more'),
+      .describe('the `hash` of the question that the user saw; `CONFLICT` if this question is no longer open'),
   })
   .describe('A question with options is answered by `option`, any other by `text`.')
 export const doctorModelsBody = z
@@ -364,8 +362,8 @@ export const usageQuery = z.strictObject({
     .describe('one group, or two with a comma between: a row for each pair'),
   label: z.string().min(1).max(100).optional().describe('the key of the label of the group `label`, which needs it'),
   every: z.enum(['hour', 'day']).optional().describe('a row for each hour or day, and for the group of `by`; only with one group'),
-  since: instant.optional().describe('only usage since; whole hours'),
-  until: instant.optional().describe('only usage before; whole hours'),
+  since: instant.optional().describe('only usage since this time; whole hours'),
+  until: instant.optional().describe('only usage before this time; whole hours'),
   under: z.string().min(1).max(200).optional().describe('only this process and all below it'),
 })
 export const searchQuery = z.strictObject({

@@ -1,5 +1,6 @@
 // The API server: HTTP and JSON over a Unix socket of mode 0600.
-// Owns the validation of requests by their schemas, the refusal of browsers, and the bodies of errors. Knows no route. Test: test/e2e/daemon/api.test.ts.
+// Owns the validation of requests by their schemas, the refusal of browsers, and the bodies of errors. Knows no route. Test:
+// test/e2e/daemon/api.test.ts.
 import { chmod, rm } from 'node:fs/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -55,7 +56,7 @@ export function createServer({ log, recordStart }: ApiServerDeps): ApiServer {
     // Set on the raw response, because streams do not use fastify's reply.
     if (BUILD) reply.raw.setHeader(BUILD_HEADER, BUILD)
     recordStart(`${request.method} ${request.url}`)
-    // The door has checked what came over TCP, by stricter rules.
+    // For a request over TCP, web/door.ts has already applied stricter rules.
     if (!passOf(request.raw)) refuseBrowsers(request)
   })
   app.setErrorHandler(answerError)
@@ -81,7 +82,9 @@ async function listen(app: FastifyInstance, socket: string): Promise<void> {
   await chmod(socket, 0o600)
 }
 
-/** Refuses requests of browsers, which send an Origin header. A page cannot send JSON without a preflight request, which is refused, too. */
+/**
+ * Refuses requests of browsers, which send an Origin header. A page cannot send JSON without a preflight request, which is refused, too.
+ */
 function refuseBrowsers({ method, headers }: FastifyRequest): void {
   if (headers.origin !== undefined) throw new KernelError('FORBIDDEN', 'requests with an Origin are refused')
   if (method === 'POST' && !JSON_TYPE.test(headers['content-type'] ?? ''))

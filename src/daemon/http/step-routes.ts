@@ -3,10 +3,10 @@
 import { defineRoute, type ApiRoute } from './route.ts'
 import { stepPartParams, stepPartQuery, stepsQuery } from './schemas.ts'
 
-/** The number of brief steps of a page. */
-const BRIEF_LIMIT = 5_000
-/** The number of whole steps of a page. */
-const LIMIT = 100
+/** The default number of brief steps in a page. */
+const BRIEF_PAGE_STEPS = 5_000
+/** The default number of whole steps in a page. */
+const PAGE_STEPS = 100
 
 export const STEP_ROUTES: readonly ApiRoute[] = [
   defineRoute({
@@ -22,8 +22,8 @@ export const STEP_ROUTES: readonly ApiRoute[] = [
     handle: async ({ reads, steps }, { ref, query: { at, brief, after, before, limit } }) => {
       const process = await reads.resolve(ref)
       if (at !== undefined) return { version: 1, step: await steps.detail(process, at) }
-      if (brief) return steps.brief(process, { after, before, limit: limit ?? BRIEF_LIMIT })
-      return { version: 1, steps: await reads.steps(process, after ?? 0, limit ?? LIMIT) }
+      if (brief) return steps.brief(process, { after, before, limit: limit ?? BRIEF_PAGE_STEPS })
+      return { version: 1, steps: await reads.steps(process, after ?? 0, limit ?? PAGE_STEPS) }
     },
   }),
   defineRoute({

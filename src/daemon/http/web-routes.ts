@@ -1,5 +1,6 @@
-// Routes of the page's links and sessions; routes.ts registers them. Over TCP a session starts, its daemon proves who it is, and a session
-// with all rights lists sessions and ends them. Links are made over the socket alone, so that no session makes another one.
+// Routes of the page's links and sessions; routes.ts registers them. Over TCP, a browser starts a session, and checks that it still talks
+// to the same daemon. With the right `all` it also lists and ends sessions. Links are made only over the socket, so that no session makes
+// another.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/daemon/openapi.test.ts.
 import { clientGoneSignal } from './event-stream.ts'
 import { webCodeBody, webHelloBody, webLinkQuery, webOpenBody } from './responses/web.ts'
@@ -7,8 +8,8 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { passOf } from '../web/pass.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 
-/** the longest description of a browser that is kept */
-const MAX_AGENT_CHARS = 200
+/** the largest number of characters of a browser's User-Agent that are kept */
+const MAX_USER_AGENT_CHARS = 200
 
 export const WEB_ROUTES: readonly ApiRoute[] = [
   defineRoute({
@@ -29,19 +30,19 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     method: 'POST',
     path: '/v1/web/session',
     right: 'anyone',
-    summary: 'Starts a session of the page by the code of a link; over TCP alone.',
+    summary: 'Starts a session of the page with the code of a link; only over TCP.',
     body: webCodeBody,
     answer: 'webStarted',
     status: 201,
     errors: ['RESOURCE_EXHAUSTED'],
     handle: async ({ web }, { body, request }) => {
       const pass = passOf(request.raw)
-      if (!pass) throw new KernelError('INVALID', 'a session starts over TCP alone')
+      if (!pass) throw new KernelError('INVALID', 'a session can only be started over TCP')
       return (await web()).start(
         { ...body, way: pass.way },
         {
           address: request.raw.socket.remoteAddress ?? 'unknown',
-          userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_AGENT_CHARS),
+          userAgent: (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_CHARS),
         },
       )
     },
@@ -51,12 +52,12 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     method: 'POST',
     path: '/v1/web/hello',
     right: 'anyone',
-    summary: 'Proves to a session of the page that this daemon knows it, at this address; over TCP alone.',
+    summary: 'Proves to a session of the page that this daemon knows it, at this address; only over TCP.',
     body: webHelloBody,
     answer: 'webHello',
     errors: ['RESOURCE_EXHAUSTED'],
     handle: async ({ web }, { body, request }) => {
-      if (!passOf(request.raw)) throw new KernelError('INVALID', 'a session is greeted over TCP alone')
+      if (!passOf(request.raw)) throw new KernelError('INVALID', 'the proof for a session is only given over TCP')
       return (await web()).prove(body, request.headers.host ?? '')
     },
   }),

@@ -11,7 +11,7 @@ export function gatewayProviders(spec: ProcessSpec): readonly string[] {
 }
 
 /**
- * Returns why a client cannot use the gateway even with all keys; undefined if it can. A login of the client is no reason if the user
+ * Returns why a client cannot use the gateway even with all keys; undefined if it can. A login of the client does not count if the user
  * requested the gateway.
  */
 export function reasonAgainstGateway({ bypass, login }: KnownClient, { gateway }: ProcessSpec): string | undefined {

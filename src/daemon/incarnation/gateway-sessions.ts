@@ -23,7 +23,7 @@ import type { ProcessSpec, ProgramSpec } from '../../kernel/model/process-spec.t
 import { reasonAgainstGateway, gatewayProviders } from './gateway-providers.ts'
 
 interface GatewaySessionsDeps {
-  readonly keys: Pick<Credentials, 'storedKeys'>
+  readonly credentials: Pick<Credentials, 'storedKeys'>
   readonly settings: Settings
   readonly clock: Clock
   /** the daemon's state directory, for the recorded calls */
@@ -127,8 +127,8 @@ export class GatewaySessions {
 
   /** The providers that a process may call, with their keys. A provider that needs a key and has none is left out. */
   #providers(uuid: Uuid, spec: ProgramSpec): readonly SessionProvider[] {
-    const { keys, settings } = this.#deps
-    const known = keys.storedKeys(uuid)
+    const { credentials, settings } = this.#deps
+    const known = credentials.storedKeys(uuid)
     const bases = clientOf(spec)?.bases ?? {}
     return gatewayProviders(spec).flatMap((name) => {
       const config = settings.now.providers.find((provider) => provider.name === name)

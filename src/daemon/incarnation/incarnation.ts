@@ -1,4 +1,4 @@
-// Runs one incarnation: starts its agent by a driver in a containment, passes requests to the agent, and releases everything at the end.
+// Runs one incarnation: starts its agent with a driver in a containment, passes requests to the agent, and releases everything at the end.
 // Owns the order of the requests, which is that of the effects, even while the agent is still starting.
 // Knows no state of the process: it sends reports to the pipeline.
 // Test: test/tables/daemon/incarnation/incarnation.test.ts, test/e2e/daemon/api-processes.test.ts.
@@ -20,7 +20,7 @@ export interface IncarnationDeps {
   readonly launch: Omit<Launch, 'containment'>
   readonly openContainment: () => Promise<Containment>
   readonly report: (report: Report) => Promise<Ack>
-  readonly begin: KernelPort['requestCall']
+  readonly requestCall: KernelPort['requestCall']
   /** the worktree of the process; null if it has none */
   readonly worktree: Pick<IncarnationWorktree, 'prepare' | 'send' | 'sendInOrder' | 'abandon' | 'close'> | null
   /** opens the access to the gateway; absent if the agent calls its models directly */
@@ -29,7 +29,7 @@ export interface IncarnationDeps {
   readonly onReleased?: () => void
   /** true while the process has a hold */
   readonly isHeld: () => boolean
-  readonly live: KernelPort['showLive']
+  readonly showLive: KernelPort['showLive']
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -109,7 +109,10 @@ export class Incarnation {
     if (this.#startFreeze.isAgentStarted) this.request('unpause', (agent) => agent.unpause())
   }
 
-  /** Returns the OS pid of a program that a signal has stopped, or null. Checks the program of `handle` and those that it started; without a handle, checks all programs. */
+  /**
+   * Returns the OS pid of a program that a signal has stopped, or null. Checks the program of `handle` and those that it started; without a
+   * handle, checks all programs.
+   */
   async findStopped(handle: OsHandle | null): Promise<number | null> {
     if (handle !== null) return findStoppedBelow(handle, this.#deps.launch.intent.kind === 'pidns')
     return findStoppedAmong((await this.#containment?.members()) ?? [])
@@ -171,7 +174,7 @@ export class Incarnation {
           ? error.message
           : String(error)
     const code = error instanceof KernelError ? startCode(error) : 1
-    // A stop during the start is no error.
+    // A stop during the start is not an error.
     const isAborted = error instanceof Error && error.name === 'AbortError'
     if (!(error instanceof KernelError) && !isAborted) log(`driver of process ${this.pid} cannot start`, error)
     await report({ type: 'exited', code, osSignal: null, error: message }).catch((failure: unknown) => {
@@ -182,15 +185,15 @@ export class Incarnation {
 
   /** The connection of the agent to the kernel. With a worktree, reports and calls pass through it, in the order of its file records. */
   #kernelPort(): KernelPort {
-    const { report: reportDirectly, begin: beginDirectly, worktree, live } = this.#deps
+    const { report: reportDirectly, requestCall: requestDirectly, worktree, showLive } = this.#deps
     const report: KernelPort['report'] = worktree ? (message) => worktree.send(message) : reportDirectly
-    const begin: KernelPort['requestCall'] = worktree
-      ? (callRequest) => worktree.sendInOrder(callRequest, () => beginDirectly(callRequest))
-      : beginDirectly
+    const requestCall: KernelPort['requestCall'] = worktree
+      ? (callRequest) => worktree.sendInOrder(callRequest, () => requestDirectly(callRequest))
+      : requestDirectly
     return {
       report,
-      requestCall: begin,
-      showLive: live,
+      requestCall,
+      showLive,
       signal: this.#abort.signal,
       waitUntilUnpaused: (isDrained) => this.#waitWhileHeld(isDrained),
     }

@@ -35,7 +35,7 @@ export interface EffectPerformerDeps {
   readonly clock: Clock
   readonly tmpDir: string
   readonly apiSockets: Pick<ApiSockets, 'open' | 'close'>
-  readonly keys: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget' | 'inputs'>
+  readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget' | 'inputs'>
   readonly gateways: Pick<GatewaySessions, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'openFor'>
   readonly composeNodes: Pick<ComposeNodes, 'start'>
@@ -115,7 +115,7 @@ export class EffectPerformer {
 
   /** Looks up what a start needs (containment, keys, gateway), and submits it as the `start` input. */
   #prepareStart({ uuid, pid }: EffectOf<'start'>): void {
-    const { table, keys, gateways, log } = this.#deps
+    const { table, credentials, gateways, log } = this.#deps
     const process = table.get(uuid)
     if (!process) return
     const containment = this.#planContainment(process)
@@ -131,9 +131,9 @@ export class EffectPerformer {
           ...startFieldsOf(gateways.decide(process)),
           ...(endedChildren.length > 0 ? { endedChildren } : {}),
         })
-      else keys.forget(uuid)
+      else credentials.forget(uuid)
     }
-    Promise.all([keys.resolveAndKeep(process), this.#loadEndedChildren(process)]).then(
+    Promise.all([credentials.resolveAndKeep(process), this.#loadEndedChildren(process)]).then(
       ([{ missing }, endedChildren]) => submitStart(missing, endedChildren),
       (error: unknown) => {
         log(`the keys of process ${pid} cannot be looked up`, error)
@@ -204,7 +204,7 @@ export class EffectPerformer {
       const value = await this.#connectedPipeline.request({ type: 'report', uuid, pid, report })
       return value.type === 'ack' ? value.ack : 'ok'
     }
-    const begin: KernelPort['requestCall'] = async (callRequest) =>
+    const requestCall: KernelPort['requestCall'] = async (callRequest) =>
       grantOf(await this.#connectedPipeline.request({ type: 'report', uuid, pid, report: callRequest }))
     const toolAccess = this.#deps.toolService.openAccess(process)
     this.#incarnations.set(
@@ -212,7 +212,7 @@ export class EffectPerformer {
       new Incarnation({
         driver,
         report,
-        begin,
+        requestCall,
         onReleased: () => {
           toolAccess?.close()
           this.#deps.apiSockets.close(uuid)
@@ -225,7 +225,7 @@ export class EffectPerformer {
             ? (port) => this.#deps.gateways.open(process, port, () => recordOutput(uuid))
             : undefined,
         isHeld: () => isHeld(table.get(uuid)),
-        live: (event) => {
+        showLive: (event) => {
           recordOutput(uuid, event)
           feed.publishLive(uuid, pid, event)
         },
@@ -241,16 +241,16 @@ export class EffectPerformer {
     intent: NonNullable<Process['containment']>,
   ): ConstructorParameters<typeof Incarnation>[0]['launch'] {
     const { uuid, pid, spec, progress } = process
-    const { store, keys } = this.#deps
-    const input = keys.inputs.take(uuid)
+    const { store, credentials } = this.#deps
+    const input = credentials.inputs.take(uuid)
     return {
       uuid,
       pid,
       spec,
       intent,
       tmpDir,
-      credentials: keys.storedKeys(uuid),
-      currentCredentials: () => keys.storedKeys(uuid),
+      credentials: credentials.storedKeys(uuid),
+      currentCredentials: () => credentials.storedKeys(uuid),
       step: progress.step,
       turn: progress.turn,
       sessionId: process.sessionId,
@@ -315,8 +315,8 @@ export class EffectPerformer {
 
   /** Forgets the keys of the process, and the input of a command that never started, unless its next incarnation already uses them. */
   #forgetKeys({ uuid, pid }: EffectOf<'release'>): void {
-    const { table, keys } = this.#deps
-    if ((table.get(uuid)?.pid ?? pid) === pid) keys.forget(uuid)
+    const { table, credentials } = this.#deps
+    if ((table.get(uuid)?.pid ?? pid) === pid) credentials.forget(uuid)
   }
 
   /** Ends all programs of the incarnation and reports the survivors. Repeats that until there are none. */

@@ -25,7 +25,7 @@ const MIN_CHANGE = { cpuTimeMs: 100, outputBytes: 65_536, rssBytes: 8_388_608 }
 const RSS_SHARE = 0.2
 /** Usage since the last report that is worth a report at once, as a share of its limit. */
 const LIMIT_SHARE = 0.01
-/** Changes of memory are worth such a report only from this share of the memory limit on. */
+/** A change of memory is worth such a report only if the use is at least this share of the memory limit. */
 const NEAR_LIMIT = 0.8
 
 type MeasuredReport = Extract<Report, { readonly type: 'measured' }>
@@ -86,7 +86,9 @@ export class Sampler {
     if (this.#entries.has(uuid)) this.#alarm.set(uuid, this.#deps.clock.now().mono)
   }
 
-  /** Returns the unreported usage of an incarnation that ends; null if there is none. Reads no OS process, because hundreds may end at once. */
+  /**
+   * Returns the unreported usage of an incarnation that ends; null if there is none. Reads no OS process, because hundreds may end at once.
+   */
   takeUnreported({ uuid, pid }: Pick<Process, 'uuid' | 'pid'>): MeasuredReport | null {
     const entry = this.#entries.get(uuid)
     return entry?.pid === pid ? this.#measure(entry, () => true, 'known') : null

@@ -55,7 +55,7 @@ export class StartFreeze {
   /** Waits until no freeze prevents the start of the agent. Errors: `NOT_FOUND` if the process ends first. */
   async waitUntilAllowed(): Promise<void> {
     while (this.#isFreezeWanted && !this.#isCancelled) await this.#changed.promise
-    if (this.#isCancelled) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
+    if (this.#isCancelled) throw new KernelError('NOT_FOUND', 'the process has ended: nothing more is started for it')
   }
 
   markStarted(): void {

@@ -13,7 +13,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 /** The number of rows whose programs are ended in parallel. */
 const PARALLEL_ROWS = 16
 /** The number of rows per commit: few commits write few pages, and small ones unpack few rows at a time. */
-const PAGE = 500
+const PAGE_ROWS = 500
 
 interface BootDeps {
   readonly table: Table
@@ -29,7 +29,7 @@ export async function bootAll(deps: BootDeps): Promise<void> {
   const { table, pipeline, writeFailures } = deps
   const uuids = [...table.all()]
   const leftovers = await endAllPrograms(deps, uuids)
-  for (let i = 0; i < uuids.length; i += PAGE) await bootPage(deps, uuids.slice(i, i + PAGE), leftovers)
+  for (let i = 0; i < uuids.length; i += PAGE_ROWS) await bootPage(deps, uuids.slice(i, i + PAGE_ROWS), leftovers)
   await writeFailures.restoreReserve()
   pipeline.submit({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   await pipeline.waitUntilIdle()
@@ -41,11 +41,11 @@ type Leftovers = Pick<InputOf<'boot'>, 'survivors' | 'doubt'>
 /** Ends the programs of all rows. Returns the leftovers by row; a row without any is missing. */
 async function endAllPrograms({ table, containments }: BootDeps, uuids: readonly Uuid[]): Promise<ReadonlyMap<Uuid, Leftovers>> {
   const found = new Map<Uuid, Leftovers>()
-  const end = async (uuid: Uuid): Promise<void> => {
+  const endProgramsOf = async (uuid: Uuid): Promise<void> => {
     const leftovers = await endOldPrograms(containments, table.get(uuid))
     if (leftovers) found.set(uuid, leftovers)
   }
-  for (let i = 0; i < uuids.length; i += PARALLEL_ROWS) await Promise.all(uuids.slice(i, i + PARALLEL_ROWS).map(end))
+  for (let i = 0; i < uuids.length; i += PARALLEL_ROWS) await Promise.all(uuids.slice(i, i + PARALLEL_ROWS).map(endProgramsOf))
   return found
 }
 

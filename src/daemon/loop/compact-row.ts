@@ -13,7 +13,10 @@ const SEPARATOR = '\u0000'
 /** Matches a field name with its colon, a string or a number in JSON text. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*":?|-?\d[\d.eE+-]*/g
 
-/** Values that stay in the shape, because most rows have them in the same place. Must contain no user's text: each row would need a shape. */
+/**
+ * Values that stay in the shape, because most rows have them in the same place. Texts of users must not be here: each row would need its
+ * own shape.
+ */
 const SHARED_VALUES: ReadonlySet<string> = new Set([
   '0',
   ...['running', 'starting', 'ready', 'working', 'user', 'subtree', 'budget', 'daemon-shutdown', 'SIGPAUSE', 'default'].map(

@@ -7,6 +7,7 @@ import type { Process } from '../../kernel/model/process.ts'
 
 const SLOT_MS = 10_000
 const MINUTE_MS = 60_000
+/** The slots of one hour. */
 const SLOTS = 360
 /** The greatest number of trees; the ones that have spent nothing for the longest time are dropped. */
 const MAX_TREES = 1_000
@@ -66,7 +67,7 @@ export class SpendingRate {
 
   /** The trees that have spent in the last hour: their roots, their rates, and USD of each of the last 30 minutes. */
   trees(): readonly (readonly [root: Uuid, rates: readonly Rate[], usdByMinute: readonly number[]])[] {
-    for (const [root, slots] of this.#trees) if (slots.every(({ slot }) => slot <= this.#slot() - SLOTS)) this.#trees.delete(root)
+    for (const [root, slots] of this.#trees) if (slots.every(({ slot }) => slot <= this.#currentSlot() - SLOTS)) this.#trees.delete(root)
     return [...this.#trees].map(([root, slots]) => [root, this.#ratesOf(slots), this.#byMinute(slots)] as const)
   }
 
@@ -78,12 +79,12 @@ export class SpendingRate {
     this.#trees.set(root, slots)
     for (const each of [slots, this.#all]) {
       const last = each.at(-1)
-      if (last?.slot === this.#slot()) {
+      if (last?.slot === this.#currentSlot()) {
         last.usd += usd
         last.tokens += tokens
       } else {
-        each.push({ slot: this.#slot(), usd, tokens })
-        while ((each[0]?.slot ?? Infinity) <= this.#slot() - SLOTS) each.shift()
+        each.push({ slot: this.#currentSlot(), usd, tokens })
+        while ((each[0]?.slot ?? Infinity) <= this.#currentSlot() - SLOTS) each.shift()
       }
     }
     const oldest = this.#trees.size > MAX_TREES ? this.#trees.keys().next().value : undefined
@@ -99,7 +100,7 @@ export class SpendingRate {
   #ratesOf(slots: readonly Slot[]): Rate[] {
     const coveredMs = this.#deps.now() - this.#began
     return RATE_MINUTES.map((minutes) => {
-      const first = this.#slot() - (minutes * MINUTE_MS) / SLOT_MS
+      const first = this.#currentSlot() - (minutes * MINUTE_MS) / SLOT_MS
       const counted = slots.filter(({ slot }) => slot > first)
       // Just after the start, the time since then counts, but at least a minute.
       const divisor = Math.min(minutes, Math.max(1, coveredMs / MINUTE_MS))
@@ -111,13 +112,13 @@ export class SpendingRate {
   #byMinute(slots: readonly Slot[]): number[] {
     const sums = Array.from({ length: SUM_MINUTES }, () => 0)
     for (const { slot, usd } of slots) {
-      const at = SUM_MINUTES - 1 - Math.floor((this.#slot() - slot) / (MINUTE_MS / SLOT_MS))
-      if (at >= 0) sums[at] = (sums[at] ?? 0) + usd
+      const index = SUM_MINUTES - 1 - Math.floor((this.#currentSlot() - slot) / (MINUTE_MS / SLOT_MS))
+      if (index >= 0) sums[index] = (sums[index] ?? 0) + usd
     }
     return sums
   }
 
-  #slot(): number {
+  #currentSlot(): number {
     return Math.floor(this.#deps.now() / SLOT_MS)
   }
 }

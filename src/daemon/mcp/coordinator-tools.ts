@@ -1,4 +1,4 @@
-// The tools with which a coordinator leads its crew. Most of them are one command of the crew, which refuses an unsuitable command with a
+// The tools with which a coordinator leads its crew. Most of them send one command to the crew, which refuses an unsuitable command with a
 // hint. Three read-only tools show the current crew. Test: test/e2e/mcp/crew.test.ts.
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -10,7 +10,8 @@ import type { MemberSpec } from '../../kernel/model/process-spec.ts'
 /** Returns the calling member. Errors: PERMISSION outside of a crew. */
 function memberOf({ caller }: ToolCallContext): { readonly process: Process; readonly member: MemberSpec } {
   const member = caller?.spec.member
-  if (!caller || !member) throw new KernelError('PERMISSION', 'you are in no crew', undefined, 'This tool is for members of crews.')
+  if (!caller || !member)
+    throw new KernelError('PERMISSION', 'you are not a member of a crew', undefined, 'This tool is for members of crews.')
   return { process: caller, member }
 }
 

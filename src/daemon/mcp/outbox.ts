@@ -18,6 +18,7 @@ const MAX_RECORDS = 10_000
 /** The facts by which the turn at a time is found. */
 const TURN_FACTS = ['process.working', 'process.exited']
 const PAGE = 32
+/** A report of an unavailable crew is tried again after this time, and at most this often: for a minute. */
 const RETRY_MS = 500
 const MAX_TRIES = 120
 
@@ -88,7 +89,7 @@ async function deliver({ dir, host, store, log, signal }: OutboxDeps, { id, uuid
   const attempt = (): Promise<OwnToolResult> =>
     caller && turn !== null
       ? callForProcess(host, caller, { name, input, id, turn, signal, progress: () => undefined })
-      : Promise.resolve({ isError: true, text: `no process ${uuid} has a turn of that time` })
+      : Promise.resolve({ isError: true, text: `no process ${uuid} had a turn at that time` })
   let result = await attempt()
   // The crew may still be starting.
   for (let tries = 0; result.text.startsWith('UNAVAILABLE:') && tries < MAX_TRIES && !signal.aborted; tries += 1) {

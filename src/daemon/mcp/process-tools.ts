@@ -1,5 +1,6 @@
 // The tools with which an agent works with other processes: start, inspect, wait, signal, pause, resume. Each of them is an operation of
-// the API in the name of the calling process. The kernel refuses what the process may not do, and records the refusal. Test: test/e2e/mcp/server.test.ts.
+// the API in the name of the calling process. The kernel refuses what the process may not do, and records the refusal. Test:
+// test/e2e/mcp/server.test.ts.
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -195,7 +196,7 @@ function spawnBodyOf(
     readonly budget_tokens?: number | undefined
     readonly timeout_s?: number | undefined
   },
-  { host: { keys }, caller, userContext }: ToolCallContext,
+  { host: { credentials }, caller, userContext }: ToolCallContext,
 ): SpawnBody {
   const { intent, agent, command, name, model, worktree, interactive, tools } = input
   if ((intent === undefined) === (command === undefined))
@@ -208,7 +209,7 @@ function spawnBodyOf(
   const callerCwd = caller?.spec.cwd ?? userContext?.cwd ?? '/'
   const cwd = input.cwd === undefined ? callerCwd : isAbsolute(input.cwd) ? input.cwd : resolve(callerCwd, input.cwd)
   // The keys are separated from the environment again when the spec is built, and stay in memory.
-  const env = caller ? { ...caller.spec.env, ...keys.storedKeys(caller.uuid) } : { ...userContext?.env }
+  const env = caller ? { ...caller.spec.env, ...credentials.storedKeys(caller.uuid) } : { ...userContext?.env }
   const limits = withoutUndefined({
     maxSteps: input.max_steps,
     budgetUsd: input.budget_usd,

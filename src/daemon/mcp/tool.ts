@@ -23,7 +23,7 @@ export interface ToolHost {
   readonly reads: ProcessQueries
   readonly waiter: Waiter
   readonly pipeline: Pick<Pipeline, 'request'>
-  readonly keys: Pick<Credentials, 'storedKeys'>
+  readonly credentials: Pick<Credentials, 'storedKeys'>
   readonly store: Pick<Store, 'facts'>
   readonly removals: Pick<Removals, 'runExclusively'>
   readonly crews: CrewToolPort

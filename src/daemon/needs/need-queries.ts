@@ -17,7 +17,7 @@ import { ENDS_MS, needsOf } from './needs-of.ts'
 import type { Need } from './needs-of.ts'
 import { compareNeeds } from './order.ts'
 
-/** The largest number of ended processes that are looked at. */
+/** The largest number of ended processes that are examined. */
 const MAX_ENDED = 500
 /** The number of ended processes per read. */
 const PAGE = 100
@@ -44,7 +44,7 @@ export interface NeedsQuery {
 
 export class NeedQueries {
   readonly #deps: NeedQueriesDeps
-  /** the root of the only subtree that exists for these queries; null: all processes do */
+  /** the root of the subtree to which these queries are restricted; null: they are not restricted */
   readonly #top: Uuid | null
 
   constructor(deps: NeedQueriesDeps, top: Uuid | null = null) {
@@ -52,7 +52,7 @@ export class NeedQueries {
     this.#top = top
   }
 
-  /** The same queries, for which nothing exists but a process and all below it. */
+  /** Returns the same queries, restricted to a process and all processes below it. */
   below(top: Uuid): NeedQueries {
     return new NeedQueries(this.#deps, top)
   }
@@ -72,7 +72,7 @@ export class NeedQueries {
     }
   }
 
-  /** Returns a need with its whole evidence, put off or not. Errors: NOT_FOUND if it does not exist any more. */
+  /** Returns a need with its whole evidence, even if it is put off. Errors: NOT_FOUND if it no longer exists. */
   async get(id: string): Promise<NeedView> {
     const need = (await this.#all()).find((each) => each.id === id)
     if (!need)
@@ -95,7 +95,7 @@ export class NeedQueries {
   async #all(): Promise<Need[]> {
     const { table, clock, slices } = this.#deps
     const top = this.#top
-    const ended = await this.#endedLately()
+    const ended = await this.#recentlyEnded()
     const { wall, mono } = clock.now()
     const context = { table, wall, mono, seenUntil: table.seenUntil }
     const living = await slices.map([...table.all()], (uuid) => {
@@ -107,8 +107,8 @@ export class NeedQueries {
     return (top === null ? all : all.filter(({ process }) => isBelow(process, top, table))).sort(compareNeeds)
   }
 
-  /** The processes that ended lately, the newest first. */
-  async #endedLately(): Promise<Process[]> {
+  /** The processes that ended recently enough to be needs, the newest first. */
+  async #recentlyEnded(): Promise<Process[]> {
     const { store, clock, slices } = this.#deps
     const since = clock.now().wall - ENDS_MS
     const found: Process[] = []

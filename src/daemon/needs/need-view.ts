@@ -112,7 +112,7 @@ const LOOK: readonly Verb[] = [
   ['seen', 'Mark as seen'],
 ]
 
-/** The verbs that help with a need that is no ask. */
+/** The verbs that help with a need without an ask. */
 const VERBS_BY_KIND: Readonly<Record<NeedKind, readonly Verb[]>> = {
   command: [],
   edit: [],

@@ -1,5 +1,5 @@
-// What a process needs from the user, by its row alone: asks, holds that only the user ends, unseen ends, and silences. Programs without
-// a protocol for questions never appear to ask: their needs are ends and silences. Pure.
+// What a process needs from the user, according to its row alone: asks, holds that only the user ends, unseen ends, and silences. Programs
+// without a protocol for questions never appear to ask: their needs are ends and silences. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { hash } from 'node:crypto'
 import { openAsks } from '../../kernel/decide/asks.ts'
@@ -25,7 +25,7 @@ export interface Need extends Urgency {
   readonly task?: Task
 }
 
-/** An end is a need for this time, in ms. */
+/** The end of a process counts as a need for this time, in ms. */
 export const ENDS_MS = 7 * 24 * 3_600_000
 
 /** The kind of a crew's question. */
@@ -130,7 +130,7 @@ function silenceNeeds(process: Process): Need[] {
   return [makeNeed(process, 'silent', { key: liveness.word, at: liveness.since, isSuspended: false })]
 }
 
-/** The end of a process that no other process has started, unless the user caused or has seen it. */
+/** The end of a process that no other process started, unless the user or a parent caused it, or the user has seen it. */
 function endNeeds(process: Process, { wall, seenUntil = -1 }: NeedsContext): Need[] {
   const { life, clock, parentUuid } = process
   if ((life.state !== 'zombie' && life.state !== 'dead') || parentUuid !== null || clock.exitedAt === null) return []
@@ -152,7 +152,7 @@ function makeNeed(
 /** The length of an id in hexadecimal digits. */
 const ID_DIGITS = 16
 
-/** An id that is the same as long as the need exists. */
+/** Returns the id of a need, which stays the same while the need exists. */
 function idOf(uuid: Uuid, kind: NeedKind, key: string): string {
   return hash('sha256', JSON.stringify([uuid, kind, key])).slice(0, ID_DIGITS)
 }

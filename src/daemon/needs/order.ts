@@ -1,4 +1,5 @@
-// The kinds of what waits for the user, and the order of their urgency. Pure. Test: test/tables/daemon/needs/order.test.ts.
+// The kinds of needs, which are what waits for the user, and the order of their urgency. Pure. Test:
+// test/tables/daemon/needs/order.test.ts.
 
 /** The kinds of needs: calls of tools, plans, questions, those of a crew, holds, ends and silences. */
 export const NEED_KINDS = [
@@ -21,17 +22,17 @@ export const NEED_KINDS = [
 export type NeedKind = (typeof NEED_KINDS)[number]
 
 /** The ranks, the most urgent first. */
-export const RANKS = { stands: 1, crew: 2, held: 3, failed: 4, silent: 5, finished: 6 } as const
+export const RANKS = { blocked: 1, crew: 2, held: 3, failed: 4, silent: 5, finished: 6 } as const
 
-/** The rank of each kind: what stands still before what goes on in part, and that before what has ended. */
+/** The rank of each kind. Needs that block a whole process come before those that block one task of a crew. */
 const RANK_BY_KIND: Readonly<Record<NeedKind, number>> = {
-  command: RANKS.stands,
-  edit: RANKS.stands,
-  fetch: RANKS.stands,
-  permission: RANKS.stands,
-  plan: RANKS.stands,
-  choice: RANKS.stands,
-  text: RANKS.stands,
+  command: RANKS.blocked,
+  edit: RANKS.blocked,
+  fetch: RANKS.blocked,
+  permission: RANKS.blocked,
+  plan: RANKS.blocked,
+  choice: RANKS.blocked,
+  text: RANKS.blocked,
   // The other tasks of a crew go on meanwhile.
   gate: RANKS.crew,
   review: RANKS.crew,
@@ -43,7 +44,7 @@ const RANK_BY_KIND: Readonly<Record<NeedKind, number>> = {
   finished: RANKS.finished,
 }
 
-/** What the order needs to know of a need. */
+/** What the order depends on. */
 export interface Urgency {
   readonly rank: number
   /** wall ms */
@@ -57,9 +58,9 @@ export function rankOf(kind: NeedKind, { isSuspended }: { readonly isSuspended: 
   return isSuspended ? Math.max(rank, RANKS.held) : rank
 }
 
-/** Compares by rank, then by time: what waits longest comes first, but of ends the newest. */
+/** Compares by rank, then by time: the longest wait comes first, but among ends the newest one. */
 export function compareNeeds(a: Urgency, b: Urgency): number {
   if (a.rank !== b.rank) return a.rank - b.rank
-  const older = a.rank === RANKS.failed || a.rank === RANKS.finished ? b.at - a.at : a.at - b.at
-  return older === 0 ? (a.id < b.id ? -1 : Number(a.id > b.id)) : older
+  const byTime = a.rank === RANKS.failed || a.rank === RANKS.finished ? b.at - a.at : a.at - b.at
+  return byTime === 0 ? (a.id < b.id ? -1 : Number(a.id > b.id)) : byTime
 }

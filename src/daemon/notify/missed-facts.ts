@@ -7,10 +7,12 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Older facts are not reported any more. */
+/** Older facts are no longer reported. */
 const MAX_AGE_MS = 24 * 3_600_000
 const PAGE = 200
-/** The largest number of facts between the mark and the newest fact, if none of them needs a notice. A start reads at most twice as many. */
+/**
+ * The largest number of facts between the mark and the newest fact, if none of them needs a notice. A start reads at most twice as many.
+ */
 const MAX_BEHIND = 10_000
 
 export interface MissedDeps {
@@ -67,7 +69,10 @@ export class NotifiedMark {
     return newestCursor - this.#storedCursor >= MAX_BEHIND
   }
 
-  /** Moves the mark to the newest fact up to which all facts were handled. `firstOpen`: the cursor of the first fact that is not reported yet. */
+  /**
+   * Moves the mark to the newest fact up to which all facts were handled. `firstOpen`: the cursor of the first fact that is not reported
+   * yet.
+   */
   async advance(newestCursor: number, firstOpen: number | null): Promise<void> {
     const cursor = firstOpen === null ? newestCursor : firstOpen - 1
     if (cursor <= this.#storedCursor) return

@@ -1,5 +1,6 @@
 // Sends a notice to the user's webhook, as a POST of JSON. Owns the format of the body and the meaning of a response. Secrets are looked
-// up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test: test/e2e/daemon/notifications.test.ts.
+// up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test:
+// test/e2e/daemon/notifications.test.ts.
 import { originOf, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import { MissingVariable, expandVariables, variablesIn } from '../../config/expand-variables.ts'
 import { isoTime } from '../views/format-times.ts'
@@ -14,7 +15,7 @@ type Webhook = NonNullable<NotificationsConfig['webhook']>
 /** Looks up the value of a variable; undefined if there is none. */
 export type SecretLookup = (name: string) => Promise<string | undefined>
 
-/** A notice that may be about no process. */
+/** A notice, which need not be about a process. */
 type AnyNotice = Notice | Pick<Notice, 'kind' | 'at' | 'text'>
 
 function bodyOf(notice: AnyNotice, repeated: number): object {
@@ -75,7 +76,7 @@ export async function unreachableReason(hook: Webhook, lookup: SecretLookup): Pr
   }
 }
 
-/** Replaces the variables in the URL and the headers by their values. `why` has the error, which names no value. */
+/** Replaces the variables in the URL and the headers with their values. `why` has the error, which names no value. */
 async function fillSecrets(
   { url, headers = {} }: Webhook,
   lookup: SecretLookup,

@@ -1,5 +1,6 @@
-// Changes what users record about a process, dead or alive: its pin, name and labels, and what the user has seen. Must be called within `runExclusively` of
-// removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts, test/e2e/naming/rename.test.ts.
+// Changes what users record about a process, dead or alive: its pin, name and labels, and what the user has seen. Must be called within
+// `runExclusively` of removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts,
+// test/e2e/naming/rename.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { checkName } from './spec-builder.ts'
 import type { SteerView } from '../../api/views/process.ts'
@@ -43,7 +44,7 @@ export class Annotations {
     return this.#annotate(uuid, { type: 'seen' })
   }
 
-  /** Puts the needs of a process off until a wall time in ms; null: not any more. Errors: INVALID. */
+  /** Puts the needs of a process off until a wall time in ms; null: shows them again. Errors: INVALID. */
   snooze(uuid: Uuid, until: number | null): Promise<SteerView> {
     return this.#annotate(uuid, { type: 'snooze', until })
   }

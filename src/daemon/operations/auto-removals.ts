@@ -1,4 +1,4 @@
-// Removes processes with `removeAtEnd` some seconds after their end, so that clients that follow one can still read how it ended. Must
+// Removes processes with `removeAtEnd` ten seconds after their end, so that clients that follow one can still read how it ended. Must
 // never remove a process that was interrupted, or whose worktree has changes. Removals that an earlier daemon did not do are done
 // after the next start. Test: test/e2e/lifecycle/temporary.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -11,7 +11,7 @@ import type { Removals } from './removals.ts'
 
 /** The time in ms from the end of a process to its removal. */
 export const REMOVAL_DELAY_MS = 10_000
-/** The number of ended processes, newest first, among which unfinished removals are searched at the start. */
+/** The number of ended processes, newest first, that are searched for unfinished removals at the start. */
 const MAX_LEFT = 100
 
 interface AutoRemovalsDeps {
@@ -55,7 +55,7 @@ export class AutoRemovals {
     }
   }
 
-  /** Cancels what is scheduled, and resolves when no removal runs. */
+  /** Cancels the scheduled removals, and resolves when no removal runs. */
   async stop(): Promise<void> {
     for (const uuid of this.#timers.keys()) this.#cancel(uuid)
     await Promise.all(this.#active)

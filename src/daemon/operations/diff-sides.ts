@@ -1,13 +1,13 @@
 // The two sides of a diff. A side is the beginning of a worktree or of a fork, a step, or the present
-// files. It may belong to another process. Owns how a side is written, and which files stand for it. Of a removed worktree, what
-// is left counts. Tests: test/e2e/worktree/files.test.ts, test/e2e/worktree/diff.test.ts.
+// files. It may belong to another process. Owns how a side is written, and which files stand for it. For a removed
+// worktree, these are what is left of it. Tests: test/e2e/worktree/files.test.ts, test/e2e/worktree/diff.test.ts.
 import { join } from 'node:path'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 import type { Git } from '../../drivers/files/git.ts'
 import { readCurrentFiles, findLeftWork } from '../../drivers/files/current-files.ts'
-import { findNewestRecord, nothingLeft, placeOf } from './work-place.ts'
+import { findNewestRecord, nothingLeftError, placeOf } from './work-place.ts'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { RecordFact, Worktrees } from './worktrees.ts'
@@ -29,7 +29,7 @@ export interface SideRequest {
 export interface DiffSide {
   readonly process: Process
   readonly of: 'base' | 'origin' | 'step' | 'worktree' | 'salvage' | 'branch' | 'crew'
-  /** the step of the record; null if the files are no record */
+  /** the step of the record; null if the files come from no record */
   readonly step: number | null
   /** the commit or the tree */
   readonly commit: string
@@ -48,7 +48,10 @@ export function parseSide(text: string): SideRequest {
   const [, ref = null, at] = /^(?:(.+)@)?(base|origin|now|\d{1,9})$/.exec(text) ?? []
   if (at === 'base' || at === 'origin' || at === 'now') return { ref, at }
   if (at !== undefined) return { ref, at: Number(at) }
-  throw new KernelError('INVALID', `"${text}" is no state of files: \`base\`, \`origin\`, \`now\`, a step such as \`12\`, or \`NAME@12\``)
+  throw new KernelError(
+    'INVALID',
+    `"${text}" is not a state of files: \`base\`, \`origin\`, \`now\`, a step such as \`12\`, or \`NAME@12\``,
+  )
 }
 
 /** Finds the files of a side. Errors: `INVALID` without a worktree, for a missing step or record, `NOT_FOUND` if nothing is left. */
@@ -73,7 +76,7 @@ async function crewSide(git: Git, process: Process, at: SideRequest['at']): Prom
   const place = placeOf(process)
   if (at !== 'now') return plainSide(process, 'base', process.spec.crew?.git?.base ?? '')
   const { branch } = await findLeftWork(git, place)
-  if (branch === null) throw nothingLeft(process)
+  if (branch === null) throw nothingLeftError(process)
   return plainSide(process, 'crew', branch)
 }
 
@@ -83,7 +86,7 @@ async function leftSide(worktrees: SideWorktrees, git: Git, process: Process): P
   const record = left.salvage === null ? await findNewestRecord(worktrees, process) : null
   if (record) return recordSide(worktrees, process, record)
   const commit = left.salvage ?? left.branch
-  if (commit === null) throw nothingLeft(process)
+  if (commit === null) throw nothingLeftError(process)
   return plainSide(process, left.salvage === null ? 'branch' : 'salvage', commit)
 }
 

@@ -1,5 +1,6 @@
 // Performs a request to fork a process: finds the step, and prepares the spec, the files and the keys of the fork. Also checks which
-// options of a resume request can be combined, because `--fork` is one of them. Must never change the origin. Tests: test/e2e/lifecycle/fork.test.ts.
+// options of a resume request can be combined, because `--fork` is one of them. Must never change the origin. Tests:
+// test/e2e/lifecycle/fork.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { isExternal } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -22,7 +23,7 @@ import type { ForkPoint } from '../../kernel/model/inputs.ts'
 export interface ForkOperationsDeps {
   readonly pipeline: Pipeline
   readonly reads: ProcessQueries
-  readonly keys: Credentials
+  readonly credentials: Credentials
   readonly specs: SpecBuilder
   readonly gateways: Pick<GatewaySessions, 'secretsOf'>
   readonly store: HistoryStore
@@ -72,7 +73,7 @@ export class ForkOperations {
    * Errors: those of `findForkPoint`, NOT_RESUMABLE, and COLLECTED if the origin was removed meanwhile.
    */
   async fork(origin: Process, body: ResumeBody, wrap: (fork: ForkRequest) => RequestBody = (fork) => fork): Promise<SteerView> {
-    const { keys, gateways, worktrees } = this.#deps
+    const { credentials, gateways, worktrees } = this.#deps
     checkForkable(origin)
     if (origin.spec.driver === 'acp' && isGemini(origin.spec.argv))
       throw new KernelError('NOT_RESUMABLE', 'Gemini CLI cannot fork its sessions; it can be resumed')
@@ -91,10 +92,13 @@ export class ForkOperations {
     const spec = withOwnWorktree(planned, origin.spec.worktree?.dir)
     try {
       // The fork gets the origin's keys, except those that the client sends.
-      await keys.resolveAndKeep({ uuid, spec }, { ...keys.storedKeys(origin.uuid), ...gateways.secretsOf(body.env ?? {}, spec) })
+      await credentials.resolveAndKeep(
+        { uuid, spec },
+        { ...credentials.storedKeys(origin.uuid), ...gateways.secretsOf(body.env ?? {}, spec) },
+      )
       return await this.#request({ uuid, origin, at, spec, body, filesOfStep: files?.step ?? null, wrap })
     } catch (error) {
-      keys.forget(uuid)
+      credentials.forget(uuid)
       if (files) await worktrees.deleteRecords(uuid)
       throw error
     }

@@ -16,7 +16,7 @@ import {
 } from '../../drivers/files/merge-work.ts'
 import { findUnsavedChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import { findNewestRecord, nothingLeft, placeOf, useWork } from './work-place.ts'
+import { findNewestRecord, nothingLeftError, placeOf, useWork } from './work-place.ts'
 import type { Worktrees } from './worktrees.ts'
 
 export interface MergePlanRequest extends WorkPlanRequest {
@@ -63,7 +63,7 @@ export class Merges {
     await checkRepository(process, place, repository)
     return useWork(this.#worktrees, place.dir ?? place.repository, async (git) => {
       const plan = await planMerge(git, place, { onto, top })
-      if (plan === null) throw nothingLeft(process)
+      if (plan === null) throw nothingLeftError(process)
       if (plan.of === 'branch') await this.#checkBranchHasRecord(git, process, plan.head)
       return plan
     })
@@ -84,7 +84,7 @@ export class Merges {
       )
     return useWork(this.#worktrees, place.dir ?? place.repository, async (git) => {
       const committed = await commitWork(git, place, { author, message: messageFor(process) })
-      if (committed === null) throw nothingLeft(process)
+      if (committed === null) throw nothingLeftError(process)
       return committed
     })
   }

@@ -47,7 +47,7 @@ export interface OperationsDeps {
   readonly forks: Pick<ForkOperations, 'fork'>
   readonly supervisors: Pick<SupervisorSpawner, 'spawn'>
   readonly store: HistoryStore
-  readonly keys: Credentials
+  readonly credentials: Credentials
   readonly gateways: Pick<GatewaySessions, 'findCaller' | 'secretsOf'>
   readonly specs: SpecBuilder
   readonly worktrees: Pick<Worktrees, 'plan' | 'checkForResume'>
@@ -56,7 +56,7 @@ export interface OperationsDeps {
   readonly checkMayStart: () => void
   /** the sender of the requests; default: the user */
   readonly by?: Sender
-  /** false: the name of an agent in a request does not make the user trust its file */
+  /** false: a request that names an agent does not mean that the user trusts its file */
   readonly trustsNames?: boolean
 }
 
@@ -84,7 +84,7 @@ export class Operations {
   asClient(via: string, trustsNames: boolean): Operations {
     const { pipeline, forks } = this.#deps
     const request: Pipeline['request'] = (body) => pipeline.request({ ...body, via } as RequestBody)
-    const fork: ForkOperations['fork'] = (origin, body) => forks.fork(origin, body, (made) => ({ ...made, via }))
+    const fork: ForkOperations['fork'] = (origin, body) => forks.fork(origin, body, (forkRequest) => ({ ...forkRequest, via }))
     return new Operations({
       ...this.#deps,
       trustsNames,
@@ -95,13 +95,13 @@ export class Operations {
 
   /** Starts a process, or a supervisor with its children. Errors: those of `prepare` and of the kernel. */
   async spawn(body: SpawnBody): Promise<SpawnedView> {
-    const { pipeline, keys, reads, homeLimits, checkMayStart } = this.#deps
+    const { pipeline, credentials, reads, homeLimits, checkMayStart } = this.#deps
     checkMayStart()
     if (body.supervisor !== undefined) return { version: 1, process: await this.#deps.supervisors.spawn(body) }
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const { uuid, spec, note } = await this.prepare(body)
     try {
-      if (body.input) keys.inputs.keep(uuid, body.input)
+      if (body.input) credentials.inputs.keep(uuid, body.input)
       await pipeline.request({
         type: 'spawn',
         by: this.#sender,
@@ -110,21 +110,23 @@ export class Operations {
         parent: parent?.uuid ?? null,
       })
     } catch (error) {
-      keys.forget(uuid)
+      credentials.forget(uuid)
       throw error
     }
     return { version: 1, process: reads.view(await reads.get(uuid)), ...(note === null ? {} : { note }) }
   }
 
-  /** Prepares a spawn: builds the spec, plans its worktree, and looks up its keys. Errors: CREDENTIALS_MISSING, and those of `buildSpec`. */
+  /**
+   * Prepares a spawn: builds the spec, plans its worktree, and looks up its keys. Errors: CREDENTIALS_MISSING, and those of `buildSpec`.
+   */
   async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec; readonly note: string | null }> {
-    const { keys, worktrees } = this.#deps
+    const { credentials, worktrees } = this.#deps
     const { spec: built, secrets, note } = await this.buildSpec(body)
     const uuid = uuidv7()
     const spec = await withRealPaths(body.worktree && built.driver !== 'supervisor' ? await worktrees.plan(uuid, built) : built)
-    const found = await keys.resolveAndKeep({ uuid, spec }, secrets)
+    const found = await credentials.resolveAndKeep({ uuid, spec }, secrets)
     if (found.missing.length > 0) {
-      keys.forget(uuid)
+      credentials.forget(uuid)
       throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, {
         missing: found.missing,
       })
@@ -206,7 +208,7 @@ export class Operations {
 
   /** Resumes a process, dead or suspended, or forks it. Errors: those of the options, the worktree, the spec and the kernel. */
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
-    const { reads, pipeline, keys, gateways, specs, worktrees, checkMayStart } = this.#deps
+    const { reads, pipeline, credentials, gateways, specs, worktrees, checkMayStart } = this.#deps
     checkResumeOptions(body)
     checkMayStart()
     if (body.fork) return this.#deps.forks.fork(await reads.resolve(ref), body)
@@ -216,7 +218,7 @@ export class Operations {
     await worktrees.checkForResume(process)
     if (body.fromCheckpoint) await this.#checkCheckpoint(process)
     const spec = await specs.applyOverrides(process, body)
-    const { missing } = await keys.resolveAndKeep(
+    const { missing } = await credentials.resolveAndKeep(
       { uuid, spec: spec ?? process.spec },
       gateways.secretsOf(body.env ?? {}, spec ?? process.spec),
     )
@@ -226,7 +228,8 @@ export class Operations {
     const { subtree = false, only = false, rerun = false } = body
     await this.#passKeysToMembers(process, body)
     try {
-      // Both inputs are submitted in one turn of the event loop, so one commit has both. The answer then shows the process without its hold.
+      // Both inputs are submitted in one turn of the event loop, so one commit has both. The answer then shows the process without its
+      // hold.
       const resumed = this.#requestResume(process, missing, {
         type: 'resume',
         by: this.#sender,
@@ -243,7 +246,7 @@ export class Operations {
       pipeline.submit({ type: 'release', uuid, reason: 'credentials' })
       return withoutHold(await resumed)
     } catch (error) {
-      if ((await reads.get(uuid)).life.state === 'dead') keys.forget(uuid)
+      if ((await reads.get(uuid)).life.state === 'dead') credentials.forget(uuid)
       throw error
     }
   }
@@ -265,12 +268,12 @@ export class Operations {
    * get the keys. A member that still has an old key might otherwise be held later.
    */
   async #passKeysToMembers(crew: Process, { env = {} }: ResumeBody): Promise<void> {
-    const { reads, keys, gateways, pipeline } = this.#deps
+    const { reads, credentials, gateways, pipeline } = this.#deps
     if (!crew.spec.crew) return
     const isForAll = isHeldFor(crew, 'credentials')
     for (const member of reads.livingProcesses()) {
       if (member.spec.member?.crew !== crew.uuid || !(isForAll || isHeldFor(member, 'credentials'))) continue
-      const { missing } = await keys.resolveAndKeep(member, gateways.secretsOf(env, member.spec))
+      const { missing } = await credentials.resolveAndKeep(member, gateways.secretsOf(env, member.spec))
       if (missing.length === 0) pipeline.submit({ type: 'release', uuid: member.uuid, reason: 'credentials' })
     }
   }

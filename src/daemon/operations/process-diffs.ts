@@ -1,5 +1,6 @@
-// Compares the files of a process at two times: as a diff, and as a list of files with the steps that changed them. Both may be of
-// different processes, such as a fork and its origin. Without a worktree, the edits that the agent reported count. Changes nothing.
+// Compares the files of a process at two times: as a diff, and as a list of files with the steps that changed them. The two states
+// may belong to different processes, such as a fork and its origin. Without a worktree, uses the edits that the agent reported. Changes
+// nothing.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'

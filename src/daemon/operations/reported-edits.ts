@@ -49,7 +49,7 @@ export async function reportedEdits(
     edits.filter((edit) => path === undefined || edit.path === path || edit.path.startsWith(`${path}/`)),
     (edit) => edit.path,
   )
-  const changes = [...byPath].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([file, its]) => changeOf(file, its))
+  const changes = [...byPath].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([file, fileEdits]) => changeOf(file, fileEdits))
   const files = changes.map(({ file }) => file)
   return { files, ...cutForReading(changes.map(({ text }) => text).join(''), files, files, cut) }
 }
@@ -59,7 +59,9 @@ function stepOf(at: SideRequest['at'], { originStep }: Process): number {
   return at === 'base' ? 0 : at === 'origin' ? (originStep ?? 0) : at
 }
 
-/** Returns the path relative to the working directory, if it is below it. It is one line of the text. */
+/**
+ * Returns the path relative to the working directory if it is below it. Replaces control characters, so that the path stays on one line.
+ */
 function pathFrom(cwd: string, path: string): string {
   const name = path.replaceAll(/[\0-\x1f]/g, '?')
   if (!isAbsolute(name)) return name

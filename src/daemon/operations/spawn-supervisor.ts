@@ -18,7 +18,7 @@ import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 export interface SupervisorSpawnerDeps {
   readonly pipeline: Pipeline
   readonly reads: ProcessQueries
-  readonly keys: Pick<Credentials, 'forget'>
+  readonly credentials: Pick<Credentials, 'forget'>
   readonly paths: Paths
   readonly homeLimits: () => Limits
   /** builds a spec and looks up its keys; starts nothing */
@@ -42,7 +42,9 @@ export class SupervisorSpawner {
     this.#deps = deps
   }
 
-  /** Starts a supervisor and its children; returns the supervisor. Errors: those of each spawn; after an error none of the processes runs. */
+  /**
+   * Starts a supervisor and its children; returns the supervisor. Errors: those of each spawn; after an error none of the processes runs.
+   */
   async spawn(body: SpawnBody): Promise<ProcessView> {
     const { pipeline, reads, homeLimits } = this.#deps
     const parent = body.parent === undefined ? null : (await reads.resolve(body.parent)).uuid
@@ -107,8 +109,8 @@ export class SupervisorSpawner {
 
   /** Kills the processes that were spawned, and forgets the keys of the others. Returns the error to report. */
   async #undoSpawns(planned: readonly PlannedProcess[], failure: unknown): Promise<unknown> {
-    const { pipeline, reads, keys } = this.#deps
-    for (const { uuid } of planned) if (!(await reads.find(uuid))) keys.forget(uuid)
+    const { pipeline, reads, credentials } = this.#deps
+    for (const { uuid } of planned) if (!(await reads.find(uuid))) credentials.forget(uuid)
     const find = (uuid: Uuid): ReturnType<ProcessQueries['find']> => reads.find(uuid)
     return undoSpawn(
       failure,

@@ -210,7 +210,10 @@ export class SpecBuilder {
     }
   }
 
-  /** Builds the fields of an ACP agent. It brings its own MCP servers, so configured servers are passed only if the request or the agent file names them. */
+  /**
+   * Builds the fields of an ACP agent. It brings its own MCP servers, so configured servers are passed only if the request or the agent
+   * file names them.
+   */
   async #buildAcpFields(agent: AgentDefinition, body: SpawnBody): Promise<Omit<DriverFields<AcpSpec>, 'credentials' | 'limits'>> {
     refuseOptions(agent, body, ['effort', 'fallback', 'instructions', 'skills'])
     refuseCallRules(agent, body)
@@ -329,7 +332,10 @@ const SUPERVISOR_OPTIONS: ReadonlySet<string> = new Set<keyof SpawnBody>([
   'labels',
 ])
 
-/** Builds the fields of a supervisor. It runs no program, so it refuses options of programs and agents. Its limits apply to all its children together. */
+/**
+ * Builds the fields of a supervisor. It runs no program, so it refuses options of programs and agents. Its limits apply to all its children
+ * together.
+ */
 function buildSupervisorFields(body: SpawnBody): DriverFields<SupervisorProcessSpec> {
   const { supervisor, limits = {} } = body
   const unsupported = Object.entries(body)
@@ -364,7 +370,9 @@ function restartsOf({ restart, childId }: SpawnBody): Pick<ProcessSpec, 'restart
   return { ...(restart === undefined ? {} : { restart: restartPolicyFrom(restart) }), ...(childId === undefined ? {} : { childId }) }
 }
 
-/** Checks that the process can have the input of the request, which is never recorded and so reaches one incarnation only. Errors: INVALID. */
+/**
+ * Checks that the process can have the input of the request, which is never recorded and so reaches one incarnation only. Errors: INVALID.
+ */
 function checkInput({ input, argv, restart, childId }: SpawnBody): void {
   if (!input) return
   if (argv === undefined)
@@ -468,7 +476,7 @@ function gatewayOf(
   return gateway === 'auto' ? {} : { gateway }
 }
 
-/** The setting in the agent file of which raw output lines are kept; default: the setting in the configuration. */
+/** Which raw output lines are kept: the setting of the agent file, else that of the configuration. */
 function rawOutputFields(agent: AgentDefinition | null, { keep_raw: configured }: Pick<Config, 'keep_raw'>): Pick<ExternalSpec, 'keepRaw'> {
   const keepRaw = agent?.keepRaw ?? configured
   return keepRaw === 'off' ? {} : { keepRaw }

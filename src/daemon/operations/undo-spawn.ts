@@ -17,7 +17,7 @@ export function killInput(uuid: Uuid): Parameters<Pipeline['request']>[0] {
 }
 
 /**
- * Kills those of the processes that are living. Returns the error to report: `failure`, which is why the start failed. If a process
+ * Kills the processes that are living. Returns the error to report: `failure`, which is why the start failed. If a process
  * could not be killed, the error also names it and the command that kills it.
  */
 export async function undoSpawn(failure: unknown, uuids: readonly Uuid[], { find, kill }: UndoSpawnDeps): Promise<unknown> {

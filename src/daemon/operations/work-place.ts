@@ -19,11 +19,12 @@ export function placeOf(process: Process): WorkPlace {
   return { uuid, dir, repository, branch: files?.branch ?? branch, ...gitUser(spec) }
 }
 
-export function nothingLeft({ pid, files, spec: { worktree, crew } }: Process): KernelError {
+/** Returns the error for a process of whose work nothing is left, or none exists yet. */
+export function nothingLeftError({ pid, files, spec: { worktree, crew } }: Process): KernelError {
   if (crew?.git)
     return new KernelError(
       'NOT_FOUND',
-      `crew ${pid} has no branch ${crew.git.branch} any more`,
+      `crew ${pid} no longer has the branch ${crew.git.branch}`,
       undefined,
       `\`git log --all\` lists all commits.`,
     )
@@ -35,7 +36,12 @@ export function nothingLeft({ pid, files, spec: { worktree, crew } }: Process): 
         { dir },
         'Its branch had nothing that another branch lacks: `git log --all` lists all commits.',
       )
-    : new KernelError('NOT_FOUND', `the worktree of process ${pid} is not made yet`, { dir }, 'Try again when the process has started.')
+    : new KernelError(
+        'NOT_FOUND',
+        `the worktree of process ${pid} has not been created yet`,
+        { dir },
+        'Try again when the process has started.',
+      )
 }
 
 /** Runs `work` while no other job uses the worktree `dir`. Errors: `INVALID` instead of those of git. */
@@ -46,7 +52,7 @@ export async function useWork<T>(worktrees: Pick<Worktrees, 'useExclusively'>, d
   })
 }
 
-/** Finds the newest record of a process; null if none exists any more. */
+/** Finds the newest record of a process; null if there is none. */
 export async function findNewestRecord(worktrees: Pick<Worktrees, 'findRecord'>, process: Process): Promise<RecordFact | null> {
   return worktrees.findRecord(process, Infinity).catch((error: unknown) => {
     if (error instanceof KernelError && error.code === 'INVALID') return null

@@ -392,7 +392,7 @@ export class Worktrees {
 
   /**
    * Lists the newest records with a step after `after` and up to `upTo`, in order. The newest record before them comes first, as their
-   * beginning. The origins of a fork count.
+   * beginning. For a fork, the records of its origins are included.
    */
   async listRecords(process: Process, { after, upTo }: { readonly after: number; readonly upTo: number }): Promise<RecordFact[]> {
     const found: RecordFact[] = []

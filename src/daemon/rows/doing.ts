@@ -1,6 +1,6 @@
 // Tracks the current work of each running process: its open model call, tool calls and compaction, and the wait before a repeated call.
 // Reads committed facts and live output; forgets a process when it ends. Works without any viewer, so it must cost next to nothing.
-// The state of a process has what is open; this file adds times, inputs and counts. Test: test/tables/daemon/rows/why.test.ts.
+// The row of a process names its open work; this file adds times, inputs and counts. Test: test/tables/daemon/rows/why.test.ts.
 import { toolInputLine } from '../../api/text/one-line.ts'
 import { isoTime } from '../views/format-times.ts'
 import { statusOf } from '../../kernel/model/status.ts'
@@ -35,7 +35,7 @@ export interface Retry {
   readonly error: string
 }
 
-/** What is known of the current work of one process. Times are wall ms. */
+/** What is known about the current work of one process. Times are wall ms. */
 export interface Work {
   status: Status
   /** since when the process has that status */
@@ -159,7 +159,7 @@ function noteFact(work: Work, body: FactBody, at: number): void {
       work.inputs.delete(body.callId)
       break
     default:
-      // The incarnation or the turn has ended: nothing is open any more.
+      // The incarnation or the turn has ended: nothing is open now.
       work.modelSince = work.compactionSince = work.retry = null
       work.tools.clear()
       work.inputs.clear()

@@ -1,7 +1,7 @@
 // The projection: the rows of all processes, kept up to date with each committed batch. Exists only while there are viewers. A change marks
-// the rows that may differ: the process, those above it, and those whose `why` names it. `flush` makes the marked rows again, and returns
-// what has changed. So rows after any history equal rows that are made afresh. Owns which rows exist and what each of them depends on.
-// Must never read a journal. Test: test/properties/rows.test.ts.
+// the rows that may differ: the process, those above it, and those whose `why` names it. `flush` rebuilds the marked rows, and returns
+// what has changed. So the rows after any history equal rows that are built from scratch. Owns which rows exist and what each of them
+// depends on. Must never read a journal. Test: test/properties/rows.test.ts.
 import { toUsd, tallyOf } from '../../kernel/state/accounts.ts'
 import { configuredLimits, payerChainOf, tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'
@@ -24,7 +24,7 @@ import type { Table } from '../loop/table.ts'
 /** The largest number of ended processes that are loaded. */
 const MAX_ENDED = 10_000
 const PAGE = 100
-/** The number of rows that are made in one piece of work. */
+/** The number of rows that are built in one piece of work. */
 const PIECE = 16
 /** The largest number of removed rows that are remembered for viewers that return. */
 const MAX_GONE = 10_000
@@ -79,7 +79,7 @@ export interface RowChange {
   readonly uuid: Uuid
   /** null: there was no row */
   readonly before: RowView | null
-  /** null: there is no row any more */
+  /** null: the row is gone */
   readonly after: RowView | null
   /** the changed fields; null: the row is gone */
   readonly patch: RowPatch | null
@@ -101,13 +101,13 @@ export class Projection {
   readonly #needs = new RowNeeds()
   /** the version of the needs that the newest frame has */
   #needsVersion = 0
-  /** the rows to make again, with the process if it has ended */
+  /** the rows to rebuild, with the process if it has ended */
   #dirty = new Map<Uuid, Process | null>()
   /** rows that were dropped since the last frame */
   #dropped: RowChange[] = []
   /** the ancestors of rows that must be loaded */
   readonly #missing = new Set<Uuid>()
-  /** the ancestors of rows that are not stored any more */
+  /** the ancestors of rows that are no longer stored */
   readonly #absent = new Set<Uuid>()
   /** the processes that were removed since the last frame: a list that was read before may still have them */
   readonly #removed = new Set<Uuid>()
@@ -120,8 +120,8 @@ export class Projection {
   /** the rows that are gone, with the number of that frame; oldest first */
   readonly #gone: { readonly uuid: Uuid; readonly frame: number }[] = []
   #frame = 0
-  /** the number of rows that were made */
-  #made = 0
+  /** the number of rows that were built */
+  #builtCount = 0
   #seq = 0
   #sumsText = ''
   /** distinguishes the cursors of this projection from those of an earlier one */
@@ -182,12 +182,12 @@ export class Projection {
 
   /** Drops the rows that ended too long ago. */
   expire(): void {
-    const least = this.#deps.clock.now().wall - this.#deps.keepMs
+    const oldestKept = this.#deps.clock.now().wall - this.#deps.keepMs
     for (const [uuid, { ended }] of this.#rows)
-      if (ended !== null && ended.at < least && !this.#tree.hasChildren(uuid) && !this.#kept.has(uuid)) this.#drop(uuid)
+      if (ended !== null && ended.at < oldestKept && !this.#tree.hasChildren(uuid) && !this.#kept.has(uuid)) this.#drop(uuid)
   }
 
-  /** Makes all marked rows again. Returns what has changed; null: nothing. Must not run twice at a time. */
+  /** Rebuilds all marked rows. Returns what has changed; null: nothing. Must not run twice at a time. */
   async flush(): Promise<Frame | null> {
     await this.#loadMissing()
     const dirty = this.#dirty
@@ -210,7 +210,7 @@ export class Projection {
     return { changes, sums }
   }
 
-  /** Makes the own fields of rows again. Adds these rows and those above them to the touched ones. */
+  /** Rebuilds the own fields of rows. Adds these rows and those above them to the touched ones. */
   async #refreshAll(dirty: Map<Uuid, Process | null>, touched: Set<Uuid>): Promise<void> {
     // The map grows while it is read: a row may mark others.
     for (const [uuid, ended] of dirty) {
@@ -305,7 +305,7 @@ export class Projection {
     }
   }
 
-  /** Makes the own fields of a row again. Returns further rows that may have changed with it. */
+  /** Rebuilds the own fields of a row. Returns further rows that may have changed with it. */
   #refresh(uuid: Uuid, ended: Process | null): readonly Uuid[] {
     const { table, work, clock } = this.#deps
     const process = table.get(uuid) ?? ended
@@ -342,8 +342,8 @@ export class Projection {
   }
 
   #dependentsOf(process: Process, before: Entry | undefined, own: OwnFields): readonly Uuid[] {
-    const isSeen = before?.own.name !== own.name || before.own.pid !== own.pid || before.own.status !== own.status
-    const waiters = isSeen ? (this.#waiters.get(process.uuid) ?? []) : []
+    const affectsWaiters = before?.own.name !== own.name || before.own.pid !== own.pid || before.own.status !== own.status
+    const waiters = affectsWaiters ? (this.#waiters.get(process.uuid) ?? []) : []
     const members = before?.crew === process.crew ? [] : (process.crew?.members ?? [])
     const parent = process.parent === null ? undefined : this.#deps.table.get(process.parent)
     return [
@@ -408,7 +408,7 @@ export class Projection {
         budget: process ? budgetOf(process, tallyWithBelow(table, process)) : (ended?.budget ?? null),
         budgetOf: process ? budgetScopeOf(table, process) : null,
       }
-      // With another budget above it, also the processes that it pays for have another one.
+      // If its nearest budget changes, that of the processes that it pays for may change as well.
       if (before?.budgetOf !== after.budgetOf) for (const member of table.accounts.payees(uuid)) touched.add(member)
       const patch = patchOf(before, after)
       if (patch !== null) changes.push({ uuid, before, after, patch })
@@ -442,10 +442,10 @@ export class Projection {
     return { nanoUsd, reservedNanoUsd }
   }
 
-  /** Lets other work run after each few rows. */
+  /** Lets other work run after every few rows. */
   async #pause(): Promise<void> {
-    this.#made += 1
-    if (this.#made % PIECE === 0) await this.#deps.slices.next()
+    this.#builtCount += 1
+    if (this.#builtCount % PIECE === 0) await this.#deps.slices.next()
   }
 
   #drop(uuid: Uuid): void {

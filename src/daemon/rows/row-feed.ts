@@ -30,7 +30,7 @@ const RECENT_MS = 86_400_000
 /** The time between two searches for rows that are no longer recent, in ms. */
 const EXPIRE_MS = 60_000
 
-/** A need counts as so many rows, because it may have the diff of a file. */
+/** A need counts as this many rows, because it may have the diff of a file. */
 const ROWS_PER_NEED = 10
 /** A snapshot is kept for this time in ms, because several viewers may begin at once. */
 const SHARE_MS = 1_000
@@ -63,7 +63,7 @@ export class RowFeed {
     this.#deps = deps
   }
 
-  /** What is known of the current work of each process. */
+  /** What is known about the current work of each process. */
   get work(): Pick<WorkTracker, 'of'> {
     return this.#work
   }
@@ -235,7 +235,7 @@ class Board {
   /** Keeps the row of a process, however old it is. Resolves when it is there, or when the board is closed. */
   async keep(uuid: Uuid): Promise<void> {
     this.#projection.keep(uuid)
-    // A closed board makes no more frames: to wait for one would never end, nor let anything else run.
+    // A closed board makes no more frames: this loop would never end, and would block the event loop.
     while (!this.#closing.signal.aborted && !this.#projection.has(uuid) && this.#projection.isDirty) {
       this.#schedule()
       await this.#flushing

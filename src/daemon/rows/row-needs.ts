@@ -1,4 +1,4 @@
-// What waits for the user, of the processes of a projection. Each need is the JSON that all viewers get, in the order of urgency. Must
+// The needs of the processes of a projection. Each need is the JSON that all viewers get, in the order of urgency. Must
 // not depend on the time of the request: a need that is put off stays in the list, after the others.
 // Tests: test/properties/rows.test.ts, test/e2e/rows/needs-stream.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
@@ -11,7 +11,7 @@ import { compareNeeds } from '../needs/order.ts'
 import { askView } from '../views/ask-view.ts'
 import { holdView } from '../views/process-view.ts'
 
-/** The most needs that a viewer gets. */
+/** The largest number of needs that a viewer gets. */
 const MAX_NEEDS = 100
 
 /** A need as it is sent. */

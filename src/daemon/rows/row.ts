@@ -136,7 +136,7 @@ const RESERVED: { readonly [L in LimitName]?: (tally: Tally) => number } = {
 }
 
 /**
- * The own limit of a process that is nearest to its end. Limits of time and of children are left
+ * The limit of the process itself of which the largest share is used. Limits of time and of children are left
  * out: usage does not fill them up. `tally`: the usage of the process and of all that it pays for.
  */
 export function budgetOf(process: Process, tally: Tally): RowBudgetView | null {

@@ -1,6 +1,6 @@
-// Explains in one sentence what a process waits for, or what it is busy with. The data beside it: since when, until when, on which process,
-// and which commands end the wait. Owns the sentence of each state, hold and wait. Must use facts only, and never guess: where nothing is
-// known, the sentence states that. Depends on no clock, so that the same state always has the same sentence. Pure.
+// Explains in one sentence what a process waits for, or what it is busy with. The sentence comes with data: since when, until when, on
+// which process, and which commands end the wait. Owns the sentence of each state, hold and wait. Must use facts only, and never guess:
+// where nothing is known, the sentence states that. Depends on no clock, so that the same state always has the same sentence. Pure.
 // Test: test/tables/daemon/rows/why.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { composeRunOf, composeSpecOf } from '../../kernel/compose/run-row.ts'
@@ -22,7 +22,7 @@ import type { Sender, Uuid } from '../../kernel/model/ids.ts'
 import type { HoldReason } from '../../kernel/model/words.ts'
 
 export interface WhyContext extends RowLookup {
-  /** what the tracker knows of the process; absent: nothing */
+  /** what the tracker knows about the process; absent: nothing */
   readonly work?: Work | undefined
 }
 
@@ -117,7 +117,7 @@ function whyHeld(process: Running, hold: Hold, context: WhyContext): WhyView {
 
 type HeldWhy = Pick<WhyView, 'kind' | 'text'> & Partial<WhyView>
 
-/** The reasons of holds, the one that the user can do most about first: it explains the pause. */
+/** The explanation of each hold. The order counts: of several holds the first explains the pause, because the user can do most about it. */
 const HOLD_WHY: { readonly [R in HoldReason]: (process: Running, hold: Hold, context: WhyContext) => HeldWhy } = {
   credentials: ({ note }) => ({ kind: 'credentials', text: withCause('waits for a key that works', note) }),
   budget: whyBudget,

@@ -129,7 +129,7 @@ async function filesAtStake({ worktrees }: StakesDeps, process: Process, action:
   const dir = spec.worktree?.dir
   try {
     return await worktrees.readBriefly(GIT_MS, async (git) => {
-      // With its process also its records are removed, so only commits count then.
+      // A removal also deletes the records of the process, so only commits count then.
       const recorded =
         dir === undefined || action === 'remove' ? null : await countUnrecorded(git, { dir, records: worktrees.recordsOf(uuid), ...user })
       const unrecorded = dir === undefined ? null : (recorded ?? (await countUncommitted(git, { dir, repository, ...user })))

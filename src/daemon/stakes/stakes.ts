@@ -1,6 +1,6 @@
 // Makes the view of what an action would cost: what is lost, what is kept, and what happens to others. Pure: all facts come in a
-// `StakesWorld`, and the consequences from the kernel's own decisions (kernel/decide/foresee.ts). States nothing that is not in these facts:
-// an unknown value is null, and a note names it. Test: test/tables/daemon/stakes/stakes.test.ts, test/e2e/lifecycle/stakes.test.ts.
+// `StakesWorld`, and the consequences from the kernel's own decisions (kernel/decide/foresee.ts). States nothing that is not in these
+// facts: an unknown value is null, and a note names it. Test: test/tables/daemon/stakes/stakes.test.ts, test/e2e/lifecycle/stakes.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { composeRunOf, isComposeRun } from '../../kernel/compose/run-row.ts'
 import { DRAIN_MS } from '../../kernel/decide/next-deadline.ts'
@@ -17,7 +17,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { StakesAction } from '../../kernel/model/words.ts'
 
-/** What an open call does, and since when. Wall times in ms. */
+/** The open calls of a process: what each does, and since when. Wall times in ms. */
 export interface OpenWork {
   readonly modelSince: number | null
   /** by call id */
@@ -121,7 +121,7 @@ function inFlightOf(world: StakesWorld, row: Process): InFlightView[] {
   if (isPlainCommand(spec)) {
     if (row.life.state !== 'running' || !row.life.attached) return []
     const what = `the command ${(spec.argv ?? []).join(' ')}`.slice(0, MAX_WHAT_CHARS)
-    return [{ uuid, what, since: isoOrNull(clock.startedAt), effect: null, becomes: becomes(world, row, false) }]
+    return [{ uuid, what, since: isoOrNull(clock.startedAt), effect: null, becomes: callOutcomeOf(world, row, false) }]
   }
   const model = progress.modelOpen ? 'the model call' : context?.compacting === true ? 'the summary of its context' : null
   return [
@@ -133,20 +133,26 @@ function inFlightOf(world: StakesWorld, row: Process): InFlightView[] {
             what: `${model} of step ${progress.step}`,
             since: isoOrNull(open?.modelSince ?? null),
             effect: null,
-            becomes: becomes(world, row, !isExternal(spec)),
+            becomes: callOutcomeOf(world, row, !isExternal(spec)),
           },
         ]),
     ...progress.openCalls.map((call): InFlightView => {
       const known = open?.calls.get(call.callId)
       const isUnbegun = unbegun.has(call.callId)
-      const end = becomes(world, row, mayRepeatCall(row, call))
+      const outcome = callOutcomeOf(world, row, mayRepeatCall(row, call))
       return {
         uuid,
         what: known?.what ?? call.name,
         since: isoOrNull(known?.since ?? null),
         effect: call.effect,
         ...(isUnbegun ? { unbegun: true as const } : {}),
-        becomes: !isUnbegun ? end : end === 'interrupted' ? 'not run' : end === 'repeated' && call.asked === true ? 'asked again' : end,
+        becomes: !isUnbegun
+          ? outcome
+          : outcome === 'interrupted'
+            ? 'not run'
+            : outcome === 'repeated' && call.asked === true
+              ? 'asked again'
+              : outcome,
       }
     }),
   ]
@@ -155,7 +161,7 @@ function inFlightOf(world: StakesWorld, row: Process): InFlightView[] {
 const MAX_WHAT_CHARS = 120
 
 /** What becomes of an open call. `mayRepeat`: the next incarnation makes the call again. */
-function becomes({ action, foreseen }: StakesWorld, row: Process, mayRepeat: boolean): InFlightView['becomes'] {
+function callOutcomeOf({ action, foreseen }: StakesWorld, row: Process, mayRepeat: boolean): InFlightView['becomes'] {
   if (foreseen?.ended.has(row.uuid) || !isLiving(row))
     return mayRepeat && resumeModes(foreseen?.after(row.uuid) ?? row).continue === null ? 'repeated' : 'interrupted'
   if (action === 'pause') return CAPABILITIES[row.spec.driver].canPauseSoftly ? 'finishes' : 'stands still'
@@ -197,7 +203,7 @@ function taskOf({ process, row, foreseen }: StakesWorld): StakesView['task'] {
   return task ? { id, becomes: task.state, worker: isClosed(task) || task.state === 'queued' ? null : task.implementer } : null
 }
 
-/** Returns the nodes of a compose run that could not start any more. */
+/** Returns the nodes of a compose run that could no longer start. */
 function runOf({ process, row, foreseen }: StakesWorld): StakesView['run'] {
   const run = isComposeRun(process) ? process : process.parentUuid === null ? undefined : row(process.parentUuid)
   if (!run || !isComposeRun(run)) return null

@@ -1,6 +1,6 @@
 // Folds the facts of a history into one short row for each step: times, tokens, cost, flags, tools and the beginning of its text. Pure, and
-// incremental: later facts continue it. Owns to which time each moment of a step belongs: the user, a hold, or the tools. The time of a model
-// call is the one that the driver reports. Test: test/tables/daemon/steps/brief-steps.test.ts, test/properties/brief-steps.test.ts.
+// incremental: later facts continue it. Owns to which time each moment of a step belongs: the user, a hold, or the tools. The time of a
+// model call is the one that the driver reports. Test: test/tables/daemon/steps/brief-steps.test.ts, test/properties/brief-steps.test.ts.
 import { STEP_FLAGS } from '../../api/step-flags.ts'
 import { oneLine } from '../../api/text/one-line.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
@@ -52,7 +52,7 @@ export class BriefSteps {
   readonly #gatewayCalls = new GatewayCalls()
   #isModelOpen = false
   #modelSince = 0
-  /** nothing of the held process runs any more */
+  /** true: the process is held, and none of its work still runs */
   #isStill = false
   #isRunning = false
   /** wall ms up to which time has been counted */
@@ -119,7 +119,7 @@ export class BriefSteps {
       case 'tool.finished':
         return this.#finishTool(body)
       case 'usage.reported':
-        // That is also where an external agent reports it late.
+        // Usage that an external agent reports late counts for the last step, too.
         return this.#addUsage(this.#rows.at(-1), body.usage, body.contextTokens)
       case 'context.compacted':
         return this.#mark('compacted', body.step)

@@ -1,5 +1,5 @@
-// Makes the view of one step with all that the journal has of it: its facts, and the messages before it. Large inputs and results are cut:
-// a reference has the rest. Pure. Test: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
+// Makes the view of one step with all that the journal has about it: its facts, and the messages before it. Large inputs and results are
+// cut; `partOf` has them whole. Pure. Test: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
 import { resultText } from '../../api/text/log-lines.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
@@ -34,7 +34,7 @@ export function stepDetailOf({ step, facts, before, messages, late, unbegun }: S
   const row = brief.rows.find((one) => one.step === step)
   if (!view || !row) return null
   const { modelMs, toolMs, humanMs, heldMs, ctx } = row
-  const compacted = find(facts, 'context.compacted').find(({ body }) => body.step === step)?.body
+  const compacted = factsOfType(facts, 'context.compacted').find(({ body }) => body.step === step)?.body
   return {
     ...view,
     tools: view.tools.map((tool) => toolOf(tool, facts)),
@@ -52,32 +52,32 @@ export function stepDetailOf({ step, facts, before, messages, late, unbegun }: S
       ? { before: compacted.before, after: compacted.after, summary: truncate(compacted.summary, MAX_PART_CHARS) }
       : null,
     files: filesOf(late, step),
-    checkpoint: find(late, 'checkpoint.written').some(({ body }) => body.step === step),
+    checkpoint: factsOfType(late, 'checkpoint.written').some(({ body }) => body.step === step),
   }
 }
 
 type FactOf<T extends FactType> = Omit<StoredFact, 'body'> & { readonly body: BodyOf<T> }
 
-function find<T extends FactType>(facts: readonly StoredFact[], type: T): FactOf<T>[] {
+function factsOfType<T extends FactType>(facts: readonly StoredFact[], type: T): FactOf<T>[] {
   return facts.filter((fact): fact is StoredFact & { readonly body: BodyOf<T> } => fact.body.type === type)
 }
 
 function filesOf(late: readonly StoredFact[], step: number): StepDetailView['files'] {
-  const records = find(late, 'files.recorded').map(({ body }) => body)
+  const records = factsOfType(late, 'files.recorded').map(({ body }) => body)
   const record = records.find((one) => one.step === step)
   const last = records.findLast((one) => one.step < step)
   return record ? { commit: record.commit, changed: last !== undefined && last.commit !== record.commit } : null
 }
 
 function reasoningOf(facts: readonly StoredFact[], step: number): string | null {
-  const finished = find(facts, 'model.finished').find(({ body }) => body.step === step)
+  const finished = factsOfType(facts, 'model.finished').find(({ body }) => body.step === step)
   const text = (finished?.body.message ?? []).flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])).join('\n\n')
   return text === '' ? null : text
 }
 
 function toolOf(tool: StepView['tools'][number], facts: readonly StoredFact[]): StepToolView {
-  const started = find(facts, 'tool.started').find(({ body }) => body.callId === tool.callId)
-  const finished = find(facts, 'tool.finished').find(({ body }) => body.callId === tool.callId)?.body
+  const started = factsOfType(facts, 'tool.started').find(({ body }) => body.callId === tool.callId)
+  const finished = factsOfType(facts, 'tool.finished').find(({ body }) => body.callId === tool.callId)?.body
   const { input, result } = tool
   const isInputLarge = inputText(input).length > MAX_PART_CHARS
   const isResultLarge = result !== null && result.length > MAX_PART_CHARS
@@ -97,8 +97,8 @@ function inputText(input: unknown): string {
 }
 
 function attemptsOf(facts: readonly StoredFact[], step: number): StepAttemptView[] {
-  const started = find(facts, 'model.started').filter(({ body }) => body.step === step)
-  const failed = find(facts, 'model.failed').filter(({ body }) => body.step === step)
+  const started = factsOfType(facts, 'model.started').filter(({ body }) => body.step === step)
+  const failed = factsOfType(facts, 'model.failed').filter(({ body }) => body.step === step)
   return started.map(({ at, seq, body: { model } }, index) => {
     const next = started[index + 1]?.seq ?? Infinity
     const failure = failed.find((fact) => fact.seq > seq && fact.seq < next)?.body
@@ -118,11 +118,11 @@ function messagesOf(before: readonly StoredFact[], messages: StepFacts['messages
 }
 
 function asksOf(facts: readonly StoredFact[]): StepDetailView['asks'] {
-  return find(facts, 'process.waiting').map(({ at, seq, body: { question, ask } }) => {
+  return factsOfType(facts, 'process.waiting').map(({ at, seq, body: { question, ask } }) => {
     const id = ask?.id ?? ''
     const isAfter = (fact: { readonly seq: number; readonly body: { readonly id: string } }): boolean =>
       fact.seq > seq && fact.body.id === id
-    const answered = find(facts, 'process.answered').find(isAfter)
+    const answered = factsOfType(facts, 'process.answered').find(isAfter)
     return {
       id,
       text: truncate(ask?.text ?? question, MAX_PART_CHARS),
@@ -130,14 +130,14 @@ function asksOf(facts: readonly StoredFact[]): StepDetailView['asks'] {
       answeredAt: isoOrNull(answered?.at ?? null),
       by: answered?.body.by ?? null,
       answer: answered?.body.option ?? answered?.body.text ?? null,
-      withdrawn: !answered && find(facts, 'process.unasked').some(isAfter),
+      withdrawn: !answered && factsOfType(facts, 'process.unasked').some(isAfter),
     }
   })
 }
 
 function holdsOf(facts: readonly StoredFact[]): StepDetailView['holds'] {
-  return find(facts, 'process.held').map(({ at, seq, body: { hold } }) => {
-    const released = find(facts, 'process.released').find(
+  return factsOfType(facts, 'process.held').map(({ at, seq, body: { hold } }) => {
+    const released = factsOfType(facts, 'process.released').find(
       (fact) =>
         fact.seq > seq && fact.body.holds.some(({ reason, by, root }) => reason === hold.reason && by === hold.by && root === hold.root),
     )
@@ -157,10 +157,10 @@ export function partOf(
   callId: string,
   part: string,
 ): { readonly text: string; readonly mediaType: string } | null {
-  const finished = find(facts, 'tool.finished').find(({ body }) => body.callId === callId)?.body
+  const finished = factsOfType(facts, 'tool.finished').find(({ body }) => body.callId === callId)?.body
   if (part === 'result') return finished ? { text: resultText(finished), mediaType: 'text/plain' } : null
   if (part === 'input') {
-    const call = find(facts, 'model.finished')
+    const call = factsOfType(facts, 'model.finished')
       .flatMap(({ body }) => body.message)
       .find((one) => one.type === 'tool-call' && one.callId === callId)
     if (call?.type !== 'tool-call') return null

@@ -1,6 +1,7 @@
 // Reads the steps of a history: short rows of all steps, one step with all its details, and large results in parts. The rows come from an
-// index in memory. It is made at the first use, and continues from the journal with the facts since the last use. It keeps the histories that were read
-// last, within a limit of their steps. Reads only. Test: test/e2e/library/steps.test.ts, test/properties/brief-steps.test.ts.
+// index in memory. It is made at the first use, and continues from the journal with the facts since the last use. It keeps the histories
+// that were read last, within a limit of their steps. Reads only. Test: test/e2e/library/steps.test.ts,
+// test/properties/brief-steps.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { GATEWAY_FACTS } from './gateway-calls.ts'
 import { BRIEF_FACTS, BriefSteps, type BriefStep } from './brief-steps.ts'
@@ -28,7 +29,7 @@ const MAX_STEPS = 100_000
 const PAGE = 500
 /** The largest number of facts of one step that are read. */
 const MAX_FACTS = 5_000
-/** The number of records and checkpoints that are read: those of the next step, of the step, and of the step before. */
+/** The largest number of records, and of checkpoints, that are read: those of the next step, of the step, and of the step before. */
 const MAX_LATE = 4
 /** The largest part of a result in one answer, in characters. */
 const MAX_PART = 1_000_000
@@ -67,7 +68,7 @@ export class StepReads {
 
   /** Returns a page of brief steps. */
   async brief(process: Process, { after, before = Infinity, limit }: BriefRequest): Promise<BriefStepsView> {
-    const { rows } = (await this.#continued(process)).brief
+    const { rows } = (await this.#updatedHistory(process)).brief
     const start = after === undefined ? 0 : firstAfter(rows, after)
     const end = firstAfter(rows, before - 1)
     const isFromEnd = after === undefined && before !== Infinity
@@ -79,7 +80,7 @@ export class StepReads {
   async detail(process: Process, step: number): Promise<StepDetailView> {
     const { uuid } = process
     const [bounds, earlier] = await Promise.all([this.#boundsOf(uuid, step), this.#startBefore(uuid, step)])
-    if (!bounds) throw noStep(process, step)
+    if (!bounds) throw noStepError(process, step)
     const [facts, earlierFacts] = await Promise.all([
       this.#range(uuid, [bounds.first, bounds.next ?? Infinity], DETAIL_FILTER),
       this.#range(uuid, [earlier, bounds.first], EARLIER_FILTER),
@@ -94,7 +95,7 @@ export class StepReads {
       late: await this.#lateFacts(process, step),
       unbegun: unbegunCalls(process),
     })
-    if (!view) throw noStep(process, step)
+    if (!view) throw noStepError(process, step)
     return view
   }
 
@@ -113,7 +114,7 @@ export class StepReads {
   }
 
   /** Returns the index of a history, with all its facts up to now. */
-  async #continued(process: Process): Promise<History> {
+  async #updatedHistory(process: Process): Promise<History> {
     const { uuid, seq } = process
     const known = this.#histories.get(uuid)
     // A history that was imported again may be another, shorter one.
@@ -140,7 +141,7 @@ export class StepReads {
       if (!last) return
       for (const fact of page) {
         if (!isFact(fact)) continue
-        const { body, at } = hasLongText(fact) ? await this.#whole(uuid, fact) : fact
+        const { body, at } = hasLongText(fact) ? await this.#readWhole(uuid, fact) : fact
         history.brief.apply(body, at)
         if (history.brief.rows.length > history.starts.length) history.starts.push(fact.seq)
       }
@@ -149,7 +150,7 @@ export class StepReads {
   }
 
   /** Reads a fact with its long texts. */
-  async #whole(uuid: Uuid, fact: StoredFact): Promise<StoredFact> {
+  async #readWhole(uuid: Uuid, fact: StoredFact): Promise<StoredFact> {
     return (await this.#deps.store.facts(uuid, fact.seq - 1, 1))[0] ?? fact
   }
 
@@ -221,7 +222,7 @@ export class StepReads {
 
 const PART_FILTER: PageFilter = { without: [], marks: [], only: ['model.finished', 'tool.finished'] }
 
-function noStep({ pid, progress }: Process, step: number): KernelError {
+function noStepError({ pid, progress }: Process, step: number): KernelError {
   return new KernelError(
     'NOT_FOUND',
     `process ${pid} has no step ${step}: its last one is ${progress.step}`,

@@ -1,4 +1,4 @@
-// Runs the checks of `reeve doctor`. Each failed check has a hint how to fix it. Owns the list of checks. Changes nothing.
+// Runs the checks of `reeve doctor`. Most failed checks have a hint on how to fix the problem. Owns the list of checks. Changes nothing.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/lifecycle/containment.test.ts.
 import { readFileSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -25,7 +25,7 @@ export interface Check {
   readonly ok: boolean
   readonly detail: string
   readonly hint?: string
-  /** true if a failure is no error, because reeve works without it */
+  /** true if a failure is not an error, because reeve works without it */
   readonly optional?: true
 }
 

@@ -18,7 +18,7 @@ const CONTENT_FIELDS = ['content', 'contents', 'file_text', 'new_source']
 /** Returns the edits of a call in order; none if its input does not look like an edit. */
 export function findEdits(input: unknown): FileEdit[] {
   const fields = fieldsOf(input)
-  // Codex names the changed files only.
+  // Codex only names the changed files.
   if (Array.isArray(fields['changes']))
     return fields['changes'].map(fieldsOf).flatMap((change) => {
       const path = firstText(change, PATH_FIELDS)

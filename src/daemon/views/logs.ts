@@ -89,7 +89,7 @@ function withState(line: LogLine, state: CallState | undefined): LogLine {
   return line.call && state ? { ...line, call: { ...line.call, state } } : line
 }
 
-/** What is read of a log: the facts before a position and since a time; of many processes only their own facts. */
+/** What is read of a log: the facts before a position and since a time; with many processes only their own facts. */
 interface LogRange {
   readonly before: LogPosition
   readonly since: number
@@ -125,9 +125,10 @@ class LogSource {
 
   static async open(deps: LogDeps, process: Process, range: LogRange): Promise<LogSource> {
     const { cursor } = range.before
-    // The first own fact behind the position; a fork may have facts of its origin before it.
-    const [behind] = cursor === Number.MAX_SAFE_INTEGER ? [] : await deps.store.since({ uuid: process.uuid, afterCursor: cursor, limit: 1 })
-    const source = new LogSource(deps, process, range, behind?.seq ?? Number.MAX_SAFE_INTEGER)
+    // The first own fact after the position; a fork may have facts of its origin before it.
+    const [following] =
+      cursor === Number.MAX_SAFE_INTEGER ? [] : await deps.store.since({ uuid: process.uuid, afterCursor: cursor, limit: 1 })
+    const source = new LogSource(deps, process, range, following?.seq ?? Number.MAX_SAFE_INTEGER)
     await source.advance()
     source.newest = source.current?.fact.cursor ?? 0
     return source

@@ -1,12 +1,13 @@
 // Crew data in the views of processes: the phase and task of a member, and the progress of a crew as a note.
-// All of it is read from the row of the crew, the only place where tasks and phases are stored. Test: test/tables/daemon/views/member-view.test.ts.
+// All of it is read from the row of the crew, the only place where tasks and phases are stored. Test:
+// test/tables/daemon/views/member-view.test.ts.
 import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { RowLookup } from './restart-view.ts'
 
 /**
- * Returns the record of a member in its crew; undefined if the process is no member, or if it or its crew has ended. The record of an ended
- * member is that of its successor.
+ * Returns the record of a member in its crew; undefined if the process is not a member, or if it or its crew has ended. The record of an
+ * ended member is that of its successor.
  */
 export function memberRow({ spec, life }: Process, { row }: RowLookup): Member | undefined {
   const { member } = spec

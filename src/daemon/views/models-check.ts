@@ -14,7 +14,7 @@ type ClientEnv = Readonly<Record<string, string>>
 
 export interface ModelsCheckDeps {
   readonly paths: Paths
-  readonly keys: Credentials
+  readonly credentials: Credentials
 }
 
 /** Checks all providers in parallel. `env` is the client's environment. Errors: those of an invalid configuration. */
@@ -75,13 +75,17 @@ type ProviderCheck = Omit<ProviderCheckView, 'models'> & { readonly models: read
 
 async function checkProviders(
   chosen: readonly Provider[],
-  { env, config, deps: { keys } }: { readonly env: ClientEnv; readonly config: Pick<Config, 'providers'>; readonly deps: ModelsCheckDeps },
+  {
+    env,
+    config,
+    deps: { credentials },
+  }: { readonly env: ClientEnv; readonly config: Pick<Config, 'providers'>; readonly deps: ModelsCheckDeps },
 ): Promise<ProviderCheck[]> {
   const { secrets, recorded } = splitEnv(env, keyVariableNames(config.providers))
   const lookups = new Map<string, ReturnType<Credentials['locate']>>()
   // A key of several providers is looked up once, because the user's key command may ask for a password.
   const locate = (name: string): ReturnType<Credentials['locate']> => {
-    const lookup = lookups.get(name) ?? keys.locate(name, secrets)
+    const lookup = lookups.get(name) ?? credentials.locate(name, secrets)
     lookups.set(name, lookup)
     return lookup
   }
@@ -111,7 +115,7 @@ type Outcome = Pick<ProviderCheck, 'ok' | 'detail' | 'models' | 'optional'>
 async function requestModels(provider: Provider, key: string | null): Promise<Outcome> {
   const { listModels } = await import('../../drivers/native/models/list-models.ts')
   const { ok, detail, models, absent = false } = await listModels(provider, key)
-  // A provider without a key that does not answer is a local server that does not run, which is no error.
+  // A provider without a key that does not answer is a local server that does not run, which is not an error.
   return {
     ok,
     detail: detail.replace(provider.baseURL, withoutPassword(provider.baseURL)),

@@ -1,4 +1,4 @@
-// The directories in which processes were started, for a face that starts one without a directory of its own.
+// The directories in which processes were started, for the page, which has no working directory of its own.
 // Test: test/e2e/daemon/batch.test.ts.
 import { sep } from 'node:path'
 import { loadConfig } from '../../config/config.ts'
@@ -22,13 +22,13 @@ export async function placesView({ reads, paths }: PlacesDeps): Promise<PlacesVi
   const rows = await reads.list({ all: true, limit: MAX_ENDED, fields: ['directory', 'createdAt', 'agent', 'state'] })
   const newestFirst = rows.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
   const byDir = [...Map.groupBy(newestFirst, ({ directory }) => directory)].slice(0, MAX_PLACES)
-  const places = byDir.map(async ([dir, its]) => ({
+  const places = byDir.map(async ([dir, processes]) => ({
     dir,
     exists: await pathExists(dir),
-    living: its.filter(({ state }) => state !== 'dead' && state !== 'zombie').length,
-    processes: its.length,
-    lastUsedAt: its[0]?.createdAt ?? '',
-    agents: [...new Set(its.map(({ agent }) => agent))],
+    living: processes.filter(({ state }) => state !== 'dead' && state !== 'zombie').length,
+    processes: processes.length,
+    lastUsedAt: processes[0]?.createdAt ?? '',
+    agents: [...new Set(processes.map(({ agent }) => agent))],
     trusted: trusted.some((each) => dir === each || dir.startsWith(each.endsWith(sep) ? each : `${each}${sep}`)),
   }))
   return { version: 1, places: await Promise.all(places) }

@@ -70,5 +70,5 @@ export function gaveUpNote({ spec, restarts, life }: Process): string | null {
     restart.type === 'temporary'
   )
     return null
-  return `not restarted any more, after ${restarts?.times.length ?? 0} times`
+  return `no longer restarted, after ${restarts?.times.length ?? 0} times`
 }

@@ -39,7 +39,7 @@ export function textsOf(body: FactBody): SearchedText[] {
   }
 }
 
-/** Returns the texts inside of the input of a tool. */
+/** Returns the texts inside the input of a tool. */
 function stringsOf(input: unknown): string[] {
   if (typeof input === 'string') return [input]
   if (typeof input === 'object') return input === null ? [] : Object.values(input).flatMap(stringsOf)

@@ -95,7 +95,7 @@ async function readSpans(
   return { spans: spans.slice(-max), isCut: spans.length > max }
 }
 
-/** Adds the change before the others. A change to the same status is no change. */
+/** Adds the change before the others. A change to the same status does not count. */
 function addOlder(changes: Change[], change: Change): void {
   if (changes.at(-1)?.status === change.status) changes.pop()
   changes.push(change)
@@ -109,22 +109,22 @@ function changeOf({ at, body, moment }: StoredFact): Change | null {
 function causeOf(body: FactBody): string | null {
   switch (body.type) {
     case 'process.held':
-      return short(body.hold.reason === 'user' ? `paused by ${body.hold.by}` : body.hold.reason)
+      return shorten(body.hold.reason === 'user' ? `paused by ${body.hold.by}` : body.hold.reason)
     case 'process.released':
     case 'process.answered':
     case 'process.resumed':
       return `${body.type.slice('process.'.length)} by ${body.by}`
     case 'process.waiting':
-      return short(body.question)
+      return shorten(body.question)
     case 'process.exited':
-      return short(reasonText(body.exit.reason))
+      return shorten(reasonText(body.exit.reason))
     case 'process.ready':
-      return body.error === undefined ? null : short(body.error)
+      return body.error === undefined ? null : shorten(body.error)
     default:
       return null
   }
 }
 
-function short(text: string): string {
+function shorten(text: string): string {
   return truncate(text.split('\n', 1)[0] ?? '', CAUSE_CHARS)
 }

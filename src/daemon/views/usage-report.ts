@@ -54,7 +54,7 @@ export async function usageReport(deps: UsageDeps, { by: keys, label, since, unt
   const ownerOf = keys.some((name) => name === 'project' || name === 'label') ? ownerReader(reads, label) : () => NO_OWNER
   for await (const row of ledgerRows(store, sinceHour)) {
     if (untilHour !== undefined && row.hour >= untilHour) continue
-    // Of a root, also removed descendants are known.
+    // For a root, the removed descendants are known as well.
     if (below && !below.has(row.uuid) && row.root !== top?.uuid) continue
     const owner = await ownerOf(row.uuid)
     const key = JSON.stringify(keys.map((name) => name && keyOf(row, name, owner)))

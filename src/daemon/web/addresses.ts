@@ -1,5 +1,5 @@
-// The addresses at which the page is open, and the only ones that a request may name. They are those of loopback, names of the user behind a
-// proxy that ends TLS, and the names of a certificate. Nothing but loopback is ever open without TLS.
+// The addresses at which the page is open, and the only ones that a request may name. They are those of loopback, the names of proxies of
+// the user that end TLS, and the names of a certificate. Nothing but loopback is ever open without TLS.
 // Test: test/tables/daemon/web/addresses.test.ts, test/tables/daemon/web/door.test.ts.
 import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { createSecureContext } from 'node:tls'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { WebWay } from '../../kernel/model/words.ts'
 
-/** What a request may have as its `Host`, and the `Origin` that belongs to it. */
+/** What belongs to a `Host` that a request may have: its `Origin`, and the way to the page. */
 export interface WebAddress {
   readonly origin: string
   readonly way: WebWay
@@ -34,7 +34,7 @@ export interface Certificate {
 
 const HTTPS_PORT = 443
 
-/** The addresses of the port of this machine: its own ones, and the names of a proxy. */
+/** The addresses of the port on loopback: its own ones, and the names of proxies. */
 export function localAddresses(port: number, proxyHosts: readonly string[]): WebAddresses {
   const own = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].map((host) => [host, 'http', 'loopback'] as const)
   const proxied = proxyHosts.map((host) => [host, 'https', 'proxy'] as const)
@@ -48,15 +48,15 @@ export function tlsAddresses(port: number, { names }: Pick<Certificate, 'names'>
 }
 
 /**
- * Reads a certificate and its key. Errors: INVALID if a file cannot be used, or if they do not belong together. The same if the certificate
- * has ended or names no host, or if others can read the key.
+ * Reads a certificate and its key. Errors: INVALID if a file cannot be used, or if they do not belong together. Also if the certificate
+ * has expired or names no host, or if others can read the key.
  */
 export async function readCertificate({ cert, key }: Pick<TlsAddress, 'cert' | 'key'>, now: number): Promise<Certificate> {
   const [certText, keyText] = await Promise.all([readPem(cert), readPem(key)])
   if (((await stat(key)).mode & 0o007) !== 0)
     throw new KernelError('INVALID', `other users can read the key in ${key}`, undefined, `Run: chmod 600 ${key}`)
   const { subjectAltName, validTo } = parse(certText, cert)
-  if (Date.parse(validTo) < now) throw new KernelError('INVALID', `the certificate in ${cert} has ended on ${validTo}`)
+  if (Date.parse(validTo) < now) throw new KernelError('INVALID', `the certificate in ${cert} expired on ${validTo}`)
   const names = namesOf(subjectAltName ?? '')
   if (names.length === 0)
     throw new KernelError(

@@ -1,6 +1,6 @@
 // One-time codes of links: 128 random bits, valid for a minute and for one use. Only their hashes are kept. A code that was used stays
-// known for a while, so that a second use is noticed. The link may have been seen then. A link for a proxy needs a number as well, which
-// only the terminal shows: three wrong ones, and the link is void.
+// known for a while, so that a second use is noticed: somebody may have seen the link. A link for a proxy is valid for five minutes, but
+// needs a number as well, which only the terminal shows. After three wrong numbers it is void.
 // Test: test/tables/daemon/web/codes.test.ts.
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import type { WebWay } from '../../kernel/model/words.ts'
@@ -9,20 +9,20 @@ import type { Grant } from './pass.ts'
 
 const CODE_BYTES = 16
 export const CODE_MS = 60_000
-/** a link with a number is typed on another device */
+/** longer, because a link with a number is typed on another device */
 const NUMBERED_CODE_MS = 300_000
 const MAX_WRONG_NUMBERS = 3
-/** the time after which a used code is forgotten, in ms */
+/** how long a code stays known after its end, in ms */
 const KNOWN_MS = 12 * 3_600_000
 /** the largest number of codes; a further one replaces the oldest */
 const MAX_CODES = 1_000
 
 /** A link: a code with what it grants. */
 export interface Link {
-  /** names the link; no part of its code */
+  /** names the link; not a part of its code */
   readonly id: string
   readonly grant: Grant
-  /** how often the code was sent, with the uses that were refused */
+  /** how often the code was used, including uses that were refused because of an earlier one */
   readonly uses: number
   /** how often the code was sent with a wrong number */
   readonly wrongNumbers: number
@@ -35,7 +35,7 @@ type KnownLink = { -readonly [K in keyof Link]: Link[K] } & {
   readonly numberHash: Buffer | null
 }
 
-/** What a browser sends to use a link, and on which way. */
+/** What a browser sends to use a link, and by which way. */
 export interface Redemption {
   readonly code: string
   readonly number?: string
@@ -47,7 +47,7 @@ export class Codes {
   readonly #links = new Map<string, KnownLink>()
   readonly #onUse: (link: Link) => void
 
-  /** `onUse` is called at each use of a code. Also at one that is refused for an earlier use, or for its number */
+  /** `onUse` is called at each use of a code, even if it is refused because of an earlier use or a wrong number */
   constructor(clock: Pick<Clock, 'now'>, onUse: (link: Link) => void) {
     this.#clock = clock
     this.#onUse = onUse
@@ -83,7 +83,7 @@ export class Codes {
       return null
     }
     const isValid = link.uses === 0 && this.#clock.now().mono < link.endsAt
-    // A code that came too late has started nothing, so a second attempt is no second use.
+    // A code that came too late has started nothing, so a second attempt is not a second use.
     if (!isValid && link.uses === 0) return null
     link.uses += 1
     this.#onUse(link)

@@ -1,5 +1,6 @@
 // The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
-// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. All refusals but the last look the same.
+// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. A
+// request that fails a check before the right gets the same refusal, whatever was wrong.
 // Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
@@ -22,7 +23,7 @@ export interface DoorDeps {
   readonly routes: readonly DoorRoute[]
   readonly openings: readonly WebOpening[]
   readonly findSession: (token: string, way: WebWay) => WebSession | null
-  /** counts a wrong token; true: there were too many of late */
+  /** counts a wrong token; true: there were too many recently */
   readonly countWrongToken: () => boolean
   readonly isAsset: (path: string) => boolean
 }
@@ -105,7 +106,7 @@ function missingRight(
   openings: readonly WebOpening[],
 ): Extract<Verdict, { type: 'no right' }> | null {
   const lacks = (message: string, hint: string): ReturnType<typeof missingRight> => ({ type: 'no right', message, hint })
-  if (right === 'socket' || right === 'anyone') return lacks(`${id} is open on the Unix socket alone`, 'Use `reeve` on the machine itself.')
+  if (right === 'socket' || right === 'anyone') return lacks(`${id} is only open on the Unix socket`, 'Use `reeve` on the machine itself.')
   if (!covers(session.right, right))
     return lacks(`${id} needs the right \`${right}\`; this session has \`${session.right}\``, 'A new link of `reeve web` has more rights.')
   if (closed !== undefined && !openings.includes(closed))
@@ -122,8 +123,8 @@ export function covers(held: WebRight, needed: WebRight): boolean {
 }
 
 /**
- * Whether the browser states that the request is of the page itself, or states nothing. A link in a file or on another site may open the
- * document, too. The document has nothing of the user's, cannot be framed, and is cut off from the window that opened it.
+ * Whether the browser states that the request comes from the page itself, or states nothing. A link in a file or on another site may open
+ * the document, too. The document has nothing of the user's, cannot be framed, and is cut off from the window that opened it.
  */
 function isFromHere(headers: ReadonlyMap<string, string>, isDocument: boolean): boolean {
   const site = headers.get('sec-fetch-site')
@@ -146,7 +147,7 @@ function isShort(headers: ReadonlyMap<string, string>): boolean {
   return !headers.has('transfer-encoding') && Number(headers.get('content-length') ?? 0) <= MAX_STRANGER_BODY
 }
 
-/** The headers by their names in lower case; null if one that decides is there twice. */
+/** The headers by their names in lower case; null if one of `DECIDING` occurs twice. */
 function readHeaders(raw: readonly string[]): ReadonlyMap<string, string> | null {
   const headers = new Map<string, string>()
   for (let index = 0; index < raw.length; index += 2) {
@@ -157,6 +158,7 @@ function readHeaders(raw: readonly string[]): ReadonlyMap<string, string> | null
   return headers
 }
 
+/** The headers that decide about a request. */
 const DECIDING: ReadonlySet<string> = new Set([
   'host',
   'origin',

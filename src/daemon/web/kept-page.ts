@@ -1,6 +1,7 @@
-// What of the page outlives a daemon that was killed or that starts anew. It is where the page is open, and the sessions that are remembered
-// or whose page was open. They are in a file of the home (0600), with hashes of the tokens alone. A file that others can read, or of another form, counts as none.
-// Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/access/return.test.ts.
+// The state of the page that outlives a killed or restarted daemon: where the page is open, and the sessions that are remembered or whose
+// page was open. It is a file of the home (0600), with only the hashes of the tokens. A file that others can read, or with an unknown
+// format, counts as none. Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts,
+// test/e2e/web/access/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
@@ -59,17 +60,17 @@ export class KeptPageFile {
   }
 
   /**
-   * Reads what was kept, and how long ago, in ms. A string: why it does not count. Null: nothing was kept. The time is the longer one of two
-   * clocks: a wall clock that was set back must not make a session live longer.
+   * Reads what was kept, and how long ago, in ms. A string: why it does not count. Null: nothing was kept. The time is the longer one of
+   * two clocks: a wall clock that was set back must not make a session live longer.
    */
   async read(): Promise<{ readonly kept: KeptPage; readonly elapsedMs: number } | string | null> {
     const found = await this.#readText()
     if (found === null || typeof found === 'string') return found
     const parsed = page.safeParse(parseJson(found.text))
-    if (!parsed.success) return `${this.#file} has another form`
+    if (!parsed.success) return `${this.#file} has an unknown format`
     const { wall, uptime, version: _, ...kept } = parsed.data
     const elapsedMs = Math.max(this.#clock.now().wall - wall, this.#clock.uptimeMs() - uptime)
-    return elapsedMs < 0 ? `${this.#file} is of the future by the clocks of this machine` : { kept, elapsedMs }
+    return elapsedMs < 0 ? `${this.#file} was written in the future, by the clocks of this machine` : { kept, elapsedMs }
   }
 
   /** Replaces the file, durably. */
@@ -106,7 +107,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not what this daemon writes: it has another form.
+    // Not JSON, so its format is unknown.
     return null
   }
 }

@@ -1,6 +1,6 @@
-// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. Each request meets the
-// door; one of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request by itself before the door,
-// and must never listen beyond loopback without TLS.
+// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. The door checks
+// each request. A request of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request before the
+// door has decided, and must never listen beyond loopback without TLS.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/web/security.test.ts.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
@@ -21,7 +21,7 @@ export const WEB_PORT = 7338
 /** how often another free port is tried, if the other address has the port in use */
 const PORT_ATTEMPTS = 10
 const MAX_CONNECTIONS = 256
-/** the longest time until the head of a request is there, and until all of it is, in ms */
+/** the time limits for the head of a request, and for the whole request, in ms */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
 /** The door refuses a request without Host, with the same answer as all others. */
@@ -51,7 +51,7 @@ export class WebListener {
     this.#deps = deps
   }
 
-  /** Opens this port of loopback. Null: another program has it, which could be taken for this one. Errors: those of the system. */
+  /** Opens this port on loopback. Null: another program has it, which could be taken for this one. Errors: those of the system. */
   static async openAt(deps: ListenerDeps, port: number): Promise<WebListener | null> {
     const listener = new WebListener(deps)
     return (await listener.#listenAt(port)) ? listener : null

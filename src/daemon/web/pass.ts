@@ -15,15 +15,18 @@ export interface Grant {
   readonly ttlMs: number | null
   /** the user's own name for it */
   readonly label: string | null
-  /** the only way on which the link and its session work */
+  /** the only way by which the link and its session work */
   readonly way: WebWay
-  /** it stays for 30 days without a use, also while no page is open; never on loopback, where nothing proves who has the port */
+  /**
+   * true: the session lives until 30 days without a use, even while no page is open; never on loopback, where nothing proves who has the
+   * port
+   */
   readonly remembered: boolean
 }
 
 /** A request that came through the door. */
 export interface Pass {
-  /** the session; null for the one request that starts a session */
+  /** the session; null for a request that needs none, such as the one that starts a session */
   readonly session: (Grant & { readonly id: string }) | null
   /** how the request came */
   readonly way: WebWay

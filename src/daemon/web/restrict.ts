@@ -1,4 +1,4 @@
-// Restricts a request of the page beyond its route. It reaches the subtree of its session alone. Fields of its body name no program, no
+// Restricts a request of the page beyond its route. It only reaches the subtree of its session. Fields of its body name no program, no
 // environment and no new directory, unless the user's configuration opens them. So even a stolen token starts known agents where
 // processes have worked. Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import { realpath } from 'node:fs/promises'
@@ -56,7 +56,7 @@ const CLOSED_FIELDS: Readonly<Record<string, Readonly<Record<string, WebOpening>
   planCrew: { env: 'environment' },
   composeUp: { env: 'environment' },
   composePlan: { env: 'environment' },
-  openMcpSeat: { env: 'environment' },
+  openMcpSession: { env: 'environment' },
   listModels: { env: 'environment' },
   checkModels: { env: 'environment' },
   // The agent of a task is named by the page, not by the user, so its program may be one of the repository's choice.
@@ -90,7 +90,9 @@ const HIGHER_RIGHTS: readonly {
 /** Models that play a file, whose tool calls the file chooses. */
 const FILE_MODEL = /^(script|replay):/
 
-/** Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree. */
+/**
+ * Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree.
+ */
 export async function restrictToSession<
   D extends Pick<RoutesDeps, 'needs' | 'annotations' | 'feed'> & {
     readonly reads: Reads
@@ -126,7 +128,7 @@ export async function restrictToSession<
   return { ref: ownRef, deps: ownDeps, body, query: ownQuery, adapt: (answer) => adaptAnswer(answer, id, session, deps.reads) }
 }
 
-/** The events of a process, in which the processes outside of a subtree are hidden. */
+/** The events of a feed, in which the processes outside a subtree are hidden. */
 function feedWithin(feed: RoutesDeps['feed'], others: OtherProcesses): RoutesDeps['feed'] {
   return {
     async *subscribe(subscription) {
@@ -217,7 +219,7 @@ async function withOwnScope(query: unknown, root: Uuid, reads: Reads): Promise<o
   const { scope } = query as { readonly scope: string }
   const ref = /^subtree:(.+)$/.exec(scope)?.[1]
   const own = ref === undefined ? root : await uuidWithin(reads, ref, root)
-  // A stream that goes on after a cursor would begin with all rows that have changed outside of the subtree.
+  // A stream that continues after a cursor would begin with all rows that have changed, even those outside the subtree.
   const { after: _, ...rest } = query as { readonly after?: unknown }
   return { ...rest, scope: `subtree:${own}` }
 }

@@ -1,5 +1,5 @@
-// Finds the route that a request asks for, before it is routed, so that the door knows its right. The routes check again that they are
-// the one which the door has found. Test: test/tables/daemon/web/door.test.ts.
+// Finds the route that a request asks for, before it is routed, so that the door knows its right. restrict.ts checks again that the request
+// was routed to the route that the door found. Test: test/tables/daemon/web/door.test.ts.
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 
 /** What the door must know about a route; src/daemon/http/route.ts explains the fields. */
@@ -12,7 +12,7 @@ export interface DoorRoute {
   readonly within?: true
 }
 
-/** Finds a route by method and the parts of a path. A part of a route that is a name stands before one that is a parameter. */
+/** Finds a route by method and the parts of a path. A literal part of a route takes precedence over a parameter. */
 export function findRoute<R extends Pick<DoorRoute, 'method' | 'path'>>(
   routes: readonly R[],
   method: string,

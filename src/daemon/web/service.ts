@@ -32,9 +32,9 @@ import type { DoorRoute } from './route-table.ts'
 import { IDLE_MS, Sessions, type WebSession, type Visitor } from './sessions.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
-/** The file is written so long after a change, because most requests open an answer for a moment only. */
+/** The file is written this long after a change, because most requests have an open answer only for a moment. */
 const SETTLE_MS = 1_000
-/** While a page is open, the file is at most so old, in ms. */
+/** While a page is open, the file is at most this old, in ms. */
 const REFRESH_MS = 600_000
 
 export interface WebDeps {
@@ -47,7 +47,7 @@ export interface WebDeps {
   /** hands a request to the routes of the API */
   readonly route: (request: IncomingMessage, response: ServerResponse) => void
   readonly routes: readonly DoorRoute[]
-  /** the UUID of a process, by its reference. Errors: NOT_FOUND and so on */
+  /** the UUID of a process, by its reference. Errors: those of a reference */
   readonly resolve: (ref: string) => Promise<Uuid>
   readonly readOpenings: () => Promise<readonly WebOpening[]>
 }
@@ -59,7 +59,7 @@ export class WebService {
   readonly #wrongTokens: WrongTokens
   readonly #unknownSessions: WrongTokens
   readonly #file: KeptPageFile
-  /** one reading or writing of the file at a time */
+  /** resolves when the last read or write of the file is done: there is one at a time */
   #filing: Promise<unknown> = Promise.resolve()
   /** the ids of the sessions in the file */
   #keptIds = ''
@@ -70,13 +70,13 @@ export class WebService {
   #tls: { readonly listener: WebListener; readonly at: TlsAddress } | null = null
   /** names behind a proxy that ends TLS */
   #proxyHosts: readonly string[] = []
-  /** one opening or closing at a time */
+  /** resolves when the last opening or closing is done: there is one at a time */
   #turn: Promise<unknown> = Promise.resolve()
   #assets: Assets | null = null
   #cancelTimer: () => void = () => undefined
   /** the monotonic time of the last link or session */
   #lastUse = 0
-  /** those who wait for a use of a link */
+  /** wake the requests that wait for a use of a link */
   readonly #watchers = new Set<() => void>()
 
   constructor(deps: WebDeps) {
@@ -118,7 +118,7 @@ export class WebService {
     return { version: 1, url, code, number, link: link.id, usableMs: this.#leftMs(link), localPort }
   }
 
-  /** Starts a session by a code. Errors: FORBIDDEN, which looks as every refusal of the door; RESOURCE_EXHAUSTED after too many. */
+  /** Starts a session by a code. Errors: FORBIDDEN, which looks like every refusal of the door; RESOURCE_EXHAUSTED after too many. */
   start(redemption: Redemption, visitor: Visitor): WebStartedView {
     const grant = this.#codes.redeem(redemption)
     if (!grant) {
@@ -268,7 +268,9 @@ export class WebService {
     return done
   }
 
-  /** Answers when a link has more than `uses` or `wrongNumbers`, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND. */
+  /**
+   * Answers when a link has more than `uses` or `wrongNumbers`, when `timeoutMs` is over, or when the client has gone. Errors: NOT_FOUND.
+   */
   async waitForUse(
     id: string,
     { uses, wrongNumbers, timeoutMs }: { readonly uses: number; readonly wrongNumbers: number; readonly timeoutMs: number },
@@ -302,7 +304,7 @@ export class WebService {
     return Math.max(0, Math.round(endsAt - this.#deps.clock.now().mono))
   }
 
-  /** `port`: the only one that will do. */
+  /** Opens the listener on loopback if it is closed. `port`: the port that must be used; undefined: any. */
   async #ensureOpen(port: number | undefined): Promise<WebListener> {
     if (port !== undefined && this.#listener && this.#listener.port !== port)
       throw new KernelError('CONFLICT', `the page is open at the port ${this.#listener.port}`, undefined, '`reeve web --stop` closes it.')
@@ -357,7 +359,7 @@ export class WebService {
     this.#setTimer()
   }
 
-  /** Looks again when the next session ends, and when the listener may close. */
+  /** Sets the timer for the end of the next session, or for the time at which the listener may close. */
   #setTimer(): void {
     this.#cancelTimer()
     const { mono } = this.#deps.clock.now()

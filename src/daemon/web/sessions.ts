@@ -1,5 +1,5 @@
-// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. They end with the daemon, after 12 hours without a request, at the
-// end of their own time, or when the user revokes them. Only those whose page is open when the daemon is killed can be taken up again.
+// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. They end with the daemon, after 12 hours without a request, at
+// the end of their own time, or when the user revokes them. Only those whose page is open when the daemon is killed can be taken up again.
 // Those that are remembered are kept until 30 days without a request. Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
@@ -8,9 +8,9 @@ import type { KeptSession } from './kept-page.ts'
 import type { Grant } from './pass.ts'
 
 const TOKEN_BYTES = 32
-/** A session ends after this time without a request or an open stream; the listener closes then, too. */
+/** Any other session ends after this time without a request or an open stream; the listener closes then, too. */
 export const IDLE_MS = 12 * 3_600_000
-/** … unless it is remembered. */
+/** A remembered session ends after this time without a request or an open stream. */
 const REMEMBERED_IDLE_MS = 30 * 24 * 3_600_000
 const MAX_SESSIONS = 256
 
@@ -71,7 +71,7 @@ export class Sessions {
     return { token, session }
   }
 
-  /** Finds the session of a token, and counts this as its use. Null: there is none on this way. */
+  /** Finds the session of a token, and counts this as its use. Null: there is none that works by this way. */
   find(token: string, way: WebWay): WebSession | null {
     this.endOld()
     const hash = hashOf(token)

@@ -266,14 +266,14 @@ describe('is refused, with the place', () => {
       (_fact, body) => {
         if (body['type'] === 'model.finished') body['message'] = [{ type: 'text', text: [] }]
       },
-      /it is no model.finished: message.0.text must be a text/,
+      /it is not a valid model.finished: message.0.text must be a text/,
     ],
     [
       'an invalid time',
       (_fact, body) => {
         if (body['type'] === 'model.finished') body['durationMs'] = {}
       },
-      /it is no model.finished: durationMs must be a number/,
+      /it is not a valid model.finished: durationMs must be a number/,
     ],
     [
       'a duration beyond the calendar',

@@ -242,7 +242,7 @@ describe("the daemon's answers", () => {
     const onto = { onto: repository.git('rev-parse', 'HEAD'), repository: join(repository.dir, '.git'), top: repository.dir }
     await callRoute('planMerge', 'treed', { query: onto })
     await callRoute('commitWork', 'treed', { body: { author: { name: 'Ann', email: 'ann@example.org' } } })
-    await callRoute('openMcpSeat', '', { body: { cwd: daemon.work } })
+    await callRoute('openMcpSession', '', { body: { cwd: daemon.work } })
     await callRoute('planCrew', '', {
       body: {
         cwd: daemon.work,

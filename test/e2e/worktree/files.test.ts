@@ -144,7 +144,7 @@ test('a diff refuses states that do not exist or do not belong together', async 
   })
   await daemon.waitForEnd(foreign.uuid)
   for (const [args, code, text] of [
-    [['--from', 'yesterday'], 64, '"yesterday" is no state of files'],
+    [['--from', 'yesterday'], 64, '"yesterday" is not a state of files'],
     [['--from', '7'], 64, 'has no whole step 7'],
     [['--from', 'foreign@now'], 64, 'different repositories'],
     [['--from', 'nobody@now'], 3, 'nobody'],

@@ -66,9 +66,9 @@ class ObservedStart {
         return { url: () => null, token: '', hiddenVariables: [], close: () => undefined }
       },
       report: (report) => this.#report(report),
-      begin: () => Promise.resolve({ ack: 'late', reason: null }),
+      requestCall: () => Promise.resolve({ ack: 'late', reason: null }),
       isHeld: () => this.#isHeld,
-      live: () => undefined,
+      showLive: () => undefined,
       log: (message, error) => this.logged.push(`${message}: ${String(error)}`),
     })
   }

@@ -4,7 +4,7 @@ import { Client } from '../../../api/client/client.ts'
 import { clientSocket, pathsFrom } from '../../../config/paths.ts'
 import type { McpEndpoint } from '../../mcp/bridge.ts'
 import { agentEndpoint, serveStdio, type EndpointSource } from '../../mcp/stdio.ts'
-import type { McpSeatBody, McpSeatView } from '../../../api/views/mcp.ts'
+import type { McpSessionBody, McpSessionView } from '../../../api/views/mcp.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run(_: VerbCall): Promise<number> {
@@ -20,10 +20,10 @@ function userEndpoint(): EndpointSource {
   })
   let current: Promise<McpEndpoint> | null = null
   const renew = (): Promise<McpEndpoint> => {
-    current = client.post<McpSeatView>('/v1/mcp/seats', {
+    current = client.post<McpSessionView>('/v1/mcp/seats', {
       cwd: process.cwd(),
       env: process.env as Record<string, string>,
-    } satisfies McpSeatBody)
+    } satisfies McpSessionBody)
     return current
   }
   return { endpoint: () => current ?? renew(), renew, outbox: null }

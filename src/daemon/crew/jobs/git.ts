@@ -154,7 +154,7 @@ export class CrewGit {
 
   /**
    * Returns what a reviewer needs: the directory, the branch and the commit `head`. If `commit` is given, `head` is that
-   * commit. Otherwise it is the verified commit, or a new commit of all files.
+   * commit. Otherwise it is the verified commit, or a new commit of all files. Of a parked task only the commit on its review ref is left.
    */
   brief(
     { crew, member, task }: MemberFiles,
@@ -287,7 +287,7 @@ export class CrewGit {
   }
 
   /**
-   * Checks that the task is committed as approved. With `force`, reeve commits it. Until the merge, a branch of its own keeps the commit.
+   * Checks that the task is committed as approved. With `force`, reeve commits it. Until the merge, the task's branch keeps the commit.
    */
   commit(
     { crew, member, task }: MemberFiles,
@@ -321,7 +321,7 @@ export class CrewGit {
   }
 
   /**
-   * Makes the merge candidate: the commit merged with the crew's branch. No branch points to it yet. After a conflict, a branch of its own
+   * Makes the merge candidate: the commit merged with the crew's branch. No branch points to it yet. After a conflict, the task's branch
    * keeps the commit. Errors: `GitError`.
    */
   merge({ crew, member, task }: MergeFiles, commit: string): Promise<CandidateEnd> {
@@ -391,7 +391,8 @@ export class CrewGit {
   }
 
   /**
-   * Finds the crew's branches and refs in git that the user may want. Null without a repository. Errors: `GitError` if the repository is gone.
+   * Finds the crew's branches and refs in git that the user may want. Null without a repository. Errors: `GitError` if the repository is
+   * gone.
    */
   findLeftovers(crew: Process): Promise<CrewLeftovers | null> {
     return this.#withGit(async (git) => {
@@ -466,7 +467,8 @@ function worktreeOf({ files, spec, spec: { worktree, cwd } }: Process): MemberTr
 }
 
 /**
- * The crew's branch for git calls. A member's change is merged with the permissions of that member. If the member has left, no programs may run.
+ * The crew's branch for git calls. A member's change is merged with the permissions of that member. If the member has left, no programs may
+ * run.
  */
 function branchOf(crew: Process, { repository, branch }: CrewGitSpec, tree: MemberTree | null = null): CrewBranch {
   const { dir, programs, network } = tree ?? {}

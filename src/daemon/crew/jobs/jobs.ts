@@ -41,7 +41,7 @@ export type CrewEffect = Extract<Effect, { type: 'crew.job' | 'crew.move' | 'cre
 export interface CrewJobsDeps {
   readonly table: Table
   readonly store: Pick<Store, 'process' | 'facts'>
-  readonly keys: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget'>
+  readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget'>
   readonly worktrees: Pick<Worktrees, 'plan'>
   readonly git: CrewGit
   readonly commands: Pick<CrewShellCommandRunner, 'run'>
@@ -104,7 +104,7 @@ export class CrewJobs {
     return this.#running.stop()
   }
 
-  /** Takes note of committed facts, and continues the jobs that wait for them. */
+  /** Aborts the commands that committed facts make obsolete, and continues the jobs that wait for these facts. */
   onFacts(facts: readonly StoredFact[]): void {
     this.#running.abortObsolete(facts)
     if (this.#worktreeWaiters.size === 0) return
@@ -199,17 +199,17 @@ export class CrewJobs {
   }
 
   async #spawnMember(crew: Process, member: Member): Promise<Uuid> {
-    const { keys, worktrees, git, pipeline } = this.#deps
+    const { credentials, worktrees, git, pipeline } = this.#deps
     const uuid = uuidv7()
     const memberSpec = await this.#memberSpec(crew, member)
     const worktree = member.role === 'coordinator' ? null : await git.planMemberBranch(crew, member.id)
     const spec = await withRealPaths(worktree ? await worktrees.plan(uuid, memberSpec, worktree) : memberSpec)
     try {
       // A missing key pauses the member with the hold `credentials`, and the user is notified.
-      await keys.resolveAndKeep({ uuid, spec }, keys.storedKeys(crew.uuid))
+      await credentials.resolveAndKeep({ uuid, spec }, credentials.storedKeys(crew.uuid))
       await pipeline().request({ type: 'spawn', by: 'system', uuid, spec, parent: crew.uuid })
     } catch (error) {
-      keys.forget(uuid)
+      credentials.forget(uuid)
       throw error
     }
     return uuid
@@ -223,7 +223,7 @@ export class CrewJobs {
     const specs = await import('../up/member-specs.ts')
     const { spec } = await specs.buildWithTaskAgent(
       template,
-      { role, taskAgent: who, crewSecrets: this.#deps.keys.storedKeys(crew.uuid) },
+      { role, taskAgent: who, crewSecrets: this.#deps.credentials.storedKeys(crew.uuid) },
       this.#deps.templates,
     )
     return memberSpec(crew, member, spec)
@@ -236,7 +236,7 @@ export class CrewJobs {
       { crew: this.#requireCrew(uuid), member, task },
       { from: predecessor, ...(keeps ? { keeps } : {}) },
     )
-    const without = from !== null && !predecessor ? { without: `${from} has no process any more` } : {}
+    const without = from !== null && !predecessor ? { without: `${from} no longer has a process` } : {}
     return { type: 'prepared', ...without, ...files, read: await this.#readFacts(uuid, read), ...(salvaged === null ? {} : { salvaged }) }
   }
 
@@ -385,7 +385,7 @@ export class CrewJobs {
   async #requireProcess(uuid: Uuid, id: MemberId): Promise<Process> {
     this.#requireMember(uuid, id)
     const process = await this.#findProcess(uuid, id)
-    if (!process) throw new KernelError('NOT_FOUND', `${id} has no process any more`)
+    if (!process) throw new KernelError('NOT_FOUND', `${id} no longer has a process`)
     return process
   }
 

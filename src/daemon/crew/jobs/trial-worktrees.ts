@@ -12,6 +12,7 @@ import type { Uuid } from '../../../kernel/model/ids.ts'
 export interface TrialWorktreesDeps {
   readonly find: (uuid: Uuid) => Promise<Process | null | undefined>
   readonly git: Pick<CrewGit, 'dropTrial'>
+  /** the folder of all worktrees */
   readonly worktrees: string
 }
 

@@ -30,11 +30,11 @@ export interface CrewUpDeps extends MemberTemplatesDeps {
   readonly pipeline: Pipeline
   readonly reads: ProcessQueries
   readonly store: Pick<Store, 'tail'>
-  readonly keys: Credentials
+  readonly credentials: Credentials
   readonly containments: ContainmentManager
   readonly clock: Pick<Clock, 'now'>
   readonly tmpDir: string
-  /** throws if nothing new may start now */
+  /** throws while nothing new may start */
   readonly checkMayStart: () => void
 }
 
@@ -65,10 +65,10 @@ export async function startCrew(body: CrewUpBody, deps: CrewUpDeps): Promise<Cre
   } = await prepareCrew(body, deps, false)
   const uuid = uuidv7()
   try {
-    await resolveKeys(uuid, templates, taskTemplates, deps.keys)
+    await resolveKeys(uuid, templates, taskTemplates, deps.credentials)
     await submitRequests(uuid, spec, tasks, deps)
   } catch (error) {
-    deps.keys.forget(uuid)
+    deps.credentials.forget(uuid)
     throw error
   }
   const { reads } = deps
@@ -87,7 +87,7 @@ export async function planCrew(body: CrewUpBody, deps: CrewUpDeps): Promise<Crew
   const { definition, spec, templates, taskTemplates, crewRepository, takeOver, notes } = await prepareCrew(body, deps, true)
   const copies = crewRepository ? await findCopies(spec, deps) : { copied: [], notes: [] }
   const uuid = uuidv7()
-  await resolveKeys(uuid, templates, taskTemplates, deps.keys).finally(() => deps.keys.forget(uuid))
+  await resolveKeys(uuid, templates, taskTemplates, deps.credentials).finally(() => deps.credentials.forget(uuid))
   return planView({
     definition,
     spec,
@@ -196,7 +196,7 @@ async function resolveKeys(
   uuid: Uuid,
   { roles, secrets }: MemberTemplates,
   taskTemplates: readonly TaskAgentTemplate[],
-  keys: Credentials,
+  credentials: Credentials,
 ): Promise<void> {
   let values: Readonly<Record<string, string>> = {}
   const requirements = [
@@ -204,7 +204,7 @@ async function resolveKeys(
     ...taskTemplates.map((taskTemplate) => ({ ...taskTemplate, secrets: { ...secrets, ...taskTemplate.secrets } })),
   ]
   for (const { role, spec, secrets: roleSecrets } of requirements) {
-    const resolved = await keys.resolveAndKeep({ uuid, spec }, roleSecrets)
+    const resolved = await credentials.resolveAndKeep({ uuid, spec }, roleSecrets)
     if (resolved.missing.length > 0)
       throw new KernelError(
         'CREDENTIALS_MISSING',
@@ -213,9 +213,9 @@ async function resolveKeys(
           missing: resolved.missing,
         },
       )
-    values = { ...values, ...keys.storedKeys(uuid) }
+    values = { ...values, ...credentials.storedKeys(uuid) }
   }
-  keys.keep(uuid, values)
+  credentials.keep(uuid, values)
 }
 
 function crewProcessSpec(

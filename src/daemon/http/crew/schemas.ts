@@ -113,7 +113,7 @@ export const crewUpBody = z
     tasks: z
       .union([dir, z.array(crewTask).min(1).max(MAX_NEW_TASKS)])
       .exactOptional()
-      .describe('the text of a task file, or the tasks themselves'),
+      .describe('the absolute path of a task file, or the tasks themselves'),
   })
   .describe('POST /v1/crews. Starts a crew of a file, with overrides, or a crew that only the body defines.')
 

@@ -32,7 +32,7 @@ const check = z
     hint: text.exactOptional(),
     optional: z.literal(true).exactOptional(),
   })
-  .meta({ id: 'CheckView', description: 'A check of `doctor`. A failed check with `optional` is no error.' })
+  .meta({ id: 'CheckView', description: 'A check of `doctor`. A failed check with `optional` is not an error.' })
 
 const provider = z
   .object({
@@ -47,7 +47,7 @@ const provider = z
   })
   .meta({
     id: 'ProviderCheckView',
-    description: 'A model provider that was asked for its models. A failure with `optional` is no error.',
+    description: 'A model provider that was asked for its models. A failure with `optional` is not an error.',
   })
 
 const usdPerMillion = z
@@ -64,7 +64,7 @@ const model = z
 
 const providerModels = provider
   .extend({ models: z.array(model).nullable().describe('sorted by name; null if the provider does not list them') })
-  .meta({ id: 'ProviderModelsView', description: 'A model provider with its models. A failure with `optional` is no error.' })
+  .meta({ id: 'ProviderModelsView', description: 'A model provider with its models. A failure with `optional` is not an error.' })
 
 /** An event of a stream. */
 export const eventAnswer = z

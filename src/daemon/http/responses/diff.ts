@@ -19,7 +19,7 @@ const diffSide = z
   .object({
     ...identity,
     of: source,
-    step: count.nullable().describe('the step of the record; null: the files are no record'),
+    step: count.nullable().describe('the step of the record; null: the files come from no record'),
     commit: text.describe('the compared commit or tree'),
   })
   .describe('A state of the files of a process.')
@@ -35,7 +35,7 @@ const processDiff = z.object({
   version,
   ...identity,
   ...sides,
-  step: count.nullable().describe('the step whose recorded files are compared; null: the newer files are no record'),
+  step: count.nullable().describe('the step whose recorded files are compared; null: the newer files come from no record'),
   omitted: count.describe('the number of files that the records do not contain, not counting ignored files'),
   base: text.describe('the commit from which the worktree, or the branch of the crew, began; empty: `of` is `reported`'),
   branch: text,

@@ -18,11 +18,11 @@ export const containment = z.enum(CONTAINMENT_KINDS)
 
 export const tokenFields = { inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count }
 
-/** Whether an open tool call has not begun. */
+/** True for an open tool call that has not started; otherwise absent. */
 export const unbegunField = z
   .literal(true)
   .exactOptional()
-  .describe('nothing of the call was done: it or an earlier one waits for an answer or a resume, or did until the end')
+  .describe('the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended)')
 
 /** The cost of several model calls. */
 export const costFields = {

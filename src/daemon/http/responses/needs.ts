@@ -20,7 +20,7 @@ const task = z
 
 export const need = z
   .object({
-    id: text.describe('the same as long as the need exists'),
+    id: text.describe('it stays the same while the need exists'),
     uuid,
     pid: count,
     name: text.nullable(),

@@ -37,7 +37,7 @@ const budget = z
     of: z.number().min(0),
     warnAt: z.number().min(0).describe('the share at which reeve warns'),
   })
-  .meta({ id: 'RowBudgetView', description: 'The limit of a process that is nearest to its end.' })
+  .meta({ id: 'RowBudgetView', description: 'The limit of a process of which the largest share is used.' })
 
 const row = z
   .object({
@@ -67,7 +67,7 @@ const row = z
     queue: count.describe('the number of queued messages'),
     asks: count.describe('the number of open questions'),
     elapsedMs: ms.describe('the active time up to `runsSince`'),
-    runsSince: time.nullable().describe('null: the clock stands still; else the time since then counts, too'),
+    runsSince: time.nullable().describe('null: the clock is stopped; else the time since then counts, too'),
     ctx: z
       .object({ used: count, window: count, compactsAt: count.nullable().describe('null: reeve does not compact it') })
       .nullable()

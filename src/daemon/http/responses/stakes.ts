@@ -8,18 +8,18 @@ const related = z.object({ uuid, pid: count, name: text.nullable() })
 
 const inFlight = z
   .object({
-    uuid: uuid.describe('the process that has this open'),
+    uuid: uuid.describe('the process of this open work'),
     what: text.describe('a model call, a tool call with its input, or a command'),
     since: time.nullable().describe('null: unknown'),
-    effect: z.enum(TOOL_EFFECTS).nullable().describe('whether the tool call may be repeated; null: it is no tool call'),
+    effect: z.enum(TOOL_EFFECTS).nullable().describe('whether the tool call may be repeated; null: it is not a tool call'),
     unbegun: unbegunField,
     becomes: z
       .enum(['repeated', 'asked again', 'not run', 'interrupted', 'finishes', 'stands still', 'goes on'])
       .describe(
-        '`repeated`: a resume makes the call again; `not run`: it has not begun; `interrupted`: it may or may not have happened; `stands still`: it is frozen',
+        'what the action makes of it. `repeated`: a resume makes the call again; `asked again`: a resume asks the user again before the call; `not run`: the call has not started, and never does; `interrupted`: it is cut off, and may or may not have had its effect; `finishes`: a pause waits for its end; `stands still`: it is frozen; `goes on`: the action does not affect it',
       ),
   })
-  .describe('Work that has begun and not ended.')
+  .describe('Open work: a model call, a tool call or a command that has no result yet.')
 
 const stakes = z
   .object({
@@ -51,10 +51,14 @@ const stakes = z
       .nullable()
       .describe('the task of a crew member; null: none'),
     run: z
-      .object({ blocks: texts.describe('the nodes that cannot start any more') })
+      .object({ blocks: texts.describe('the nodes that can no longer start') })
       .nullable()
       .describe('the compose run that the process belongs to; null: none'),
-    restart: z.enum(['comes back', 'stays']).describe('whether a restart policy starts it again after the action'),
+    restart: z
+      .enum(['comes back', 'stays'])
+      .describe(
+        '`comes back`: the action ends it, and a restart policy starts it again; `stays`: it remains ended, or the action does not end it',
+      ),
     kept: z
       .object({
         step: count.nullable().describe('the last whole step of the history that stays; null: no steps'),

@@ -92,7 +92,7 @@ const stepDetail = z
     files: z.object({ commit: text, changed: z.boolean() }).nullable().describe('the record of its files; null: none'),
     checkpoint: z.boolean().describe('true: a checkpoint was written after it'),
   })
-  .describe('One step with all that is known of it.')
+  .describe('One step with all that is known about it.')
 
 const stepPart = z
   .object({

@@ -46,7 +46,7 @@ const report = z.object({
 
 const rates = z
   .array(z.object({ minutes: count, costUsd: usd, tokens: z.number().min(0) }))
-  .describe('USD and tokens a minute, over the last 1, 5 and 60 minutes')
+  .describe('USD and tokens per minute, over the last 1, 5 and 60 minutes')
 
 const usdByMinute = z.array(usd).describe('USD of each of the last 30 minutes, the oldest first; the last one still goes on')
 

@@ -8,9 +8,9 @@ import { count, ms, text, time, version } from './fields.ts'
 const DAY_MS = 86_400_000
 const port = z.int().min(1).max(65_535)
 const file = z.string().regex(/^\//, 'an absolute path').max(4_096)
-/** A DNS name; the last label has a letter, so that it is no address. */
+/** A DNS name; the last label has a letter, so that it is not an IP address. */
 const PROXY_HOST = /^(?=.{4,255}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*(:[1-9]\d{0,4})?$/
-const right = z.enum(WEB_RIGHTS).describe('what it may do; each right has those before it')
+const right = z.enum(WEB_RIGHTS).describe('what it may do; each right includes those before it')
 
 export const webOpenBody = z
   .strictObject({
@@ -27,7 +27,7 @@ export const webOpenBody = z
       .string()
       .regex(/^[^\0-\x1f\x7f]{1,100}$/)
       .exactOptional(),
-    port: port.exactOptional().describe('the only port of loopback that will do; default: 7338, or any free one'),
+    port: port.exactOptional().describe('the port on loopback that must be used; default: 7338, or any free one'),
     proxyHost: z
       .string()
       .regex(PROXY_HOST, 'a name with a dot, in lower case, with a port if that is not 443')
@@ -75,7 +75,7 @@ const session = z
     only: text.nullable().describe('the UUID of the process whose subtree it sees; null: it sees all'),
     redact: z.boolean(),
     label: text.nullable(),
-    way: z.enum(WEB_WAYS).describe('how it was started, and the only way on which it works'),
+    way: z.enum(WEB_WAYS).describe('the way by which it was started; it works by no other'),
     remembered: z.boolean().describe('true: it lives until 30 days without a request'),
     createdAt: time,
     lastSeenAt: time,
@@ -87,11 +87,11 @@ const session = z
 
 const webOpened = z.object({
   version,
-  url: text.describe('the address of the page; the link is this with `#k=` and the code'),
+  url: text.describe('the address of the page; the link is this address with `#k=` and the code'),
   code: text.describe('the code, for one use'),
   number: text
     .nullable()
-    .describe('six digits that the browser asks for, if the link goes through a proxy: the link is this with `#n=` and the code then'),
+    .describe('six digits that the browser asks for, if the link goes through a proxy: the link is then `url` with `#n=` and the code'),
   localPort: count.describe('the port on loopback'),
   link: text.describe('the id of the link; not a part of its code'),
   usableMs: ms.describe('the time until the code is void'),
@@ -108,7 +108,7 @@ const web = z.object({
 const webHello = z.object({
   version,
   mac: text.describe(
-    'HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, a line each; the key is the SHA-256 of the token; base64url',
+    'HMAC-SHA-256 of `reeve-hello-1`, the Host and the nonce, each on a line; the key is the SHA-256 of the token; base64url',
   ),
 })
 const webRevoked = z.object({ version, revoked: count })

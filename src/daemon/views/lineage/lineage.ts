@@ -137,7 +137,7 @@ interface Difference {
   readonly values: readonly [unknown, unknown]
 }
 
-/** Returns the settings in which two specifications differ. A worktree of its own is no difference. */
+/** Returns the settings in which two specifications differ. A worktree of its own does not count. */
 function differencesOf(a: ProcessSpec, b: ProcessSpec): Difference[] {
   return COMPARED_FIELDS.flatMap((field): Difference[] => {
     const values = [a[field], b[field]] as const

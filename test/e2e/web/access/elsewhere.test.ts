@@ -179,7 +179,7 @@ describe.runIf(HAS_OPENSSL)('by TLS', () => {
     ['that is empty', ({ cert }) => writeFileSync(cert, ''), 'has no certificate'],
     ['whose key others can read', ({ key }) => chmodSync(key, 0o604), 'other users can read the key'],
     ['with a broken key', ({ key }) => writeFileSync(key, 'x'), 'cannot be used with'],
-    ['that has expired', () => clock.jump(3 * DAY_MS), 'has ended on'],
+    ['that has expired', () => clock.jump(3 * DAY_MS), 'expired on'],
   ])('a certificate %s is refused', async (_, damage, text) => {
     const files = makeCertificate(`DNS:${NAME}`)
     damage(files)

@@ -135,7 +135,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
       ],
     },
     [
-      'reeve/fix.a-2 has an earlier attempt at a, which has landed in another form: git branch -D reeve/fix.a-2',
+      'reeve/fix.a-2 has an earlier attempt at a, which has landed with other commits: git branch -D reeve/fix.a-2',
       'reeve/fix.a-b has 1 commit that is not in reeve/fix: git merge reeve/fix.a-b',
     ],
   ],

@@ -60,10 +60,10 @@ class IncarnationFixture {
       },
       openContainment: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
       report: (report) => this.#report(report),
-      begin: () => Promise.resolve({ ack: 'late', reason: null }),
+      requestCall: () => Promise.resolve({ ack: 'late', reason: null }),
       worktree: null,
       isHeld: () => this.isHeld,
-      live: () => undefined,
+      showLive: () => undefined,
       log: (message) => this.logged.push(message),
     })
   }

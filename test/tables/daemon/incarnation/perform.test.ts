@@ -16,7 +16,7 @@ test('keys that are found after the end of their process are forgotten', async (
   await using dir = await tempDir()
   const foundKeys = Promise.withResolvers<{ values: Record<string, string>; missing: string[] }>()
   const events: string[] = []
-  const credentials: ConstructorParameters<typeof EffectPerformer>[0]['keys'] = {
+  const credentials: ConstructorParameters<typeof EffectPerformer>[0]['credentials'] = {
     resolveAndKeep: async () => {
       const found = await foundKeys.promise
       events.push('kept')
@@ -42,7 +42,7 @@ test('keys that are found after the end of their process are forgotten', async (
     recordOutput: () => undefined,
     sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
     tmpDir: dir.path,
-    keys: credentials,
+    credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
     composeNodes: { start: () => undefined },

@@ -26,7 +26,7 @@ test('survivors are killed again until they have ended', async () => {
   }
   const results: StopResult[] = [SURVIVED, SURVIVED, SURVIVED]
   const containments = { recover: async () => results.shift() ?? { outcome: 'killed', survivors: [] } } as unknown as ContainmentManager
-  const keys = { forget: () => undefined } as unknown as Credentials
+  const credentials = { forget: () => undefined } as unknown as Credentials
   let performer: EffectPerformer | null = null
   await using core = await openCore({
     dir: dir.path,
@@ -42,7 +42,7 @@ test('survivors are killed again until they have ended', async () => {
     recordOutput: () => undefined,
     sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
     tmpDir: dir.path,
-    keys,
+    credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
     composeNodes: { start: () => undefined },

@@ -90,7 +90,7 @@ describe('the time since the page was written', () => {
     await file.write(CLOSED)
     const early = new ManualClock()
     early.jump(-HOUR_MS)
-    expect(await new KeptPageFile(path, early).read()).toContain('of the future')
+    expect(await new KeptPageFile(path, early).read()).toContain('in the future')
   })
 })
 
@@ -111,7 +111,7 @@ describe('a file', () => {
     ['has a session with a wrong right', '{"version":1,"port":7338,"wall":1,"uptime":1,"sessions":[{"right":"root"}]}'],
   ])('that %s is refused', async (_, text) => {
     await writeFile(path, text, { mode: 0o600 })
-    expect(await file.read()).toContain('web.json has another form')
+    expect(await file.read()).toContain('web.json has an unknown format')
   })
 
   test('that other users can read, or that is a link, is refused', async () => {
