@@ -34,7 +34,7 @@ import { GcExemptions } from './operations/gc-exemptions.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations/operations.ts'
-import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
+import { SupervisorSpawner, type SupervisorSpawnerDeps } from './operations/spawn-supervisor.ts'
 import { ForkOperations } from './operations/fork.ts'
 import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
@@ -245,10 +245,14 @@ class RunningDaemon implements Daemon {
     })
   }
 
+  async #otherDoctorChecks(reads: ProcessQueries, collector: GarbageCollector): Promise<Check[]> {
+    return [...survivorsCheck(reads), ...collector.doctorChecks(), ...(await this.#parts.notifier.doctorChecks())]
+  }
+
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
-    const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, notifier, homeBudgetWatch } = this.#parts
+    const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
     const cursor = (): number => pipeline.cursor
@@ -292,14 +296,8 @@ class RunningDaemon implements Daemon {
       homeLimits,
       checkMayStart,
     })
-    const supervisors = new SupervisorSpawner({
-      pipeline,
-      reads,
-      credentials,
-      paths,
-      homeLimits,
-      prepare: (body) => operations.prepare(body),
-    })
+    const prepare: SupervisorSpawnerDeps['prepare'] = (body) => operations.prepare(body)
+    const supervisors = new SupervisorSpawner({ pipeline, reads, credentials, paths, homeLimits, prepare })
     const operations: Operations = new Operations({
       pipeline,
       reads,
@@ -318,11 +316,7 @@ class RunningDaemon implements Daemon {
     const crewDeps = { pipeline, reads, store, credentials, specs, settings, paths, containments, clock, tmpDir, checkMayStart }
     const crewReads = new CrewQueries({ reads, store, clock })
     const agents = (): ReturnType<typeof agentsView> => agentsView({ cwd: paths.state }, { paths, settings })
-    const otherChecks = async (): Promise<Check[]> => [
-      ...survivorsCheck(reads),
-      ...collector.doctorChecks(),
-      ...(await notifier.doctorChecks()),
-    ]
+    const otherChecks = (): Promise<Check[]> => this.#otherDoctorChecks(reads, collector)
     const crewDiffs = new CrewDiffs({ containments, tmpDir, newUuid: uuidv7, git: crewGit, find: (uuid) => reads.find(uuid) })
     const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, credentials })
     toolService.connect({ operations, reads, waiter, pipeline, credentials, store, removals, crews }, store)

@@ -202,13 +202,8 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const worktrees = createWorktrees(deps, table, queue)
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
   const autoRemovals = new AutoRemovals({ clock, get, store, log })
-  const { crewGit, crewCommands, crewTrials, crewJobs } = createCrewParts(deps, {
-    table,
-    credentials,
-    worktrees,
-    queue,
-    pipeline: () => pipeline,
-  })
+  const crewParts = createCrewParts(deps, { table, credentials, worktrees, queue, pipeline: () => pipeline })
+  const { crewTrials, crewJobs } = crewParts
   const composeNodes = new ComposeNodes({ table, store, credentials, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const performer = new EffectPerformer({
@@ -301,9 +296,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     sweeper,
     worktrees,
     composeNodes,
-    crewGit,
-    crewCommands,
-    crewTrials,
+    ...crewParts,
     retirements,
     autoRemovals,
     beginDrain: (begun) => {

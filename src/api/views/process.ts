@@ -112,7 +112,7 @@ export interface AskView {
   diff: AskDiffView[]
   /** the number of further changed files that `diff` leaves out */
   moreFiles: number
-  /** of the text, the options, the call and the diff; an answer that gives it as `seen` counts only for a question with this hash */
+  /** of the text, options, call and diff; an answer that gives it as `seen` counts only for a question with this hash */
   hash: string
 }
 
@@ -470,7 +470,7 @@ export interface StepView {
     exitCode: number | null
     result: string | null
     durationMs: number | null
-    /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
+    /** the call has not started: it, or a call before it, waits for an answer or a resume, or waited when the process ended */
     unbegun?: true
   }[]
   inputTokens: number

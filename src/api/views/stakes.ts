@@ -13,7 +13,7 @@ export interface InFlightView {
   since: string | null
   /** whether the tool call may be repeated; null: it is not a tool call */
   effect: 'read' | 'idempotent' | 'once' | null
-  /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
+  /** the call has not started: it, or a call before it, waits for an answer or a resume, or waited when the process ended */
   unbegun?: true
   /**
    * what the action makes of it. `repeated`: a resume makes the call again; `asked again`: a resume asks the user again before the call;

@@ -62,7 +62,7 @@ export interface StepToolView {
   /** at most its first 64 KB */
   result: string | null
   durationMs: number | null
-  /** the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended) */
+  /** the call has not started: it, or a call before it, waits for an answer or a resume, or waited when the process ended */
   unbegun?: true
   /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]

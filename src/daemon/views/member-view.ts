@@ -6,8 +6,8 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { RowLookup } from './restart-view.ts'
 
 /**
- * Returns the record of a member in its crew; undefined if the process is not a member, or if it or its crew has ended. The record of an
- * ended member is that of its successor.
+ * Returns the record of a member in its crew. Returns undefined for other processes, and if the process or its crew has ended. The record
+ * of an ended member belongs to its successor.
  */
 export function memberRow({ spec, life }: Process, { row }: RowLookup): Member | undefined {
   const { member } = spec

@@ -1,6 +1,6 @@
 // One-time codes of links: 128 random bits, valid for a minute and for one use. Only their hashes are kept. A code that was used stays
-// known for a while, so that a second use is noticed: somebody may have seen the link. A link for a proxy is valid for five minutes, but
-// needs a number as well, which only the terminal shows. After three wrong numbers it is void.
+// known for a while, so that a second use is noticed: the link may have leaked. A link for a proxy is valid for five
+// minutes, but needs a number as well, which only the terminal shows. After three wrong numbers it is void.
 // Test: test/tables/daemon/web/codes.test.ts.
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import type { WebWay } from '../../kernel/model/words.ts'

@@ -1,6 +1,6 @@
-// Hides the processes outside a subtree in the answers to a session for this subtree: their UUIDs, PIDs and limits, and their names
-// in sentences about holds, signals and budgets. Texts of agents and of messages stay as they are. Must never hide a process of the
-// subtree.
+// Hides the processes outside a subtree in the answers to a session for this subtree. Hides their UUIDs, PIDs and limits, and their
+// names in sentences about holds, signals and budgets. Texts of agents and of messages stay as they are. Must never hide a process of
+// the subtree.
 // Tests: test/tables/daemon/web/hide-others.test.ts, test/e2e/web/security.test.ts.
 import { agentUuidIn, type Uuid } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,6 +1,6 @@
-// The state of the page that outlives a killed or restarted daemon: where the page is open, and the sessions that are remembered or whose
-// page was open. It is a file of the home (0600), with only the hashes of the tokens. A file that others can read, or with an unknown
-// format, counts as none. Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts,
+// The state of the page that outlives a killed or restarted daemon: where the page is open, and which sessions continue. These are the
+// remembered ones, and those whose page was open. It is a file of the home (0600), with only the hashes of the tokens. A file that others
+// can read, or with an unknown format, counts as none. Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts,
 // test/e2e/web/access/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'

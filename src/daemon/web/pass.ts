@@ -17,10 +17,7 @@ export interface Grant {
   readonly label: string | null
   /** the only way by which the link and its session work */
   readonly way: WebWay
-  /**
-   * true: the session lives until 30 days without a use, even while no page is open; never on loopback, where nothing proves who has the
-   * port
-   */
+  /** true: the session lives until 30 days without a use, even without an open page; never on loopback: any program may have the port */
   readonly remembered: boolean
 }
 

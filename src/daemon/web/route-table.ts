@@ -1,5 +1,5 @@
-// Finds the route that a request asks for, before it is routed, so that the door knows its right. restrict.ts checks again that the request
-// was routed to the route that the door found. Test: test/tables/daemon/web/door.test.ts.
+// Finds the route of a request before it is routed, so that the door knows its right. Then restrict.ts checks that the request was
+// routed to that route. Test: test/tables/daemon/web/door.test.ts.
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 
 /** What the door must know about a route; src/daemon/http/route.ts explains the fields. */

@@ -22,7 +22,7 @@ export const tokenFields = { inputTokens: count, outputTokens: count, cacheReadT
 export const unbegunField = z
   .literal(true)
   .exactOptional()
-  .describe('the call has not started: it, or a call before it, is waiting for an answer or a resume (or was, when the process ended)')
+  .describe('the call has not started: it, or a call before it, waits for an answer or a resume, or waited when the process ended')
 
 /** The cost of several model calls. */
 export const costFields = {

@@ -130,9 +130,7 @@ export const ask = z
     tool: askTool.nullable().describe('the call; null: not about a call, or not known'),
     diff: z.array(askDiff).describe('the changes of files that the call would make'),
     moreFiles: count.describe('the number of further changed files that `diff` leaves out'),
-    hash: text.describe(
-      'of the text, the options, the call and the diff; an answer that gives it as `seen` counts only for a question with this hash',
-    ),
+    hash: text.describe('of the text, options, call and diff; an answer that gives it as `seen` counts only for a question with this hash'),
   })
   .meta({ id: 'AskView', description: 'A question of a process for the user. Without options the answer is a text.' })
 
