@@ -136,7 +136,7 @@ export function askingModeFor(spec: Spec): AskingMode {
   const mustEnforce = hasExplicitLimits(spec)
   if (spec.permissions?.default === 'agent' && mustEnforce)
     throw permissionError(
-      `agent "${agent}" cannot be held to limits of tools and places while its own settings decide what it asks about`,
+      `agent "${agent}" cannot be held to limits on tools and paths while its own settings decide what it asks about`,
       'Let reeve make it ask: `--permissions ask`. To run it unchecked, use `--permissions allow` without limits.',
     )
   if (isLeftToItself(spec)) return { mode: mode ?? null, enforcedModes: null }

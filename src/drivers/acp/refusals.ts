@@ -16,6 +16,6 @@ export function refusalReporter(reports: Pick<ReportQueue, 'post' | 'note'>): Re
     count += 1
     if (count <= MAX_REFUSALS)
       reports.post({ type: 'refused', what, detail: truncate(detail, MAX_DETAIL_CHARS), ...(callId === undefined ? {} : { callId }) })
-    if (count === MAX_REFUSALS) reports.note(`it was refused ${MAX_REFUSALS} things: further refusals are not reported`)
+    if (count === MAX_REFUSALS) reports.note(`${MAX_REFUSALS} of its requests were refused: further refusals are not reported`)
   }
 }

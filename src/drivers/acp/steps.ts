@@ -112,16 +112,16 @@ export class Steps {
     const isLate = this.#runningCalls.size > 0 && messageId !== null && this.#recordedMessages.has(messageId)
     this.#deps.showLive({ type, step: isLate || this.#parts !== null ? this.#step : this.#step + 1, text })
     if (isLate) this.#deps.onLateText(text)
-    else if (this.#runningCalls.size > 0) this.#postpone(() => this.#append(chunk))
-    else this.#append(chunk)
+    else if (this.#runningCalls.size > 0) this.#postpone(() => this.#appendText(chunk))
+    else this.#appendText(chunk)
   }
 
   /** Appends text to the part with the same message id, or to the last part. If the types differ, adds a part. */
-  #append(chunk: TextChunk): void {
-    if (this.#startsNewMessage(chunk)) this.#close(this.#parts?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
-    if (this.#runningCalls.size > 0) return this.#postpone(() => this.#append(chunk))
+  #appendText(chunk: TextChunk): void {
+    if (this.#startsNewMessage(chunk)) this.#closeStep(this.#parts?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
+    if (this.#runningCalls.size > 0) return this.#postpone(() => this.#appendText(chunk))
     const { type, text, messageId } = chunk
-    const message = this.#open()
+    const message = this.#openStep()
     const kept = this.#clipToLimit(text)
     const isSame = (part: Part): part is TextChunk => 'type' in part && part.type === type
     const at = messageId === null ? -1 : message.findLastIndex((part) => isSame(part) && part.messageId === messageId)
@@ -145,8 +145,8 @@ export class Steps {
     const call = this.#findOrAddCall(reported)
     if (call === null || call.hasEnded) return
     this.#addTerminalOutput(call, reported)
-    if (reported.status === 'completed' || reported.status === 'failed') return this.#finish(call, reported.status)
-    if (call.hasBegun) this.#show(call)
+    if (reported.status === 'completed' || reported.status === 'failed') return this.#finishCall(call, reported.status)
+    if (call.hasBegun) this.#showOutput(call)
     else this.#flushIn(reported.status === 'in_progress' ? NEXT_CALL_WHILE_RUNNING_MS : NEXT_CALL_MS)
   }
 
@@ -154,7 +154,7 @@ export class Steps {
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#parts?.some((part) => 'callId' in part) === true) this.#close('tool-calls')
+    if (this.#parts?.some((part) => 'callId' in part) === true) this.#closeStep('tool-calls')
   }
 
   /** Returns all that the agent has reported about a call so far; undefined for an unknown call. */
@@ -171,7 +171,7 @@ export class Steps {
   endTurn(finish: FinishReason): void {
     do {
       this.flush()
-      if (this.#parts !== null) this.#close(finish)
+      if (this.#parts !== null) this.#closeStep(finish)
       for (const callId of this.running) this.#reportResult(this.#calls.get(callId), 'interrupted')
     } while (this.#parts !== null || this.#runningCalls.size > 0)
   }
@@ -188,7 +188,7 @@ export class Steps {
     for (const update of postponed) update()
   }
 
-  #open(): Part[] {
+  #openStep(): Part[] {
     if (this.#parts !== null) return this.#parts
     this.#step += 1
     this.#startedMs = performance.now()
@@ -222,7 +222,7 @@ export class Steps {
       hasEnded: false,
     }
     this.#calls.set(call.callId, call)
-    this.#open().push(call)
+    this.#openStep().push(call)
     return call
   }
 
@@ -231,7 +231,7 @@ export class Steps {
     this.#timer = setTimeout(() => this.flush(), ms)
   }
 
-  #close(finish: FinishReason): void {
+  #closeStep(finish: FinishReason): void {
     const parts = this.#parts ?? []
     this.#parts = null
     const calls = parts.filter((part) => 'callId' in part)
@@ -259,11 +259,11 @@ export class Steps {
       // The effect is `once`, because reeve cannot repeat an agent's call.
       calls: calls.map(({ callId, details }) => ({ callId, name: toolName(details), effect: 'once' })),
     })
-    for (const call of calls) this.#show(call)
+    for (const call of calls) this.#showOutput(call)
   }
 
   /** Shows the new part of a call's output live. Agents repeat the whole output each time. */
-  #show(call: Call): void {
+  #showOutput(call: Call): void {
     const output = callText(call.details.content ?? [], this.#deps.terminalText)
     if (output === call.shownText) return
     const text = output.startsWith(call.shownText) ? output.slice(call.shownText.length) : output
@@ -279,7 +279,7 @@ export class Steps {
     this.#deps.showLive({ type: 'tool-output', callId: call.callId, text })
   }
 
-  #finish(call: Call, status: 'completed' | 'failed'): void {
+  #finishCall(call: Call, status: 'completed' | 'failed'): void {
     if (!call.hasBegun) this.flush()
     this.#reportResult(call, status === 'completed' ? 'ok' : call.isDenied ? 'denied' : 'error')
   }

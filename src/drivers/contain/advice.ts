@@ -30,12 +30,12 @@ const BLOCKING_SETTINGS = [
 ] as const
 
 function adviceOnPidns(detail: string, read: ReadSetting): string {
-  if (detail.includes('on this system')) return 'Linux alone has them'
+  if (detail.includes('on this system')) return 'only Linux has them'
   const setting = BLOCKING_SETTINGS.find(([name, bad]) => read(name)?.trim() === bad)
   if (setting !== undefined && !detail.includes('util-linux'))
     return `user namespaces are switched off here; root can allow them: \`${setting[2]}\``
   if (/util-linux|option/.test(detail)) return 'install util-linux 2.38 or newer (Debian 12, Ubuntu 24.04, Fedora 37)'
   if (detail.includes('mount'))
-    return 'a fresh /proc may not be mounted here, mostly because a container masks its own: `docker run --security-opt systempaths=unconfined`'
-  return 'namespaces may not be made here: in a container try `--security-opt seccomp=unconfined`, or `--cap-add SYS_ADMIN`'
+    return 'a new /proc cannot be mounted here, usually because a container masks its own: `docker run --security-opt systempaths=unconfined`'
+  return 'namespaces cannot be created here: in a container try `--security-opt seccomp=unconfined`, or `--cap-add SYS_ADMIN`'
 }

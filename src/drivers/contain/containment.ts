@@ -28,7 +28,7 @@ export interface ContainmentDeps {
   readonly pool: FifoPool
   /** spreads program starts over turns of the event loop */
   readonly starts: SliceQueue
-  /** the same for stops, separately, so that a stop never waits for a start */
+  /** spreads stops in the same way, separately, so that a stop never waits for a start */
   readonly stops: SliceQueue
   /** called once, when nothing is left of the containment */
   readonly onDisposed: (containment: OwnedContainment) => void

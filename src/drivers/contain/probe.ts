@@ -54,7 +54,7 @@ export async function probeAll({ cgroupDir, markerFor }: ProbeDeps): Promise<Pro
   return {
     probes: [
       toProbe('cgroup', cgroup, dirname(cgroupDir ?? '')),
-      toProbe('pidns', pidns, 'namespaces can be made'),
+      toProbe('pidns', pidns, 'namespaces can be created'),
       toProbe('group', group, 'needs nothing'),
     ],
     tools: pidns === null && typeof tools !== 'string' ? tools : null,

@@ -1,4 +1,4 @@
-// The files that differ between two commits, with what a list of them shows: whether a file is large, and which steps changed it.
+// Lists the files that differ between two commits. For each file it finds whether the file is large, and which steps changed it.
 // The number of runs of git does not depend on the number of records. Must never write a ref or a file.
 // Test: test/e2e/worktree/files.test.ts.
 import { compare, objectsCall, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
@@ -65,7 +65,7 @@ async function findLarge(git: Git, call: GitCall, ids: readonly string[]): Promi
   return new Set(lines.map((line) => line.split(' ')).flatMap(([id = '', size]) => (Number(size) > LARGE_FILE_BYTES ? [id] : [])))
 }
 
-/** Returns the steps that changed each path. Without some records, for example of a removed process, later steps stand for them. */
+/** Returns the steps that changed each path. If a record is missing, its changes count for the next recorded step. */
 async function findSteps(git: Git, call: GitCall, records: readonly StepCommit[]): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, number[]>()
   const pairs = records.slice(1).map(({ step, commit }, index) => ({ step, commit, before: records[index]?.commit ?? commit }))

@@ -226,8 +226,8 @@ function cutPatch(patch: string, maxLines: number): { readonly text: string; rea
 }
 
 /**
- * Cuts the part of each file, and then the whole text, at the end of a line. Each part begins with `diff --git`. `left`: the files whose part
- * is missing or incomplete.
+ * Cuts the part of each file, and then the whole text, at the end of a line. Each part begins with `diff --git`. `left`: the files whose
+ * part is missing or incomplete.
  */
 export function cutForReading(
   patch: string,

@@ -40,7 +40,7 @@ export interface GitUser {
   readonly network?: 'off'
 }
 
-/** Returns the environment and the permissions of a process. Programs that git starts for it get no more permissions than the process itself. */
+/** Returns the environment and permissions of a process. Programs that git starts for it get no more permissions than it has. */
 export function gitUser(spec: ProcessSpec): GitUser {
   const { env, capabilities: { network } = {} } = spec
   return { env, programs: mayRunPrograms(spec), ...(network === undefined ? {} : { network }) }

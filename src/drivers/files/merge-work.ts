@@ -21,7 +21,7 @@ const MAX_COMMITS = 100
 /** Files of an unfinished merge, rebase or similar, in the git directory of a worktree. */
 const UNFINISHED = ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'rebase-merge', 'rebase-apply']
 
-/** The place of a process's or crew's work. */
+/** Where the work of a process or crew is. */
 export interface WorkPlace extends GitUser {
   /** the worktree, which may be gone; null: a crew, whose work is its branch */
   readonly dir: string | null

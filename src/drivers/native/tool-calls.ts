@@ -46,8 +46,8 @@ async function runCall(run: RunContext, turn: Turn, call: ToolCall): Promise<rea
 }
 
 /**
- * Runs a call when the process has no hold, and its permissions allow it. An interruption before that gives the result `NOT_RUN`. `ranMs`: the
- * time of the call itself, without the wait for a hold or an answer.
+ * Runs a call when the process has no hold, and its permissions allow it. An interruption before that gives the result `NOT_RUN`.
+ * `ranMs`: the time of the call itself, without the wait for the end of a hold or for an answer.
  */
 async function runUnlessInterrupted(run: RunContext, turn: Turn, call: ToolCall): Promise<ToolCallResult & { readonly ranMs: number }> {
   try {

@@ -111,7 +111,7 @@ export class Namespace {
     return [this.#tools.nsenter, ...users, `--pid=${file(pid)}`, `--mount=${file(mnt)}`, `--wdns=${cwd}`, '--', this.#tools.setsid, ...argv]
   }
 
-  /** Calls back once when no member is left, or at once if that is so already. Returns a function that removes the callback. */
+  /** Calls back once when no member is left, which may be at once. Returns a function that removes the callback. */
   onEnd(callback: () => void): () => void {
     if (this.#ended) callback()
     else this.#onEnd.add(callback)

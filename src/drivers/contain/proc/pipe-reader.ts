@@ -10,7 +10,7 @@ import type { OutputPipe } from './pipe-holders.ts'
 
 /** After the exit, a pipe that another process holds open ends after this time without data. */
 const QUIET_MS = 200
-/** After the exit, such a pipe ends at the latest after this time, however much a grandchild writes. */
+/** After the exit, such a pipe ends after this time at the latest, however much a grandchild writes. */
 const DRAIN_MS = 2_000
 /** The largest capacity of a pipe on Linux (pipe-max-size), so the maximum that can remain in it. */
 const DRAIN_BYTES = 1024 * 1024

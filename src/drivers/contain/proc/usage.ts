@@ -152,7 +152,7 @@ export interface BackendUsage {
 /** From this share of the limit on, memory is measured exactly, because the plain sum counts shared memory once per process. */
 const EXACT_FROM_SHARE = 0.8
 
-/** Measures process by process, for kinds of containment of which the system has no figures. */
+/** Measures process by process, for kinds of containment for which the system has no figures. */
 export class MemberMeter {
   readonly #cpu = new CpuTally()
 

@@ -78,7 +78,7 @@ export async function findCrewLeftovers(
   }
 }
 
-/** Whether the crew's branch has each changed file of a commit. This is so if reeve committed the files after the review. */
+/** Whether the crew's branch has each changed file of a commit. It has them if reeve committed the files after the review. */
 async function hasLanded(git: Git, call: GitCall, commit: string, head: string): Promise<boolean> {
   const [, parent, ...others] = (await git.line(['rev-list', '--parents', '-n', '1', commit, '--'], call)).split(' ')
   if (parent === undefined || others.length > 0) return false

@@ -32,7 +32,7 @@ export async function loadSkill({ name, places, sha256 }: SkillInput, { paths }:
   return [`Skill ${name}, in ${dir}:`, shown || '(no text)', ...notes, filesText(await listFiles(dir, paths))].join('\n\n')
 }
 
-/** The first of the places that exists. Errors: `ToolError` if there is none, or if a link has taken its place. */
+/** Returns the first of these files that exists. Errors: `ToolError` if none exists, or if its path has become a link. */
 async function findFile(name: string, places: SkillInput['places']): Promise<string> {
   for (const { base, file } of places) {
     // A directory that does not exist keeps its name, and the next lines skip it.

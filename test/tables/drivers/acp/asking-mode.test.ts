@@ -91,7 +91,7 @@ describe('the mode of an agent', () => {
       'a tool is denied while its own settings decide',
       CLAUDE,
       { permissions: { default: 'agent' }, deny: ['bash'] },
-      'agent "coder" cannot be held to limits of tools and places while its own settings decide what it asks about',
+      'agent "coder" cannot be held to limits on tools and paths while its own settings decide what it asks about',
     ],
     [
       'the agent is not known',

@@ -15,7 +15,7 @@ test('each refusal is reported with its call and a shortened text, up to 1,000 r
   expect([refusals.length, refusals[0]]).toEqual([1_000, { type: 'capability.refused', what: 'tools', detail: 'bash', callId: 'c1' }])
   expect(refusals.at(-1)).toEqual({ type: 'capability.refused', what: 'paths', detail: expect.stringMatching(/^998 x{996}$/) })
   expect(kernel.factsOf('process.note').map(({ text }) => text)).toEqual([
-    'it was refused 1000 things: further refusals are not reported',
+    '1000 of its requests were refused: further refusals are not reported',
     'the end',
   ])
 })
