@@ -135,7 +135,7 @@ describe('a supervisor', () => {
     return home.waitForView(uuid, ({ status }) => status === 'ready')
   }
 
-  test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
+  test('fails when a child has used up its restarts, after it has stopped the other children in reverse order', async () => {
     const { uuid } = await spawnSupervisor('tree', {
       maxRestarts: 3,
       windowMs: DAY,

@@ -9,7 +9,7 @@ import { tempDir } from '../../support/tmp.ts'
 const uid = userInfo().uid
 const LONG_PATH = `/srv/${'x'.repeat(120)}`
 
-describe('the paths are right for', () => {
+describe('the paths follow from', () => {
   test.each([
     ['an environment with HOME alone', { HOME: '/h' }, '/h/.config/reeve', '/h/.local/state/reeve'],
     ['an environment with XDG directories', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/reeve', '/s/reeve'],

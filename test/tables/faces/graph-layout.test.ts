@@ -30,7 +30,7 @@ describe('the layout', () => {
     expect([ranks, breadth]).toEqual([3, 2])
   })
 
-  test('places no node, the nodes of a cycle, and a node with an unknown need', () => {
+  test('has no ranks for an empty graph, and places for a cycle and for a node with an unknown need', () => {
     expect(layoutGraph([])).toMatchObject({ ranks: 0, breadth: 0 })
     expect(layoutGraph(graph('a:b b:a')).nodes.size).toBe(2)
     expect(placesOf('a:gone')).toBe('a 0/0')

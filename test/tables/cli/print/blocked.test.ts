@@ -168,7 +168,7 @@ describe('the text about a blocked process', () => {
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
     ['a stopping process, whose question is void', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
-  ])('is right for %s', (_, process, expected) => {
+  ])('names the cause and the next command, if the user can act: %s', (_, process, expected) => {
     expect(blockText(process)?.replaceAll(/\s+/g, ' ') ?? null).toBe(expected)
   })
 

@@ -89,7 +89,7 @@ describe('the drawing of the editor', () => {
     ['abcde', 8, ['> abcde'], 0, 7],
     ['漢字漢', 8, ['> 漢字', '  漢'], 1, 4],
     ['a\tb', 20, ['> a b'], 0, 5],
-  ])('has the right lines and cursor for %j in %d columns', (typing, columns, lines, line, column) => {
+  ])('breaks %j into lines of %d columns, and has the cursor at its end', (typing, columns, lines, line, column) => {
     expect(drawLines(typing, columns)).toEqual({ lines, cursor: { line, column } })
   })
 

@@ -173,7 +173,7 @@ describe('the completion of values has', () => {
     [['help', 'mo'], ['models']],
     [['help', 'ru'], ['run']],
     [['inspect', ''], []],
-  ])('the right candidates for %j', async (line, found) => {
+  ])('exactly the possible values as candidates for %j', async (line, found) => {
     expect(await completionsOf(...line)).toEqual(found)
   })
 

@@ -81,7 +81,7 @@ describe('moving', () => {
     ['n', 'fix.worker'],
     ['N', 'docs'],
     ['n n n', 'fix.worker'],
-  ])('%s selects %s', (keys, expected) => {
+  ])('the keys %s select %s', (keys, expected) => {
     type(keys)
     expect(selectedName()).toBe(expected)
   })
@@ -136,7 +136,7 @@ describe('the commands of actions', () => {
     ['Z Enter', 'reeve needs --snooze 1h fix'],
     ['x x Z Enter', 'reeve needs --snooze 1h fix; reeve needs --snooze 1h fix.worker'],
     ['G L 2 0 Enter', 'reeve resume --max-steps +20 docs'],
-  ])('%s: %s', (keys, expected) => {
+  ])('the keys %s give `%s`', (keys, expected) => {
     expect(commandOf(keys)).toBe(expected)
     expect(model.dialog).toBeNull()
   })
@@ -146,14 +146,14 @@ describe('the commands of actions', () => {
     ['a', 'the selected process asks nothing; n goes to the next question'],
     ['L', 'fix runs: p pauses it, and then L changes a limit'],
     ['G f', 'docs cannot be forked: it has no history that another process can continue'],
-  ])('%s gives no action, with the reason', (keys, expected) => {
+  ])('the keys %s give no action, but the reason: %s', (keys, expected) => {
     const last = keys.lastIndexOf(' ')
     if (last > 0) type(keys.slice(0, last))
     model.peekContent = { key: model.peekKey, lines: ['evidence'] }
     expect([type(keys.slice(last + 1)), model.notice?.text]).toEqual([null, expected])
   })
 
-  test.each(['b x Enter', 'b Enter', 'm Enter', 'G L Enter', 'Z x Enter'])('%s stays in the dialog', (keys) => {
+  test.each(['b x Enter', 'b Enter', 'm Enter', 'G L Enter', 'Z x Enter'])('after the keys %s the dialog stays open', (keys) => {
     expect(commandOf(keys)).toBeNull()
     expect(model.dialog).not.toBeNull()
   })
@@ -205,7 +205,7 @@ test('a key after g that opens no page counts alone', () => {
 describe.each([
   ['s', 'stop', 'reeve kill --subtree --grace 10s fix'],
   ['K', 'kill', 'reeve kill --subtree -s KILL fix'],
-])('%s', (key, how, command) => {
+])('the key %s, to %s a process,', (key, how, command) => {
   test('shows the costs first, and y confirms after a short time', () => {
     const outcome = type(key)
     expect(outcome).toMatchObject({ type: 'stakes', how, rows: [{ name: 'fix' }] })
@@ -218,7 +218,7 @@ describe.each([
     expect(model.dialog).toBeNull()
   })
 
-  test('the dialog takes no key that was meant for something else', () => {
+  test('opens a dialog that takes no key that was meant for something else', () => {
     const outcome = type(key)
     if (outcome?.type === 'stakes') outcome.dialog.stakes = ['3 steps']
     expect(type('y')).toBeNull()

@@ -83,7 +83,7 @@ test.each<[string, readonly Line[], ReturnType<typeof playUpdates>]>([
     [':Nex', 'begins', ':t.', 'is over', ':done'],
     { steps: ['Nex|[call]', 't.done'], lateText: '', result: 't.done' },
   ],
-])('text belongs to the right step: %s', (_, lines, expected) => {
+])('each piece of text belongs to the step of its message: %s', (_, lines, expected) => {
   expect(playUpdates(...lines)).toEqual(expected)
 })
 

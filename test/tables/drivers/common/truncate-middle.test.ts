@@ -16,7 +16,7 @@ test('characters of several bytes are not cut', () => {
   expect(truncateMiddle('ééééééé', 6)).toBe('é\n[… 10 bytes omitted …]\né')
 })
 
-test('for any pieces of a text, the result has both ends and the right number of omitted bytes', () => {
+test('for any pieces of a text, the result has both ends, and states how many bytes are omitted', () => {
   const piece = fc.string({ unit: 'grapheme', maxLength: 20 })
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 8, max: 60 }), (pieces, limit) => {

@@ -49,7 +49,7 @@ describe('read', () => {
     [{ offset: 2, limit: 2 }, 'two\nthree\n'],
     [{ limit: 1 }, 'one\n'],
     [{ offset: 4, limit: 9 }, 'four'],
-  ])('returns the right lines for %j', async (slice, content) => {
+  ])('returns the lines that %j selects', async (slice, content) => {
     expect(await runTool('read', { path: 'a.txt', ...slice })).toEqual(okResult(content))
   })
 
