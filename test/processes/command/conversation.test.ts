@@ -89,7 +89,9 @@ const ONE_CALL = { inputTokens: 1000, outputTokens: 50, cacheReadTokens: 300, ca
 describe('three turns', () => {
   test.each(kinds)('of Codex in %s share a session, continue the step numbers, and charge totals once', async (containment) => {
     await using contained = await openContainmentHarness()
-    await using conversation = await startConversation(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], { containment })
+    await using conversation = await startConversation(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3), codexTurn(4)], {
+      containment,
+    })
     expect(await conversation.runTurn(1, 'one')).toMatchObject({ outcome: 'ok', result: 'It is done.' })
     expect(await conversation.runTurn(2, '-two')).toMatchObject({ outcome: 'ok' })
     expect(await conversation.runTurn(3, 'three')).toMatchObject({ outcome: 'ok' })
@@ -112,7 +114,10 @@ describe('three turns', () => {
 
   test('of Claude Code charge the usage of each turn once', async () => {
     await using contained = await openContainmentHarness()
-    await using conversation = await startConversation(contained, 'claude', [playLines(lines.CLAUDE_TOOLS), playLines(lines.CLAUDE_RESUMED)])
+    await using conversation = await startConversation(contained, 'claude', [
+      playLines(lines.CLAUDE_TOOLS),
+      playLines(lines.CLAUDE_RESUMED),
+    ])
     for (const turn of [1, 2, 3]) await conversation.runTurn(turn, `turn ${turn}`)
     expect(await conversation.readCommandLines()).toEqual([
       [...CLAUDE, '--', 'turn 1'],
@@ -130,7 +135,9 @@ describe('three turns', () => {
 describe('the first prompt', () => {
   test('has the role, once per session', async () => {
     await using contained = await openContainmentHarness()
-    await using conversation = await startConversation(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], { system: 'You are a worker.' })
+    await using conversation = await startConversation(contained, 'codex', [playLines(lines.CODEX_TOOLS), codexTurn(3)], {
+      system: 'You are a worker.',
+    })
     await conversation.runTurn(1, 'one')
     await conversation.runTurn(2, 'two')
     expect((await conversation.readCommandLines()).map((args) => args.at(-1))).toEqual(['You are a worker.\n\none', 'two'])
@@ -139,7 +146,13 @@ describe('the first prompt', () => {
   test('of a fork goes to a copy of the session, later prompts to the copy itself', async () => {
     await using contained = await openContainmentHarness()
     const copy = '926592e8-edd5-429a-af35-2cdc32fc6989'
-    await using conversation = await startConversation(contained, 'claude', [playLines(lines.CLAUDE_FORKED)], {}, { forkOf: SESSION, turn: 1, step: 2 })
+    await using conversation = await startConversation(
+      contained,
+      'claude',
+      [playLines(lines.CLAUDE_FORKED)],
+      {},
+      { forkOf: SESSION, turn: 1, step: 2 },
+    )
     await conversation.runTurn(2, 'one')
     await conversation.runTurn(3, 'two')
     expect(await conversation.readCommandLines()).toEqual([
@@ -172,7 +185,12 @@ describe('a failed turn', () => {
       playLines(lines.CLAUDE_RESUMED),
     ])
     await conversation.runTurn(1, 'one')
-    expect(await conversation.runTurn(2, 'two')).toEqual({ type: 'turn.ended', turn: 2, outcome: 'error', error: 'API Error: 400 bad thing' })
+    expect(await conversation.runTurn(2, 'two')).toEqual({
+      type: 'turn.ended',
+      turn: 2,
+      outcome: 'error',
+      error: 'API Error: 400 bad thing',
+    })
     expect(await conversation.runTurn(3, 'three')).toMatchObject({ outcome: 'ok' })
   })
 
@@ -196,7 +214,10 @@ describe('a failed turn', () => {
   test('at a rate limit reports the reset time; the next one gets the same prompt', async () => {
     await using contained = await openContainmentHarness()
     const limit = { type: 'turn.failed', error: { message: 'usage limit reached: try again in 2 hours' } }
-    await using conversation = await startConversation(contained, 'codex', [playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]), codexTurn(3)])
+    await using conversation = await startConversation(contained, 'codex', [
+      playLines([...lines.CODEX_RESUMED.slice(0, 2), limit]),
+      codexTurn(3),
+    ])
     expect(await conversation.runTurn(1, 'one')).toMatchObject({ outcome: 'error', resumeAt: expect.any(Number) as number })
     await conversation.agent.proceed(1)
     await waitUntil(() => conversation.kernel.reportsOf('turn.ended').length === 2)
@@ -205,7 +226,9 @@ describe('a failed turn', () => {
 
   test('whose program does not exist names the program, and the process continues', async () => {
     await using contained = await openContainmentHarness()
-    await using conversation = await startConversation(contained, 'codex', [codexTurn(1)], { argv: [join(contained.dir, 'nosuch'), ...CODEX] })
+    await using conversation = await startConversation(contained, 'codex', [codexTurn(1)], {
+      argv: [join(contained.dir, 'nosuch'), ...CODEX],
+    })
     expect(await conversation.runTurn(1, 'one')).toMatchObject({ outcome: 'error', error: expect.stringContaining('nosuch') as string })
     expect(conversation.kernel.firstReport('exited')).toBeNull()
   })
@@ -242,16 +265,19 @@ describe('a turn that was cut off', () => {
   test.each([
     [true, CUT_OFF, 2_000],
     [false, /^Your last turn was cut off\. You may have begun .*\n\nwrite the tests$/, 3_000],
-  ])('continues its session: its message is sent again only if it had not begun, and earlier usage is not charged again (begun: %s)', async (hasBegun, prompt, charged) => {
-    await using contained = await openContainmentHarness()
-    await using conversation = await startResumed(contained, hasBegun)
-    await conversation.agent.proceed(1)
-    await conversation.waitForTurnEnd(1)
-    const [args = []] = await conversation.readCommandLines()
-    expect(args.slice(0, 4)).toEqual(['exec', '--json', 'resume', THREAD])
-    expect(args.at(-1)).toMatch(prompt)
-    expect(conversation.kernel.firstReport('usage')?.usage.inputTokens).toBe(charged)
-  })
+  ])(
+    'continues its session: its message is sent again only if it had not begun, and earlier usage is not charged again (begun: %s)',
+    async (hasBegun, prompt, charged) => {
+      await using contained = await openContainmentHarness()
+      await using conversation = await startResumed(contained, hasBegun)
+      await conversation.agent.proceed(1)
+      await conversation.waitForTurnEnd(1)
+      const [args = []] = await conversation.readCommandLines()
+      expect(args.slice(0, 4)).toEqual(['exec', '--json', 'resume', THREAD])
+      expect(args.at(-1)).toMatch(prompt)
+      expect(conversation.kernel.firstReport('usage')?.usage.inputTokens).toBe(charged)
+    },
+  )
 
   test('gets the notice of the cut first, and then the later messages', async () => {
     await using contained = await openContainmentHarness()
@@ -278,9 +304,14 @@ describe.each(kinds)('in %s', (containment) => {
 
   test('a program that ignores the interruption is killed, and its background programs are ended at the end', async () => {
     await using contained = await openContainmentHarness()
-    await using conversation = await startConversation(contained, 'claude', [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hangingTurn]], {
-      containment,
-    })
+    await using conversation = await startConversation(
+      contained,
+      'claude',
+      [[{ leave: `3600.${contained.token}` }, { deaf: true }, ...hangingTurn]],
+      {
+        containment,
+      },
+    )
     await conversation.sendMessage(1, 'one')
     await waitUntil(() => conversation.kernel.firstReport('model.finished'))
     await conversation.agent.interrupt()
