@@ -17,6 +17,7 @@ export type ReplyValue =
    */
   | { readonly type: 'done'; readonly uuid: Uuid; readonly affected: number; readonly childrenGoOn: number; readonly note: string | null }
 
+/** An action of the daemon. All effects with the prefix `driver.` are calls of the driver that runs the process. */
 export type Effect =
   | { readonly type: 'reply'; readonly to: ReplyTo; readonly value: ReplyValue }
   | {
@@ -30,6 +31,7 @@ export type Effect =
   /** plan the containment, then submit the input `start` */
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid }
   | { readonly type: 'driver.start'; readonly uuid: Uuid; readonly pid: Pid }
+  /** pass a message to the agent, in the turn `turn`; `seq`: the fact that has the text */
   | {
       readonly type: 'driver.deliver'
       readonly uuid: Uuid
@@ -38,6 +40,7 @@ export type Effect =
       readonly seq: number
       readonly turn: number
     }
+  /** continue an open turn without a new message */
   | { readonly type: 'driver.proceed'; readonly uuid: Uuid; readonly pid: Pid; readonly turn: number }
   | {
       readonly type: 'driver.answer'
@@ -47,9 +50,12 @@ export type Effect =
       readonly option: string | null
       readonly text: string | null
     }
+  /** end the turn */
   | { readonly type: 'driver.interrupt'; readonly uuid: Uuid; readonly pid: Pid }
+  /** pause at the next boundary, or at once with `freeze` */
   | { readonly type: 'driver.pause'; readonly uuid: Uuid; readonly pid: Pid; readonly freeze: boolean }
   | { readonly type: 'driver.unpause'; readonly uuid: Uuid; readonly pid: Pid }
+  /** send the signal to the agent, and SIGKILL after `graceMs` */
   | {
       readonly type: 'driver.stop'
       readonly uuid: Uuid
@@ -75,6 +81,7 @@ export type Effect =
       readonly to: Uuid | null
       readonly all: boolean
     }
+  /** submit the input `checkpoint` together with the next other input */
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
   /** a step of the release order that the daemon performs; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }
@@ -82,5 +89,8 @@ export type Effect =
 /** The steps that release an incarnation at its end, in order. */
 export const RELEASE_ORDER = ['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'] as const
 
-/** The steps that the daemon performs; `orphans` and `reap` are facts. */
+/**
+ * The steps that the daemon performs; `orphans` and `reap` are facts. `cancel`: ends the driver; `await`: ends all programs, and reports
+ * survivors; `channel`: ends the streams of output; `context`: forgets the incarnation and its keys; `remove`: the row has left the table.
+ */
 export type ReleaseAction = Exclude<(typeof RELEASE_ORDER)[number], 'orphans' | 'reap'>

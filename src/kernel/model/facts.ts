@@ -80,7 +80,7 @@ export interface CheckpointState {
   readonly contextTokens: number
 }
 
-/** A path that a record of files omits. A path that ends with `/` stands for everything below it. */
+/** A path that a record of files omits. A path that ends with `/` stands for everything below it. `repository`: another repository. */
 export interface OmittedPath {
   readonly path: string
   readonly why: 'large' | 'ignored' | 'repository' | 'unreadable'

@@ -10,6 +10,7 @@ export type AgentDriver = (typeof AGENT_DRIVERS)[number]
 export const DRIVERS = [...AGENT_DRIVERS, 'supervisor', 'crew', 'compose'] as const
 export type DriverName = (typeof DRIVERS)[number]
 
+/** What contains the programs of an incarnation: a cgroup, a PID namespace, or a process group. */
 export const CONTAINMENT_KINDS = ['cgroup', 'pidns', 'group'] as const
 export type ContainmentKind = (typeof CONTAINMENT_KINDS)[number]
 
@@ -65,6 +66,7 @@ export type Limits = { readonly [L in LimitName]?: number } & {
 export const OUTPUT_FORMATS = ['claude', 'codex', 'gemini', 'opencode'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
+/** Why a process is paused; holds.ts has the properties of each reason. */
 export const HOLD_REASONS = [
   'user',
   'subtree',
@@ -86,12 +88,14 @@ export type Signal = (typeof SIGNALS)[number]
 /** the signals that may ask a driver to end its agent */
 export type EndSignal = Extract<Signal, 'SIGTERM' | 'SIGKILL' | 'SIGINT'>
 
+/** What a process does with a signal that is not blocked: its default action, nothing, or it gets a message about the signal. */
 export const HANDLERS = ['default', 'ignore', 'message'] as const
 export type Handler = (typeof HANDLERS)[number]
 
-/** The party that caused an exit. Status and restarts follow the cause, never the exit code. */
+/** The party that caused an exit; `person` is the user. Status and restarts follow the cause, never the exit code. */
 export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
 
+/** What a running process does: it starts, can take a message, has a turn, or waits for the user's answer. */
 export const ACTIVITIES = ['starting', 'ready', 'working', 'waiting'] as const
 export type Activity = (typeof ACTIVITIES)[number]
 
@@ -188,7 +192,7 @@ export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree', 'hour', 'process',
 export const PROVIDER_KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
-/** What a session of the web page may do; each right has those before it. */
+/** What a session of the web page may do; each right includes those before it. */
 export const WEB_RIGHTS = ['read', 'answer', 'steer', 'start', 'all'] as const
 export type WebRight = (typeof WEB_RIGHTS)[number]
 

@@ -19,6 +19,7 @@ export type RestartDecision =
   | { readonly do: 'hold'; readonly cause: string }
   /** the process fails too often; `times`: number of failures within the window */
   | { readonly do: 'giveUp'; readonly times: number }
+  /** `fresh`: the process starts over; `attempt`: number of this restart within the window, 0: it does not count */
   | { readonly do: 'restart'; readonly fresh: boolean; readonly restarts: Restarts; readonly delayMs: number; readonly attempt: number }
 
 /** The part of a restart policy that decides which ends are followed by a restart. */

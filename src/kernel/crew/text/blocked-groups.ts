@@ -4,9 +4,9 @@ import { taskName } from '../state/task-text.ts'
 import type { Task } from '../../model/crew/crew.ts'
 
 /** minimum number of tasks with the same reason that become one line */
-const MIN_GROUP = 3
+const MIN_GROUP_TASKS = 3
 /** maximum number of tasks that such a line names */
-const MAX_NAMED = 5
+const MAX_NAMED_TASKS = 5
 const WAITS_PREFIX = 'waits '
 
 export interface TaskWait {
@@ -19,7 +19,7 @@ export interface TaskWait {
 export function groupWaits(waits: readonly TaskWait[]): readonly string[] {
   const groups = Map.groupBy(waits, (wait) => reasonOf(wait) ?? wait)
   return [...groups].flatMap(([reason, group]) =>
-    typeof reason === 'string' && group.length >= MIN_GROUP ? [groupLine(reason, group)] : group.map(({ line }) => line),
+    typeof reason === 'string' && group.length >= MIN_GROUP_TASKS ? [groupLine(reason, group)] : group.map(({ line }) => line),
   )
 }
 
@@ -30,8 +30,8 @@ function reasonOf({ task, line }: TaskWait): string | null {
 
 function groupLine(reason: string, group: readonly TaskWait[]): string {
   const ids = group
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_NAMED_TASKS)
     .map(({ task }) => task.id)
     .join(', ')
-  return `${group.length} tasks wait ${reason} (${ids}${group.length > MAX_NAMED ? ` and ${group.length - MAX_NAMED} more` : ''})`
+  return `${group.length} tasks wait ${reason} (${ids}${group.length > MAX_NAMED_TASKS ? ` and ${group.length - MAX_NAMED_TASKS} more` : ''})`
 }

@@ -45,6 +45,7 @@ export type TaskState = (typeof TASK_STATES)[number]
 export const COMMIT_GATES = ['auto', 'coordinator', 'human'] as const
 export type CommitGate = (typeof COMMIT_GATES)[number]
 
+/** What happens to the commit of a task: reeve merges it into the crew's branch (`auto`), or it stays on a branch of its own (`leave`). */
 export const MERGE_MODES = ['auto', 'leave'] as const
 export type Merge = (typeof MERGE_MODES)[number]
 
@@ -124,6 +125,7 @@ export type Leave = (typeof LEAVES)[number]
 export const TASK_KINDS = ['work', 'human', 'conflict'] as const
 export type TaskKind = (typeof TASK_KINDS)[number]
 
+/** `starting`: the process is being started; `on`: the member takes part; `leaving`: it was asked to leave; `gone`: it has left. */
 export const MEMBER_STATES = ['starting', 'on', 'leaving', 'gone'] as const
 export type MemberState = (typeof MEMBER_STATES)[number]
 
@@ -131,10 +133,11 @@ export type MemberState = (typeof MEMBER_STATES)[number]
 export const COMMAND_ENDS = ['exited', 'late', 'unable'] as const
 export type CommandEnd = (typeof COMMAND_ENDS)[number]
 
-/** The version of a change that a client requests; `auto`: the newest version of the task. */
+/** The version of a change that a client requests: the files for the review, the task's commit, or the newest of all (`auto`). */
 export const DIFF_SELECTIONS = ['auto', 'review', 'commit'] as const
 export type DiffSelection = (typeof DIFF_SELECTIONS)[number]
 
+/** How a file has changed. `type`: for example from a file to a link. */
 export const FILE_CHANGES = ['added', 'changed', 'deleted', 'renamed', 'copied', 'type'] as const
 export type FileChange = (typeof FILE_CHANGES)[number]
 
