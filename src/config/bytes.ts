@@ -1,7 +1,7 @@
 // Parses sizes such as `5GiB`, `500MB` and `1.5 TiB`; a number without a unit is bytes.
 // Test: test/tables/config/bytes.test.ts.
 
-const UNITS: Readonly<Record<string, number>> = {
+const BYTES_BY_UNIT: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,
   kb: 1e3,
@@ -17,7 +17,7 @@ const UNITS: Readonly<Record<string, number>> = {
 /** Returns the size in whole bytes; null for an invalid text. */
 export function parseBytes(text: string): number | null {
   const [, count, unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?)\s?([a-z]{0,3})$/i.exec(text.trim()) ?? []
-  const factor = UNITS[unit.toLowerCase()]
+  const factor = BYTES_BY_UNIT[unit.toLowerCase()]
   if (count === undefined || factor === undefined) return null
   const bytes = Math.round(Number(count) * factor)
   return Number.isSafeInteger(bytes) ? bytes : null

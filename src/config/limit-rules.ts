@@ -6,11 +6,11 @@ import { parseDuration } from './duration.ts'
 import type { LimitName, Limits } from '../kernel/model/words.ts'
 import { LIMIT_ACTIONS, LIMIT_NAMES, REFUSING_LIMITS } from '../kernel/model/words.ts'
 
-const MAX_MS = 366 * 86_400_000
+const MAX_LIMIT_MS = 366 * 86_400_000
 
 const count = z.int().min(1).max(1_000_000_000_000)
 const smallCount = z.int().min(0).max(1_000_000)
-const ms = z.number().min(1).max(MAX_MS)
+const ms = z.number().min(1).max(MAX_LIMIT_MS)
 
 /** The rule of each limit, in the units of the API: ms, bytes, USD, tokens. */
 const rulesByLimit = {

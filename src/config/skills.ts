@@ -23,7 +23,7 @@ const MAX_DESCRIPTION_CHARS = 1_024
 /** The limit of all names and descriptions together, in bytes. */
 export const MAX_SKILL_LIST_BYTES = 16 * 1024
 /** maximum number of names in one note */
-const MAX_NAMED = 10
+const MAX_NAMED_SKILLS = 10
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 const format: YamlFormat<Record<string, unknown>> = { schema: z.record(z.string(), z.unknown()), knownKeys: () => [] }
@@ -140,6 +140,6 @@ function fitList(skills: readonly Skill[]): { readonly fitting: readonly Skill[]
 }
 
 function namesText(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMED).join(', ')
-  return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown
+  const shown = names.slice(0, MAX_NAMED_SKILLS).join(', ')
+  return names.length > MAX_NAMED_SKILLS ? `${shown} and ${names.length - MAX_NAMED_SKILLS} more` : shown
 }

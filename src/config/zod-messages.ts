@@ -9,7 +9,7 @@ const LIBRARY_MESSAGE = /^(Invalid (input|option|string|number|key in record)|To
 /** the message of a format rule that has no message of its own */
 const WRONG_FORMAT = 'has the wrong format'
 
-const KINDS: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'a list',
   boolean: 'true or false',
   int: 'a whole number',
@@ -24,7 +24,7 @@ export function issueText(issue: Issue): string {
   if (!LIBRARY_MESSAGE.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_type':
-      return issue.message.endsWith('received undefined') ? 'is missing' : `must be ${KINDS[issue.expected] ?? issue.expected}`
+      return issue.message.endsWith('received undefined') ? 'is missing' : `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`
     case 'too_small':

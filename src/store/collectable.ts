@@ -2,7 +2,7 @@
 // size of the store. Removes nothing. Must never fail because of one row: a damaged row is listed with a warning. Test: test/tables/store/collectable.test.ts.
 import { storeError } from './errors.ts'
 import { checkLimit } from './journal/journal.ts'
-import { lastEntries } from './journal/fact-index.ts'
+import { readLastEntries } from './journal/fact-index.ts'
 import type { Finder } from './journal/fact-index.ts'
 import { checkAscending } from './rows/page-order.ts'
 import { checkRow } from './rows/row-lookup.ts'
@@ -43,7 +43,7 @@ export function readCollectable(finder: Finder, { limit, before = Infinity, afte
 /** Estimates the size of a process's own facts in bytes, from the average size of its last ones. */
 function sizeOf({ sql, lineage }: Finder, row: ProcessRow): number {
   const ownFacts = { ...lineage.spanOf(row), link: { ...lineage.spanOf(row).link, origin: null } }
-  const entries = lastEntries({ sql, lineage }, ownFacts, { limit: SAMPLE_FACTS, codes: undefined, beforeSeq: Infinity }).flatMap(
+  const entries = readLastEntries({ sql, lineage }, ownFacts, { limit: SAMPLE_FACTS, codes: undefined, beforeSeq: Infinity }).flatMap(
     (part) => part.entries,
   )
   const bytes = Number(sql.bytesAt.get(JSON.stringify(entries.map(({ cursor }) => cursor)))?.['bytes'])

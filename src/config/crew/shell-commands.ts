@@ -7,22 +7,22 @@ import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
 export const DEFAULT_COMMAND_MS = 600_000
 export const MAX_COMMAND_MS = 86_400_000
 /** maximum length of a command line, or of one of its words, in characters */
-const MAX_CHARS = 8_000
-const MAX_WORDS = 200
+const MAX_COMMAND_CHARS = 8_000
+const MAX_COMMAND_WORDS = 200
 
-export const commandLine = z.string().trim().min(1).max(MAX_CHARS)
+export const commandLine = z.string().trim().min(1).max(MAX_COMMAND_CHARS)
 /** A command as a list of words. */
 export const commandArgv = z
-  .array(z.string().max(MAX_CHARS))
+  .array(z.string().max(MAX_COMMAND_CHARS))
   .min(1)
-  .max(MAX_WORDS)
+  .max(MAX_COMMAND_WORDS)
   .refine(([program]) => program !== undefined && program.trim() !== '', 'names no program')
 
-const EXPECTED = 'expected a command such as npm test, a list of words, { command: …, timeout: 10m }, or false'
-const DURATION = 'expected a duration such as 90s, 10m or 1h30m, at most one day'
-const timeout = z.string(DURATION).transform((text, context) => {
+const EXPECTED_COMMAND = 'expected a command such as npm test, a list of words, { command: …, timeout: 10m }, or false'
+const EXPECTED_DURATION = 'expected a duration such as 90s, 10m or 1h30m, at most one day'
+const timeout = z.string(EXPECTED_DURATION).transform((text, context) => {
   const ms = parseDuration(text)
-  if (ms === null || ms < 1 || ms > MAX_COMMAND_MS) context.addIssue(DURATION)
+  if (ms === null || ms < 1 || ms > MAX_COMMAND_MS) context.addIssue(EXPECTED_DURATION)
   return ms ?? DEFAULT_COMMAND_MS
 })
 const commandWithTimeout = z.strictObject({
@@ -54,7 +54,7 @@ export const commandRule = z.unknown().transform((value, context): CrewShellComm
     return addIssues(read.error, context)
   }
   if (typeof value !== 'object' || value === null) {
-    context.addIssue(EXPECTED)
+    context.addIssue(EXPECTED_COMMAND)
     return false
   }
   const read = commandWithTimeout.safeParse(value)

@@ -17,11 +17,11 @@ export interface GcConfig {
 
 export const GC_DEFAULTS: GcConfig = { retention_days: 30, max_entries: 500, max_bytes: 0, interval_seconds: 3_600 }
 
-const MAX_DAYS = 36_500
+const MAX_RETENTION_DAYS = 36_500
 const MAX_ENTRIES = 10_000_000
 /** the shortest interval: a shorter one would keep an idle machine awake */
-const MIN_SECONDS = 60
-const MAX_SECONDS = 31 * 86_400
+const MIN_INTERVAL_SECONDS = 60
+const MAX_INTERVAL_SECONDS = 31 * 86_400
 
 const bytes = z.union([z.int().min(0), z.string()], 'expected a number of bytes or a size such as 5GiB').transform((value, context) => {
   const size = typeof value === 'number' ? value : parseBytes(value)
@@ -30,10 +30,10 @@ const bytes = z.union([z.int().min(0), z.string()], 'expected a number of bytes 
 })
 
 export const gcRule = z.strictObject({
-  retention_days: z.number().min(0).max(MAX_DAYS).optional(),
+  retention_days: z.number().min(0).max(MAX_RETENTION_DAYS).optional(),
   max_entries: z.int().min(0).max(MAX_ENTRIES).optional(),
   max_bytes: bytes.optional(),
-  interval_seconds: z.int().min(MIN_SECONDS).max(MAX_SECONDS).optional(),
+  interval_seconds: z.int().min(MIN_INTERVAL_SECONDS).max(MAX_INTERVAL_SECONDS).optional(),
 })
 
 export const GC_KEYS: readonly string[] = Object.keys(gcRule.shape)

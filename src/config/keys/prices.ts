@@ -3,10 +3,10 @@
 import * as z from 'zod'
 
 /** the highest price per million tokens; a higher one must have a wrong unit */
-const MAX_USD = 100_000
+const MAX_USD_PER_MILLION = 100_000
 const MAX_PRICES = 1_000
 
-const usd = z.number().min(0).max(MAX_USD)
+const usd = z.number().min(0).max(MAX_USD_PER_MILLION)
 
 const price = z.strictObject({
   input: usd,

@@ -1,5 +1,5 @@
-// The directory for files that the daemon finds when it starts, and that the store does not know. reeve moves such files there, logs
-// it, and never removes them.
+// The directory for files that reeve sets aside and never removes: copies of rejected write-ahead logs, and the worktrees and records of
+// processes that the store has never known. reeve logs each.
 import { join } from 'node:path'
 
 export function asideDir(state: string): string {

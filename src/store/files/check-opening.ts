@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { asideDir } from './aside-dir.ts'
-import { bootId, compareIdentity, identityError, readIdentity } from './identity.ts'
+import { compareIdentity, identityError, readBootId, readIdentity } from './identity.ts'
 import type { StoreState, Identity } from './identity.ts'
 import { checkWal } from './wal-check.ts'
 import type { WalExpectation } from './wal-check.ts'
@@ -44,7 +44,7 @@ export function checkOpening({ dir, accept, log }: OpeningDeps): OpeningCheck {
   }
   const identity = acceptIfAllowed(() => readIdentity(dir), null)
   const walFile = join(dir, 'store.db-wal')
-  const mayHaveGaps = identity === null || identity.boot === null || identity.boot !== bootId()
+  const mayHaveGaps = identity === null || identity.boot === null || identity.boot !== readBootId()
   const { hasLeftoverWal, isWalRejected } = acceptIfAllowed(
     () => ({ ...checkWalWithHint(dir, walFile, { mayHaveGaps, known: identity?.log ?? null }), isWalRejected: false }),
     {

@@ -77,7 +77,7 @@ export function identityError(what: string): KernelError {
   )
 }
 
-export function bootId(): string | null {
+export function readBootId(): string | null {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 
@@ -100,7 +100,7 @@ interface IdentityDeps {
 
 export class IdentityFile {
   readonly #deps: IdentityDeps
-  readonly #bootId = bootId()
+  readonly #bootId = readBootId()
   #writtenCursor = -1
   #timer: NodeJS.Timeout | null = null
   #writing: Promise<void> | null = null

@@ -49,7 +49,7 @@ export function readBlock(finder: Finder, span: FactSpan, block: number): readon
   const { uuid, base } = span.link
   const first = base + block * BLOCK_FACTS + 1
   const size = Math.min(BLOCK_FACTS, span.upto - first + 1)
-  const text = blockText(finder, span, block, size)
+  const text = readBlockText(finder, span, block, size)
   if (typeof text !== 'string') throw damageError({ table: 'places', uuid, seq: first }, `block ${block} is missing`)
   const entries = parseBlock(text, first)
   // A block of an origin may have entries after the span, because the origin may have grown after the fork. The open block of the
@@ -60,7 +60,7 @@ export function readBlock(finder: Finder, span: FactSpan, block: number): readon
   return entries.length === size ? entries : entries.slice(0, size)
 }
 
-function blockText({ sql, lineage }: Finder, { link, open }: FactSpan, block: number, size: number): unknown {
+function readBlockText({ sql, lineage }: Finder, { link, open }: FactSpan, block: number, size: number): unknown {
   if (open !== null && size < BLOCK_FACTS) return open
   const text = sql.indexBlock.get(link.key, block)?.['entries']
   if (text !== undefined || open !== null) return text
@@ -82,12 +82,12 @@ export function parseBlock(text: string, first: number): FactEntry[] | undefined
 }
 
 /** Reads at most `limit` entries in order, beginning with the fact `seq`. */
-export function entriesFrom(finder: Finder, ownFacts: FactSpan, seq: number, limit: number): EntryRun[] {
+export function readEntriesFrom(finder: Finder, ownFacts: FactSpan, seq: number, limit: number): EntryRun[] {
   const last = Math.min(ownFacts.upto, seq + limit - 1)
-  return spansOf(ownFacts, seq, last).map((span) => ({ link: span.link, entries: entriesWithin(finder, span, seq, last) }))
+  return spansOf(ownFacts, seq, last).map((span) => ({ link: span.link, entries: readEntriesWithin(finder, span, seq, last) }))
 }
 
-function entriesWithin(finder: Finder, span: FactSpan, first: number, last: number): FactEntry[] {
+function readEntriesWithin(finder: Finder, span: FactSpan, first: number, last: number): FactEntry[] {
   const from = Math.max(first, span.link.base + 1)
   const to = Math.min(last, span.upto)
   const found: FactEntry[] = []
@@ -107,18 +107,18 @@ interface LastEntriesQuery {
 }
 
 /** Reads at most `limit` of the last entries before `beforeSeq`, in order. */
-export function lastEntries(finder: Finder, ownFacts: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): EntryRun[] {
+export function readLastEntries(finder: Finder, ownFacts: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): EntryRun[] {
   const runs: EntryRun[] = []
   let remaining = limit
   for (let span: FactSpan | null = ownFacts; span !== null && remaining > 0; span = spanBefore(span)) {
-    const entries = lastWithin(finder, span, { limit: remaining, codes, beforeSeq })
+    const entries = readLastWithin(finder, span, { limit: remaining, codes, beforeSeq })
     remaining -= entries.length
     if (entries.length > 0) runs.push({ link: span.link, entries })
   }
   return runs.reverse()
 }
 
-function lastWithin(finder: Finder, span: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): FactEntry[] {
+function readLastWithin(finder: Finder, span: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): FactEntry[] {
   const found: FactEntry[] = []
   const last = Math.min(span.upto, beforeSeq - 1)
   for (let block = blockOf(last, span.link); block >= 0 && found.length < limit; block--) {
@@ -130,7 +130,7 @@ function lastWithin(finder: Finder, span: FactSpan, { limit, codes, beforeSeq }:
 }
 
 /** Returns the number of the first own fact after `cursor`. */
-export function seqAfter(finder: Finder, ownFacts: FactSpan, cursor: number): number {
+export function findSeqAfter(finder: Finder, ownFacts: FactSpan, cursor: number): number {
   const block = finder.sql.indexBlockBefore.get(ownFacts.link.key, cursor)?.['block']
   for (let at = typeof block === 'number' ? block : 0; at <= blockOf(ownFacts.upto, ownFacts.link); at++) {
     const entry = readBlock(finder, ownFacts, at).find((candidate) => candidate.cursor > cursor)

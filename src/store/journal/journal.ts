@@ -9,7 +9,7 @@ import { damageError } from '../errors.ts'
 import { unpackMoment } from './moment-codec.ts'
 import type { DamageLocation } from '../errors.ts'
 import type { FactSpan } from './lineage.ts'
-import { entriesFrom, lastEntries, seqAfter } from './fact-index.ts'
+import { readEntriesFrom, readLastEntries, findSeqAfter } from './fact-index.ts'
 import type { FactEntry, Finder, EntryRun } from './fact-index.ts'
 import { factSum } from '../rows/checksums.ts'
 import { checkAscending } from '../rows/page-order.ts'
@@ -27,7 +27,7 @@ export function checkLimit(limit: number): void {
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
 export function readFacts(finder: Finder, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
   checkLimit(limit)
-  return entriesFrom(finder, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(finder.sql, part))
+  return readEntriesFrom(finder, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(finder.sql, part))
 }
 
 interface PageQuery {
@@ -48,7 +48,7 @@ export function skimFacts(
   checkLimit(limit)
   const [excludedCodes, markedCodes] = [only ? otherCodes(codesOf([...only, ...marks])) : codesOf(without), codesOf(marks)]
   const texts = withoutLongTexts ? null : finder.sql
-  const parts = entriesFrom(finder, ownFacts, afterSeq + 1, limit)
+  const parts = readEntriesFrom(finder, ownFacts, afterSeq + 1, limit)
   const last = parts.at(-1)?.entries.at(-1)
   const found: (StoredFact | FactMark)[] = []
   for (const { link, entries } of parts) {
@@ -84,14 +84,14 @@ interface TailQuery {
 
 export function readTail(finder: Finder, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): StoredFact[] {
   checkLimit(limit)
-  return lastEntries(finder, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
+  return readLastEntries(finder, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
     lookUpFacts(finder.sql, part),
   )
 }
 
 /** Reads a process's own facts after a cursor. */
 export function readSince(finder: Finder, ownFacts: FactSpan, afterCursor: number, limit: number): StoredFact[] {
-  return readFacts(finder, ownFacts, seqAfter(finder, ownFacts, afterCursor) - 1, limit)
+  return readFacts(finder, ownFacts, findSeqAfter(finder, ownFacts, afterCursor) - 1, limit)
 }
 
 /** A range scan is cheaper than a lookup of each row if it passes at most this many rows per wanted row. */

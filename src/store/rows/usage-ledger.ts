@@ -20,7 +20,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 /** The number of cursors per batch. A batch takes some 30 ms, most of which is the time to read the answers of models. */
 const BATCH_CURSORS = 512
 const HOUR_MS = 3_600_000
-const CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))
+const SPENDING_CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))
 
 type Sums = { -readonly [K in keyof Omit<SpentRow, 'uuid' | 'agent' | 'root'>]: SpentRow[K] }
 
@@ -117,7 +117,7 @@ export class UsageLedger {
     const from = metaValue('spent', this.#sql.counter.get('spent'))
     if (from >= last) return false
     const lastCursor = Math.min(last, from + BATCH_CURSORS)
-    const facts = (this.#sql.spending.all(from, lastCursor, CODES) as unknown as OwnedFactRow[]).map(readBrief)
+    const facts = (this.#sql.spending.all(from, lastCursor, SPENDING_CODES) as unknown as OwnedFactRow[]).map(readBrief)
     const accounts = new Map<Uuid, Account>()
     for (const fact of facts) {
       const account = accounts.get(fact.uuid) ?? this.openAccount(fact.uuid)
