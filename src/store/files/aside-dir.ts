@@ -1,5 +1,5 @@
-// The directory for files that reeve sets aside and never removes: copies of rejected write-ahead logs, and the worktrees and records of
-// processes that the store has never known. reeve logs each.
+// The directory for files that reeve sets aside and never removes. It has copies of rejected write-ahead logs. It also has worktrees
+// and records of processes that the store has never known. reeve logs each file that it sets aside.
 import { join } from 'node:path'
 
 export function asideDir(state: string): string {
