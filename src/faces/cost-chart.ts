@@ -33,7 +33,7 @@ export interface CostChart {
 
 type Sum = Omit<UsageSumView, 'processes'>
 
-/** The number of groups with a part of their own. */
+/** The number of groups with a part of their own, unless only one other group remains: it has one, too. */
 const MAX_SERIES = 5
 /** A chart of more times than this shows the last ones only. */
 const MAX_COLUMNS = 400

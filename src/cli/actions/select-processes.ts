@@ -13,7 +13,7 @@ import type { VerbCall } from '../table/verb.ts'
 
 const FIELDS = ['uuid', 'pid', 'parentUuid', 'name', 'status', 'driver', 'role', 'labels'] as const
 
-/** What a selection reads of a living process. */
+/** The fields of a living process that a selection reads. */
 export type SelectableProcess = Pick<ProcessView, (typeof FIELDS)[number]>
 
 /** A process that a verb acts on. */

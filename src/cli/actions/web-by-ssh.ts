@@ -18,7 +18,7 @@ export interface PageOverSsh {
   readonly ended: Promise<number>
 }
 
-/** Makes a link on the other machine, and brings the port of its page here. `flags`: those of `reeve web` there. */
+/** Makes a link on the other machine, and forwards the port of its page to this machine. `flags`: those of `reeve web` there. */
 export async function openBySsh(box: string, flags: readonly string[]): Promise<PageOverSsh> {
   if (!/^[\w@%:.[\]/][^\s\p{Cc}]*$/u.test(box))
     throw new UsageError(`"${box}" is not the name of a machine`, 'Give what you give to ssh: `reeve web --ssh build`.')

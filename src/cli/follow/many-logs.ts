@@ -1,4 +1,4 @@
-// Prints the logs of several processes as one: in the order of time, each row with the name of its process. With `-f` it continues until all
+// Prints the logs of several processes as one: in chronological order, each row with the name of its process. With `-f` it continues until all
 // have ended; new descendants join a tree, and every new process joins `--all`. Test: test/e2e/cli/logs.test.ts.
 import { logLines } from '../../api/text/log-lines.ts'
 import type { EventView } from '../../api/views/daemon.ts'
@@ -12,7 +12,7 @@ import { BlockNotices, mayChangeBlock } from './block-notices.ts'
 import { toFact } from './event-to-fact.ts'
 
 export const LOG_FIELDS = ['uuid', 'pid', 'parentUuid', 'name', 'status', 'state', 'driver', 'holds', 'asks', 'note'] as const
-/** What is read of a process whose log is printed. */
+/** The fields that are read of a process whose log is printed. */
 export type LogSource = Pick<ProcessView, (typeof LOG_FIELDS)[number]>
 
 export interface ManyLogsOptions {
@@ -69,7 +69,7 @@ interface EarlierLine {
   readonly at: number
 }
 
-/** Reads the last lines of each process, and puts them in the order of time. Sets the cursor of each process. */
+/** Reads the last lines of each process, and puts them in chronological order. Sets the cursor of each process. */
 async function readEarlierLines(
   { reeve }: CommandContext,
   sources: readonly LogSource[],

@@ -21,7 +21,7 @@ function parseLabel(text: string): [key: string, value: string] {
   const [key = '', ...rest] = text.split('=')
   if (key === '') throw new UsageError(`"${text}" is not a label`, 'Write it as KEY=VALUE, or as KEY alone.')
   const value = rest.join('=')
-  // A typing error, as other flags and tools take lists: the second label would silently be part of the first value.
+  // Probably a list, which other flags and tools accept. The second label would silently become part of the first value.
   if (/,[\w.-]+=/.test(value))
     throw new UsageError(`"${text}" looks like several labels in one`, 'Give each by itself: repeat the flag, or separate them by spaces.')
   return [key, value]

@@ -1,7 +1,6 @@
 // Draws the rows below the events of a followed crew on a terminal: the activity of each worker, and the state of the tasks. The daemon
 // streams the rows of the members, with their costs and contexts. The crew with its tasks is requested when a row shows a change. Never
-// starts a daemon.
-// Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+// starts a daemon. Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
 import type { CrewMemberView, CrewView } from '../../api/views/crew.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'

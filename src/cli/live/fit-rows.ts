@@ -1,4 +1,4 @@
-// Selects the rows of a table that fit a terminal. Rows that need the user stay before others, and omitted rows are counted. Pure.
+// Selects the rows of a table that fit a terminal. Rows that need the user are kept first, and omitted rows are counted. Pure.
 // Test: test/tables/cli/live/fit-rows.test.ts.
 import { formatCount } from '../../faces/format.ts'
 
@@ -7,7 +7,7 @@ export interface FitRules {
   readonly room: number
   /** which of the other rows are kept */
   readonly keep: 'first' | 'last'
-  /** whether the row must be kept before others */
+  /** whether the row is kept before all others */
   readonly isUrgent: (row: number) => boolean
   /** cuts a text to the width of the terminal */
   readonly cut: (text: string) => string

@@ -1,5 +1,5 @@
 // Finds the hint for an error: what the user can do next. The error table has a hint per code. This file has the hints that depend on the
-// request. Every error of a verb passes through it. Test: test/tables/cli/print/hints.test.ts.
+// request. Every error of a verb passes through `toReportedError`. Test: test/tables/cli/print/hints.test.ts.
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { shortId } from '../../faces/format.ts'

@@ -129,7 +129,7 @@ export class Screen implements Disposable {
     if (control + bytes !== '') this.#write(Buffer.from(control + bytes))
   }
 
-  /** Writes a frame without blocking the event loop, as Node's own stream would. Until its end no other frame begins. */
+  /** Writes a frame. Node's own stream would block the event loop. No other frame begins before this one is written. */
   #write(bytes: Buffer): void {
     this.#isWriting = true
     write(process.stdout.fd, bytes, (error, written) => {

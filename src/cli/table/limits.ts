@@ -1,4 +1,4 @@
-// The flags that set limits, for the rows of `run` and `resume` in the verb table. limit-flags.ts parses their values.
+// The flags that set limits, for the rows of verbs such as `run` and `resume`. limit-flags.ts parses their values.
 // Test: test/tables/cli/input/limit-flags.test.ts.
 import type { Flag, FlagTable } from '../input/args.ts'
 

@@ -1,4 +1,4 @@
-// The row of `reeve web` in the verb table. Test: test/tables/cli/table/verbs.test.ts, test/e2e/web/access/verb.test.ts.
+// The rows of `reeve web` and `reeve open` in the verb table. Test: test/tables/cli/table/verbs.test.ts, test/e2e/web/access/verb.test.ts.
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
 import type { Flag } from '../input/args.ts'
 import type { Verb } from './verb.ts'

@@ -276,7 +276,7 @@ export class Controller {
     )
   }
 
-  /** Some agents can only be forked as they are now. */
+  /** Asks for a message to the fork of an agent that can only be forked as it is now. */
   #openForkNow(row: RowView): null {
     return this.#open(
       new TextDialog({
@@ -311,7 +311,7 @@ export class Controller {
     )
   }
 
-  /** The limits of a process that runs cannot change. */
+  /** Asks for another limit, unless the process runs: then its limits cannot change. */
   #openLimit(row: RowView): null {
     if (row.endedAt === null && row.status !== 'suspended')
       return this.#say(`${titleOf(row)} runs: p pauses it, and then L changes a limit`)
@@ -351,7 +351,7 @@ export class Controller {
     )
   }
 
-  /** All actions and processes, found by a part of their names. */
+  /** Opens the palette, which finds actions and processes by a part of their names. */
   #openPalette(): Outcome | null {
     const commands = actionsAt(PLACES)
       .filter((action) => !NOT_IN_PALETTE.has(action))

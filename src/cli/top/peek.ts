@@ -90,7 +90,7 @@ async function stepAt(reeve: Reeve, uuid: string, step: number, style: Style): P
 
 type BriefSteps = Awaited<ReturnType<Reeve['stepColumns']>>
 
-/** One line a step: number, time, text, tools, duration, cost. `±`: it may have changed something. */
+/** One line for each step: number, time, text, tools, duration, cost. `±`: it may have changed something. */
 function stepLines({ columns: steps }: BriefSteps, style: Style, columns: number, now: number): string[] {
   return steps.step.map((step, index) => {
     const flags = steps.flags[index] ?? 0

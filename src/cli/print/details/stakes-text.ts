@@ -5,9 +5,9 @@ import { formatCount, formatElapsed } from '../../../faces/format.ts'
 import { processTitle } from '../process-text.ts'
 import { oneLine } from '../text.ts'
 
-/** The columns of the names of rows. */
+/** the width of the labels of rows */
 const LABEL_COLUMNS = 11
-/** The largest number of open calls or processes that a line names. */
+/** the greatest number of open calls or processes that a line names */
 const MAX_NAMED = 5
 
 const BECOMES: Readonly<Record<InFlightView['becomes'], string>> = {

@@ -6,7 +6,7 @@ import { tokensText } from '../process-text.ts'
 import { oneLine, stripControls } from '../text.ts'
 import { outcomeText } from '../../../api/text/tool-outcome.ts'
 
-/** What printing needs of an output. */
+/** The part of an output that the lines need. */
 interface Painter {
   paint(style: 'bold' | 'dim' | 'cyan', text: string): string
 }

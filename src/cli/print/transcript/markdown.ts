@@ -241,9 +241,9 @@ function unfinishedParts(text: string, isInWord: boolean): { readonly open: numb
   return { open: text.length, wordAt }
 }
 
-/** A text before which a mark is within a word. */
+/** Matches a text after which a mark is within a word. */
 const IN_WORD = /[\w*/]$/
-/** What may begin a part with a style. */
+/** Matches the marks that may begin a styled part. */
 const MARK = /`|\[|\*\*|__|(?<![\w*])[*_]/g
 
 /** Paints each word, so that no style reaches over the end of a row. */

@@ -106,7 +106,7 @@ export async function run({ args, out, loadVerbs }: VerbCall): Promise<number> {
   return 0
 }
 
-/** Adds where the folder docs/ is, if the text names a page of it. */
+/** Adds the path of the folder docs/, if the text names one of its pages. */
 function withPagesNote(text: string): string {
   const note = pagesNote(text)
   return note === null ? text : `${text}\n\n${note}`
