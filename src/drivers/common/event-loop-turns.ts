@@ -1,6 +1,6 @@
 // Divides long work into slices, so that it does not block the event loop, on which the whole daemon runs. Large numbers of commits,
 // program starts, program exits, and requests over all processes run in slices. All other work runs between two slices. Node accepts
-// one connection per turn of the event loop, so slices wait a limited time while connections arrive. Owns only when a slice runs.
+// one connection per turn of the event loop, so slices wait a limited time while connections arrive. Decides only when a slice runs.
 // Test: test/tables/drivers/common/event-loop-turns.test.ts.
 import { setImmediate } from 'node:timers'
 

@@ -164,7 +164,7 @@ async function copyOne(
   return null
 }
 
-/** Whether no directory on the path is a symbolic link. */
+/** Whether each directory on the path that exists is a real directory, and not a symbolic link. */
 async function hasPlainPath(root: string, name: string): Promise<boolean> {
   const parts = name.split('/').slice(0, -1)
   for (let depth = 1; depth <= parts.length; depth += 1) {

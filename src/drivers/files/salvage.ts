@@ -1,6 +1,6 @@
 // Salvages the uncommitted files of a worktree, and its commits that are on no branch. They become a commit under a ref of their
 // own, like `git stash`. Owns which files are salvaged: also files that git was configured to skip, and staged files. Other
-// repositories inside of the worktree are left out. Must never change the worktree, its index or its branch.
+// repositories inside of the worktree are left out. Must never change the files of the worktree, its staged files or its branch.
 // Tests: test/processes/files/worktree.test.ts, test/processes/crew/git.test.ts.
 import { copyFile, lstat, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -171,7 +171,7 @@ function patternsExcept(directories: readonly Buffer[]): Buffer {
   return joinNames([Buffer.from(':/'), ...directories.map((name) => Buffer.concat([Buffer.from(':(top,exclude,literal)'), name]))])
 }
 
-/** Stages all files except other repositories, also in a sparse checkout. */
+/** Stages all files except other repositories, even in a sparse checkout. */
 export async function addAll(git: Git, tree: Tree, repositories: readonly Buffer[]): Promise<void> {
   const { refs, files, head } = tree
   const sparse = (await git.tryLine(['config', '--type=bool', 'core.sparseCheckout'], refs)) === 'true' ? ['--sparse'] : []

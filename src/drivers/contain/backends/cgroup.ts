@@ -1,7 +1,7 @@
-// Containment by cgroup v2: one directory per incarnation. A program enters its cgroup before it runs. All its descendants stay
-// inside, even in new sessions, because the kernel puts each fork into its parent's cgroup. One write kills or freezes all
-// members. Entering costs a write that may wait some ms for an RCU grace period of the kernel. Must never touch a directory that
-// is not the incarnation's. Tests: test/processes/contain.
+// Containment by cgroup v2: one directory per incarnation. A program enters its cgroup before it runs. All its descendants stay inside,
+// even in new sessions, because the kernel puts each fork into its parent's cgroup. One write kills or freezes all members. Entering
+// costs a write that may wait some ms for an RCU grace period of the kernel. The backend must never touch a directory that is not the
+// incarnation's. Also finds the daemon's own cgroup. Tests: test/processes/contain.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, watch, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { OsHandle } from '../../../kernel/model/process.ts'

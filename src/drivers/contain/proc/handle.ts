@@ -1,6 +1,6 @@
-// A handle is a PID with its start time, and cannot be reused. Every signal of reeve is sent here, after a check of the target's
-// identity. A stale handle signals nothing. reeve's own group, and groups with a number up to 1, are never signalled. Must never
-// find a process by its name, its directory or a bare PID. Tests: test/processes/contain/handle.test.ts.
+// A handle is a PID with its start time, and cannot be reused. Every signal to a contained process is sent here, after a check of the
+// target's identity. A stale handle signals nothing. reeve's own group, and groups with a number up to 1, are never signalled. Must
+// never signal a process that is known only by its name, its directory or a bare PID. Tests: test/processes/contain/handle.test.ts.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { isZombie, readRow } from './process-table.ts'
 
