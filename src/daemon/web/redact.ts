@@ -1,6 +1,6 @@
-// What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. An answer without a row
-// here is not for such a session. The fields of a process or of a row are left out, unless a table shows them. Test:
-// test/tables/daemon/web/restrict.test.ts.
+// What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. Routes that
+// `REDACTIONS` does not name are not for such a session. A field of a process, row, need, question or step is left out, unless a table
+// shows it. Test: test/tables/daemon/web/restrict.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import type { NeedView } from '../../api/views/needs.ts'
 import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'
@@ -45,13 +45,13 @@ export const SHOWN = 'shown'
 export type FieldRules<V> = { readonly [F in keyof V]-?: typeof SHOWN | ((value: V[F]) => V[F]) }
 
 /** Returns the fields that have a rule, each as its rule shows it. */
-export function redactFields<V>(fields: Partial<V>, rules: FieldRules<V>): Partial<V> {
+export function redactFields<V, P extends Partial<V>>(fields: P, rules: FieldRules<V>): P {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
       const redactField = fieldRedactor(name, rules)
       return redactField ? [[name, redactField(value)]] : []
     }),
-  ) as Partial<V>
+  ) as P
 }
 
 /** Returns the function that redacts the values of a field; null if the field has no rule, and must not be shown. */
@@ -152,9 +152,24 @@ export function redactDoing(doing: RowView['doing']): RowView['doing'] {
 }
 
 /** A question without its text, call and change. The names of options may have parts of the call. */
+const ASK_FIELDS: FieldRules<AskView> = {
+  id: SHOWN,
+  kind: SHOWN,
+  text: () => HIDDEN,
+  at: SHOWN,
+  options: (options) => options.map(redactOption),
+  callId: SHOWN,
+  step: SHOWN,
+  message: SHOWN,
+  source: SHOWN,
+  tool: (tool) => tool && { ...tool, input: null, locations: [] },
+  diff: () => [],
+  moreFiles: SHOWN,
+  hash: SHOWN,
+}
+
 function redactAsk(ask: AskView): AskView {
-  const tool = ask.tool && { ...ask.tool, input: null, locations: [] }
-  return { ...ask, text: HIDDEN, tool, diff: [], options: ask.options.map(redactOption) }
+  return redactFields(ask, ASK_FIELDS)
 }
 
 const OPTION_NAMES: Readonly<Record<AskView['options'][number]['kind'], string>> = {
@@ -170,40 +185,75 @@ function redactOption(option: AskView['options'][number]): AskView['options'][nu
 }
 
 /** A need without what it is about. The last text stays, because the steps have it, too. */
+const NEED_FIELDS: FieldRules<NeedView> = {
+  id: SHOWN,
+  uuid: SHOWN,
+  pid: SHOWN,
+  name: SHOWN,
+  root: SHOWN,
+  rootName: SHOWN,
+  kind: SHOWN,
+  rank: SHOWN,
+  at: SHOWN,
+  title: () => HIDDEN,
+  seen: SHOWN,
+  snoozedUntil: SHOWN,
+  ask: (ask) => ask && redactAsk(ask),
+  hold: SHOWN,
+  task: (task) => task && { ...task, title: HIDDEN },
+  // The options depend on the kind of need, so `redactNeed` adds them.
+  options: () => [],
+  commands: () => [],
+  evidence: ({ message }) => ({ note: null, message, error: null, report: null, text: null, change: null }),
+}
+
 export function redactNeed(need: NeedView): NeedView {
-  const { ask, task, options, evidence } = need
-  return {
-    ...need,
-    title: HIDDEN,
-    ask: ask && redactAsk(ask),
-    task: task && { ...task, title: HIDDEN },
-    options: ask ? options.map(redactOption) : options,
-    commands: [],
-    evidence: { ...evidence, note: null, error: null, report: null, text: null, change: null },
-  }
+  const { ask, options } = need
+  return { ...redactFields(need, NEED_FIELDS), options: ask ? options.map(redactOption) : options }
+}
+
+/** A step without the inputs and results of its tools. */
+const STEP_FIELDS: FieldRules<StepView> = {
+  step: SHOWN,
+  startedAt: SHOWN,
+  finishedAt: SHOWN,
+  model: SHOWN,
+  attempts: SHOWN,
+  text: SHOWN,
+  tools: (tools) => tools.map(redactTool),
+  inputTokens: SHOWN,
+  outputTokens: SHOWN,
+  cacheReadTokens: SHOWN,
+  cacheWriteTokens: SHOWN,
+  costUsd: SHOWN,
+  notes: () => [],
+}
+
+const STEP_DETAIL_FIELDS: FieldRules<StepDetailView> = {
+  ...STEP_FIELDS,
+  tools: (tools) => tools.map(redactTool),
+  reasoning: () => null,
+  modelMs: SHOWN,
+  toolMs: SHOWN,
+  humanMs: SHOWN,
+  heldMs: SHOWN,
+  calls: (calls) => calls.map((call) => ({ ...call, error: call.error === null ? null : HIDDEN })),
+  messages: SHOWN,
+  asks: (asks) => asks.map((ask) => ({ ...ask, text: HIDDEN })),
+  holds: SHOWN,
+  contextTokens: SHOWN,
+  compaction: (compaction) => compaction && { ...compaction, summary: HIDDEN },
+  files: SHOWN,
+  checkpoint: SHOWN,
 }
 
 /** A list of steps, one step in full, or columns, which have no inputs and results. */
 function redactSteps(answer: { steps?: StepView[]; step?: StepDetailView; columns?: BriefStepsView['columns'] }): object {
-  if (answer.steps) return { ...answer, steps: answer.steps.map(redactStep) }
+  if (answer.steps) return { ...answer, steps: answer.steps.map((step) => redactFields(step, STEP_FIELDS)) }
   if (answer.columns) return answer
-  const step = answer.step as StepDetailView
-  return {
-    ...answer,
-    step: {
-      ...redactStep(step),
-      reasoning: null,
-      calls: step.calls.map((call) => ({ ...call, error: call.error === null ? null : HIDDEN })),
-      asks: step.asks.map((ask) => ({ ...ask, text: HIDDEN })),
-      compaction: step.compaction && { ...step.compaction, summary: HIDDEN },
-    },
-  }
+  return { ...answer, step: redactFields(answer.step as StepDetailView, STEP_DETAIL_FIELDS) }
 }
 
-function redactStep<S extends StepView | StepDetailView>(step: S): S {
-  return {
-    ...step,
-    tools: step.tools.map((tool) => ({ ...tool, input: null, result: tool.result === null ? null : HIDDEN })),
-    notes: [],
-  }
+function redactTool<T extends StepView['tools'][number] | StepDetailView['tools'][number]>(tool: T): T {
+  return { ...tool, input: null, result: tool.result === null ? null : HIDDEN }
 }

@@ -268,7 +268,7 @@ test('rows have no sums of other processes, and for a redacted session no inputs
     { columns: Object.fromEntries(Object.entries(row).map(([field, value]) => [field, [value]])) },
   ]
   for (const body of bodies) {
-    const needs = [{ title: 'SECRET', ask: null, task: null, options: [], evidence: { error: 'SECRET' } }]
+    const needs = [{ title: 'SECRET', ask: null, task: null, options: [], evidence: { error: 'SECRET' }, fieldWithoutRule: 'SECRET' }]
     const whole = { ...body, needs, sums: { todayUsd: 7 } } as unknown as Parameters<typeof rowsOfSession>[0]
     const texts = [
       { only: null, redact: true },
@@ -283,14 +283,16 @@ test('rows have no sums of other processes, and for a redacted session no inputs
   }
 })
 
-test('a redacted answer has no inputs, results, output or questions, and no fields of a process without a rule', () => {
+test('a redacted answer has no inputs, results, output or questions, and no fields without a rule', () => {
   const secret = 'SECRET'
-  const ask = makeAskView({
+  const ask = {
+    ...makeAskView(),
     text: secret,
     options: [{ id: 'a', name: `Always allow ${secret}`, kind: 'allow_always' }],
     tool: { name: 'edit', kind: 'edit', input: { path: secret }, cut: false, locations: [secret] },
     diff: [{ path: secret, old: secret, new: secret, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 }],
-  })
+    fieldWithoutRule: secret,
+  }
   const process = {
     asks: [ask],
     why: { kind: 'ask', text: secret },
@@ -304,7 +306,7 @@ test('a redacted answer has no inputs, results, output or questions, and no fiel
   }
   const tool = { callId: '1', name: 'bash', input: { command: secret }, result: secret, outcome: 'ok', exitCode: 0, durationMs: 1 }
   const need = {
-    ...{ uuid: 'u', title: secret, ask, hold: null, commands: [`reeve answer 1 ${secret}`] },
+    ...{ uuid: 'u', title: secret, ask, hold: null, commands: [`reeve answer 1 ${secret}`], fieldWithoutRule: secret },
     task: { id: 't', title: secret },
     options: ask.options,
     evidence: { note: secret, message: 'kept', error: secret, report: secret, text: secret, change: { text: secret } },
@@ -315,7 +317,7 @@ test('a redacted answer has no inputs, results, output or questions, and no fiel
     redact('getProcess', { version: 1, process }),
     redact('waitForProcess', { version: 1, process, timedOut: false }),
     redact('listProcesses', { version: 1, processes: [process] }),
-    redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret] }] }),
+    redact('getSteps', { version: 1, steps: [{ step: 1, text: 'kept', tools: [tool], notes: [secret], fieldWithoutRule: secret }] }),
     redact('getSteps', {
       version: 1,
       step: {
@@ -326,6 +328,7 @@ test('a redacted answer has no inputs, results, output or questions, and no fiel
         calls: [{ at: '', model: 'a/b', error: secret }],
         asks: [{ id: '1', text: secret, answer: 'yes' }],
         compaction: { before: 2, after: 1, summary: secret },
+        fieldWithoutRule: secret,
       },
     }),
     redact('getSteps', { version: 1, total: 1, columns: { text: ['kept'] } }),
