@@ -19,7 +19,7 @@ const MAX_OPEN_TEXT = 65_536
 /** The facts that end the text of a step: the text has been stored, or it is discarded. */
 const TEXT_ENDING_FACTS: ReadonlySet<FactType> = new Set(['model.finished', 'model.failed', 'process.ready', 'process.exited'])
 /** Facts per page of history; each slow viewer has one page in memory. */
-const PAGE = 32
+const PAGE_FACTS = 32
 /** With more viewers than this, each viewer pauses for `PAUSE_MS` after a delivery, so that its next delivery has more events. */
 const FEW_VIEWERS = 8
 const PAUSE_MS = 20
@@ -170,8 +170,8 @@ export class Feed {
       viewer.isBehind = false
     }
     const { uuid } = viewer.subscription
-    const page = await this.#store.since({ afterCursor: cursor, limit: PAGE, ...(uuid === null ? {} : { uuid }) })
-    viewer.isReading = page.length === PAGE
+    const page = await this.#store.since({ afterCursor: cursor, limit: PAGE_FACTS, ...(uuid === null ? {} : { uuid }) })
+    viewer.isReading = page.length === PAGE_FACTS
     return page.map((fact) => eventOf(fact))
   }
 

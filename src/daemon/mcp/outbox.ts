@@ -17,7 +17,7 @@ const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const MAX_RECORDS = 10_000
 /** The facts by which the turn at a time is found. */
 const TURN_FACTS = ['process.working', 'process.exited']
-const PAGE = 32
+const PAGE_FACTS = 32
 /** A report of an unavailable crew is tried again after this time, and at most this often: for a minute. */
 const RETRY_MS = 500
 const MAX_TRIES = 120
@@ -108,12 +108,12 @@ async function deliver({ dir, host, store, log, signal }: OutboxDeps, { id, uuid
  */
 async function turnAt(store: Pick<Store, 'tail'>, { uuid }: Process, pid: number, at: number): Promise<number | null> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
-    const page = await store.tail(uuid, PAGE, TURN_FACTS, before)
+    const page = await store.tail(uuid, PAGE_FACTS, TURN_FACTS, before)
     const facts = page.filter((fact) => fact.pid === pid)
     if (facts.some(({ body }) => body.type === 'process.exited' && body.exit.cause !== 'daemon')) return null
     const found = facts.findLast(({ at: when, body }) => when <= at && body.type === 'process.working')
     if (found?.body.type === 'process.working') return found.body.turn
-    if (page.length < PAGE) return null
+    if (page.length < PAGE_FACTS) return null
     before = page[0]?.seq ?? 0
   }
   return null

@@ -20,7 +20,7 @@ import { compareNeeds } from './order.ts'
 /** The largest number of ended processes that are examined. */
 const MAX_ENDED = 500
 /** The number of ended processes per read. */
-const PAGE = 100
+const PAGE_ROWS = 100
 /** The longest change in the evidence of a need, in lines. */
 const CHANGE_LINES = 2_000
 
@@ -116,9 +116,9 @@ export class NeedQueries {
       const last = found.at(-1)
       const before = last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}
       await slices.next()
-      const page = await store.dead({ limit: PAGE, ...before })
+      const page = await store.dead({ limit: PAGE_ROWS, ...before })
       found.push(...page.filter(({ clock: { exitedAt } }) => (exitedAt ?? 0) >= since))
-      if (page.length < PAGE || found.at(-1)?.uuid !== page.at(-1)?.uuid) break
+      if (page.length < PAGE_ROWS || found.at(-1)?.uuid !== page.at(-1)?.uuid) break
     }
     return found
   }

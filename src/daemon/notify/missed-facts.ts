@@ -9,7 +9,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** Older facts are no longer reported. */
 const MAX_AGE_MS = 24 * 3_600_000
-const PAGE = 200
+const PAGE_FACTS = 200
 /**
  * The largest number of facts between the mark and the newest fact, if none of them needs a notice. A start reads at most twice as many.
  */
@@ -35,11 +35,11 @@ export async function* missedFacts(
   upTo: number,
 ): AsyncGenerator<readonly FactWithProcess[]> {
   for (let cursor = Math.max(after, upTo - 2 * MAX_BEHIND); cursor < upTo;) {
-    const page = await store.since({ afterCursor: cursor, limit: PAGE })
+    const page = await store.since({ afterCursor: cursor, limit: PAGE_FACTS })
     const recent = page.filter((fact) => fact.cursor <= upTo && now() - fact.at <= MAX_AGE_MS)
     const found = await Promise.all(recent.map(async (fact) => ({ fact, process: get(fact.uuid) ?? (await store.process(fact.uuid)) })))
     yield found.filter(({ fact, process }) => process !== undefined && isStillTrue(fact, process))
-    if (page.length < PAGE) return
+    if (page.length < PAGE_FACTS) return
     cursor = page.at(-1)?.cursor ?? upTo
   }
 }

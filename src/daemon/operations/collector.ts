@@ -22,7 +22,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 export const CHECK_MS = 60_000
 const DAY_MS = 86_400_000
 /** Rows per page: estimating the size of a row takes some tenths of a millisecond. */
-const PAGE = 25
+const PAGE_ROWS = 25
 /** The largest numbers of collected and skipped processes that an answer lists. */
 const MAX_ENTRIES = 1_000
 const MAX_SKIPPED = 100
@@ -188,7 +188,7 @@ export class GarbageCollector {
     const exempt: ReadonlySet<Uuid> = exemptions?.all() ?? new Set()
     const selector = new GcSelector(rules, { entries: size.dead - exempt.size, bytes: usedBytes(size) }, clock.now().wall)
     for (let after: Collectable | null = null; ;) {
-      const page: readonly Collectable[] = await store.collectable({ limit: PAGE, ...(after === null ? {} : { after }) })
+      const page: readonly Collectable[] = await store.collectable({ limit: PAGE_ROWS, ...(after === null ? {} : { after }) })
       for (const row of page) {
         if (exempt.has(row.uuid)) continue
         const judgement = selector.judge(row)
@@ -197,7 +197,7 @@ export class GarbageCollector {
         else yield { ...row, exitedAt: row.exitedAt ?? 0, rule: judgement.rule }
       }
       after = page.at(-1) ?? null
-      if (page.length < PAGE) return
+      if (page.length < PAGE_ROWS) return
       await setImmediate()
     }
   }

@@ -83,7 +83,7 @@ const RECORDS_SUFFIX = '.git'
 const SCRIPT_PREFIX = 'script:'
 
 /** Record facts per read of the journal. */
-const PAGE = 100
+const PAGE_FACTS = 100
 /** The greatest number of listed records. */
 const MAX_RECORDS = 10_000
 
@@ -375,13 +375,13 @@ export class Worktrees {
   async findRecord(origin: Process, step: number): Promise<RecordFact> {
     let oldestStep: number | null = null
     for (let before = origin.seq + 1; ;) {
-      const page = await this.#deps.store.tail(origin.uuid, PAGE, ['files.recorded'], before)
+      const page = await this.#deps.store.tail(origin.uuid, PAGE_FACTS, ['files.recorded'], before)
       for (const fact of page.toReversed()) {
         if (!isRecord(fact)) continue
         if (fact.body.step <= step) return this.#checkRecordExists(fact, step)
         oldestStep = fact.body.step
       }
-      if (page.length < PAGE) break
+      if (page.length < PAGE_FACTS) break
       before = page[0]?.seq ?? 0
     }
     throw new KernelError(
@@ -397,10 +397,10 @@ export class Worktrees {
   async listRecords(process: Process, { after, upTo }: { readonly after: number; readonly upTo: number }): Promise<RecordFact[]> {
     const found: RecordFact[] = []
     for (let before = process.seq + 1; found.length < MAX_RECORDS;) {
-      const page = await this.#deps.store.tail(process.uuid, PAGE, ['files.recorded'], before)
+      const page = await this.#deps.store.tail(process.uuid, PAGE_FACTS, ['files.recorded'], before)
       const records = page.toReversed().filter(isRecord)
       found.push(...records.filter(({ body }) => body.step <= upTo))
-      if (page.length < PAGE || (found.at(-1)?.body.step ?? Infinity) <= after) break
+      if (page.length < PAGE_FACTS || (found.at(-1)?.body.step ?? Infinity) <= after) break
       before = page[0]?.seq ?? 0
       await setImmediate()
     }

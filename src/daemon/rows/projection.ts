@@ -23,9 +23,9 @@ import type { Table } from '../loop/table.ts'
 
 /** The largest number of ended processes that are loaded. */
 const MAX_ENDED = 10_000
-const PAGE = 100
+const PAGE_ROWS = 100
 /** The number of rows that are built in one piece of work. */
-const PIECE = 16
+const PIECE_ROWS = 16
 /** The largest number of removed rows that are remembered for viewers that return. */
 const MAX_GONE = 10_000
 
@@ -282,15 +282,18 @@ export class Projection {
     const { store, slices, table, clock, keepMs } = this.#deps
     const least = clock.now().wall - keepMs
     let last: Process | undefined
-    for (let count = 0; count < MAX_ENDED; count += PAGE) {
+    for (let count = 0; count < MAX_ENDED; count += PAGE_ROWS) {
       await slices.next()
-      const page = await store.dead({ limit: PAGE, ...(last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}) })
+      const page = await store.dead({
+        limit: PAGE_ROWS,
+        ...(last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}),
+      })
       for (const process of page) {
         if ((process.clock.exitedAt ?? 0) < least) return
         if (!table.get(process.uuid) && !this.#dirty.has(process.uuid)) this.#dirty.set(process.uuid, process)
       }
       last = page.at(-1)
-      if (page.length < PAGE) return
+      if (page.length < PAGE_ROWS) return
     }
   }
 
@@ -445,7 +448,7 @@ export class Projection {
   /** Lets other work run after every few rows. */
   async #pause(): Promise<void> {
     this.#builtCount += 1
-    if (this.#builtCount % PIECE === 0) await this.#deps.slices.next()
+    if (this.#builtCount % PIECE_ROWS === 0) await this.#deps.slices.next()
   }
 
   #drop(uuid: Uuid): void {

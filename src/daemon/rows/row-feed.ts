@@ -226,7 +226,7 @@ class Board {
     this.#live.add(uuid)
     this.#liveTimer ??= setTimeout(() => {
       this.#liveTimer = null
-      for (const each of this.#live) this.#projection.touch(each)
+      for (const liveUuid of this.#live) this.#projection.touch(liveUuid)
       this.#live.clear()
       this.#schedule()
     }, LIVE_MS).unref()

@@ -4,7 +4,7 @@ import type { RowView } from '../../api/views/rows.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 
 /** The number of rows in one piece of work. */
-const PIECE = 100
+const PIECE_ROWS = 100
 
 /** The JSON of rows: a list of them, or a list of values for each field. */
 export async function rowsJson(rows: readonly RowView[], shape: RowShape, slices: Pick<SliceQueue, 'next'>): Promise<string> {
@@ -12,11 +12,11 @@ export async function rowsJson(rows: readonly RowView[], shape: RowShape, slices
   const fields = first === undefined ? [] : (Object.keys(first) as (keyof RowView)[])
   const columns = fields.map((): string[] => [])
   const pieces: string[] = []
-  for (let start = 0; start < rows.length; start += PIECE) {
+  for (let start = 0; start < rows.length; start += PIECE_ROWS) {
     await slices.next()
-    const some = rows.slice(start, start + PIECE)
-    if (shape === 'objects') pieces.push(listText(some))
-    else for (const [index, field] of fields.entries()) columns[index]?.push(listText(some.map((row) => row[field])))
+    const pieceRows = rows.slice(start, start + PIECE_ROWS)
+    if (shape === 'objects') pieces.push(listText(pieceRows))
+    else for (const [index, field] of fields.entries()) columns[index]?.push(listText(pieceRows.map((row) => row[field])))
   }
   if (shape === 'objects') return `[${pieces.join(',')}]`
   return `{${fields.map((field, index) => `${JSON.stringify(field)}:[${columns[index]?.join(',')}]`).join(',')}}`

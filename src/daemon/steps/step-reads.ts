@@ -26,7 +26,7 @@ const MAX_HISTORIES = 32
 /** The largest number of steps of all histories in the index; one history may be longer. */
 const MAX_STEPS = 100_000
 /** Facts per page; each page is read in one turn of the event loop. Long texts are left out. */
-const PAGE = 500
+const PAGE_FACTS = 500
 /** The largest number of facts of one step that are read. */
 const MAX_FACTS = 5_000
 /** The largest number of records, and of checkpoints, that are read: those of the next step, of the step, and of the step before. */
@@ -136,7 +136,7 @@ export class StepReads {
   async #read(uuid: Uuid, history: History): Promise<void> {
     for (;;) {
       await this.#deps.slices.next()
-      const page = await this.#deps.store.filteredFacts(uuid, history.seq, PAGE, BRIEF_FILTER)
+      const page = await this.#deps.store.filteredFacts(uuid, history.seq, PAGE_FACTS, BRIEF_FILTER)
       const last = page.at(-1)
       if (!last) return
       for (const fact of page) {
@@ -182,7 +182,7 @@ export class StepReads {
     const found: StoredFact[] = []
     for (let after = first - 1; after < end - 1 && found.length < MAX_FACTS;) {
       await this.#deps.slices.next()
-      const page = await this.#deps.store.filteredFacts(uuid, after, Math.min(PAGE, end - 1 - after), filter)
+      const page = await this.#deps.store.filteredFacts(uuid, after, Math.min(PAGE_FACTS, end - 1 - after), filter)
       const last = page.at(-1)
       if (!last) break
       found.push(...page.filter(isFact).filter(({ body }) => filter.only?.includes(body.type)))
@@ -199,7 +199,7 @@ export class StepReads {
         const [queued] = await this.#deps.store.facts(uuid, body.queuedAt - 1, 1)
         if (queued) found.set(body.id, queued)
       } else if (body.type === 'message.taken') {
-        const queued = (await this.#deps.store.tail(uuid, PAGE, ['process.queue'], seq)).findLast(
+        const queued = (await this.#deps.store.tail(uuid, PAGE_FACTS, ['process.queue'], seq)).findLast(
           (fact) => fact.body.type === 'process.queue' && fact.body.id === body.id,
         )
         if (queued) found.set(body.id, queued)

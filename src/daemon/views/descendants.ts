@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 
 /** The greatest number of processes of a tree that is read. */
 const MAX_TREE = 10_000
-const PAGE = 100
+const PAGE_FACTS = 100
 
 export interface TreeDeps {
   readonly store: Pick<Store, 'tail'>
@@ -29,7 +29,7 @@ export async function readTree({ store, reads, slices }: TreeDeps, root: Process
   for (const process of processes) {
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
       await slices.next()
-      const page = await store.tail(process.uuid, PAGE, ['child.spawned'], before)
+      const page = await store.tail(process.uuid, PAGE_FACTS, ['child.spawned'], before)
       for (const { uuid, body } of page) {
         // A fork has the facts of its origin, whose children are not its own.
         if (uuid !== process.uuid || body.type !== 'child.spawned' || uuids.has(body.child) || uuids.size >= MAX_TREE) continue
@@ -37,7 +37,7 @@ export async function readTree({ store, reads, slices }: TreeDeps, root: Process
         const child = await reads.find(body.child)
         if (child) processes.push(child)
       }
-      if (page.length < PAGE) break
+      if (page.length < PAGE_FACTS) break
       before = page[0]?.seq ?? 0
     }
   }

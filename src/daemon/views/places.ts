@@ -7,7 +7,7 @@ import type { Paths } from '../../config/paths.ts'
 import type { PlacesView } from '../../api/views/agents.ts'
 import type { ProcessQueries } from './process-queries.ts'
 
-/** The numbers of ended processes that are read, and of directories that are returned. */
+/** The largest numbers of ended processes that are read, and of directories that are returned. */
 const MAX_ENDED = 500
 const MAX_PLACES = 200
 

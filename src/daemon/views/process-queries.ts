@@ -20,7 +20,7 @@ import type { WorkTracker } from '../rows/doing.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'
 
 /** Dead rows per page; each page is read in one turn of the event loop. */
-const PAGE = 100
+const PAGE_ROWS = 100
 /** Facts per page; pages are small, because a fact may contain long texts and images. */
 const PAGE_FACTS = 32
 /** The largest number of dead rows in a list. */
@@ -130,22 +130,23 @@ export class ProcessQueries {
 
   async #ambiguousError(ref: string, uuids: readonly Uuid[]): Promise<KernelError> {
     const processes = await Promise.all(uuids.map(async (uuid) => this.#table.get(uuid) ?? this.#store.process(uuid)))
-    const candidates: CandidateView[] = processes.flatMap((p) =>
-      p
+    const candidates: CandidateView[] = processes.flatMap((process) =>
+      process
         ? [
             {
-              uuid: p.uuid,
-              pid: p.pid,
-              name: p.spec.name,
-              intent: p.spec.intent.slice(0, 60),
-              status: statusOf(p),
-              createdAt: isoTime(p.clock.createdAt),
-              exitedAt: isoOrNull(p.clock.exitedAt),
+              uuid: process.uuid,
+              pid: process.pid,
+              name: process.spec.name,
+              intent: process.spec.intent.slice(0, 60),
+              status: statusOf(process),
+              createdAt: isoTime(process.clock.createdAt),
+              exitedAt: isoOrNull(process.clock.exitedAt),
             },
           ]
         : [],
     )
-    const named = candidates.length > MAX_NAMED_CANDIDATES ? [] : candidates.map((c) => `${c.uuid} (PID ${c.pid}, ${c.status})`)
+    const named =
+      candidates.length > MAX_NAMED_CANDIDATES ? [] : candidates.map(({ uuid, pid, status }) => `${uuid} (PID ${pid}, ${status})`)
     const list = named.length > 0 ? named.join(', ') : `${candidates.length} processes`
     return new KernelError('AMBIGUOUS', `"${ref}" may be any of ${list}`, { candidates })
   }
@@ -187,7 +188,7 @@ export class ProcessQueries {
       const last = found.at(-1)
       const before = last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}
       await this.#slices.next()
-      const page = await this.#store.dead({ limit: Math.min(PAGE, limit - found.length), ...before })
+      const page = await this.#store.dead({ limit: Math.min(PAGE_ROWS, limit - found.length), ...before })
       found.push(...page)
       if (page.length === 0) break
     }

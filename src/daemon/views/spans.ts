@@ -50,14 +50,14 @@ export interface SpansQuery {
 type Change = Pick<SpanView, 'status' | 'cause'> & { readonly at: number }
 
 /** Returns the spans of a process, or of all processes of its tree, in order. */
-export async function spansView(deps: TreeDeps, process: Process, query: SpansQuery): Promise<SpansView> {
-  const processes = query.subtree ? (await readTree(deps, process)).processes : [process]
+export async function spansView(deps: TreeDeps, root: Process, query: SpansQuery): Promise<SpansView> {
+  const processes = query.subtree ? (await readTree(deps, root)).processes : [root]
   const found: ProcessSpansView[] = []
   let room = MAX_ALL
-  for (const each of processes) {
-    const { spans, isCut } = await readSpans(deps, each, { ...query, max: Math.min(query.max, room) })
+  for (const process of processes) {
+    const { spans, isCut } = await readSpans(deps, process, { ...query, max: Math.min(query.max, room) })
     room -= spans.length
-    const { uuid, pid, parentUuid, spec } = each
+    const { uuid, pid, parentUuid, spec } = process
     if (spans.length > 0) found.push({ uuid, pid, parentUuid, name: spec.name, spans, truncated: isCut })
     if (room === 0) break
   }

@@ -17,7 +17,7 @@ import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 const HOUR_MS = 3_600_000
-const PAGE = 500
+const PAGE_ROWS = 500
 const MAX_ROWS = 1_000
 
 export interface UsageQuery {
@@ -127,13 +127,13 @@ export async function updateLedger(store: Pick<Store, 'updateUsageLedger'>): Pro
 async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | undefined): AsyncGenerator<SpentRow> {
   for (let after: SpentRow | undefined; ;) {
     const page: readonly SpentRow[] = await store.usageRows({
-      limit: PAGE,
+      limit: PAGE_ROWS,
       ...(after ? { after } : {}),
       ...(sinceHour === undefined ? {} : { sinceHour }),
     })
     yield* page
     after = page.at(-1)
-    if (page.length < PAGE) return
+    if (page.length < PAGE_ROWS) return
     await setImmediate()
   }
 }

@@ -36,9 +36,9 @@ const HTTPS_PORT = 443
 
 /** The addresses of the port on loopback: its own ones, and the names of proxies. */
 export function localAddresses(port: number, proxyHosts: readonly string[]): WebAddresses {
-  const own = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].map((host) => [host, 'http', 'loopback'] as const)
+  const direct = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].map((host) => [host, 'http', 'loopback'] as const)
   const proxied = proxyHosts.map((host) => [host, 'https', 'proxy'] as const)
-  return new Map([...own, ...proxied].map(([host, scheme, way]) => [host, { origin: `${scheme}://${host}`, way }]))
+  return new Map([...direct, ...proxied].map(([host, scheme, way]) => [host, { origin: `${scheme}://${host}`, way }]))
 }
 
 /** The addresses of a port with TLS: the names of its certificate. A browser leaves out the port of HTTPS. */

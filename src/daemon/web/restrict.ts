@@ -192,8 +192,8 @@ async function checkDirectories(
 async function checkDirectory(cwd: unknown, reads: Pick<Reads, 'list'>): Promise<void> {
   const known = new Set((await reads.list({ all: true, limit: KNOWN_ENDED, fields: ['directory'] })).map(({ directory }) => directory))
   // A link below a known directory may lead to any other.
-  const real = await realpathOf(String(cwd))
-  for (const directory of known) if (directory !== undefined && real === (await realpathOf(directory))) return
+  const realDirectory = await realpathOf(String(cwd))
+  for (const directory of known) if (directory !== undefined && realDirectory === (await realpathOf(directory))) return
   throw new KernelError(
     'PERMISSION',
     `no process has worked in ${String(cwd)} yet`,
@@ -218,10 +218,10 @@ async function queryWithin(id: string, query: unknown, root: Uuid, reads: Reads)
 async function withOwnScope(query: unknown, root: Uuid, reads: Reads): Promise<object> {
   const { scope } = query as { readonly scope: string }
   const ref = /^subtree:(.+)$/.exec(scope)?.[1]
-  const own = ref === undefined ? root : await uuidWithin(reads, ref, root)
+  const ownUuid = ref === undefined ? root : await uuidWithin(reads, ref, root)
   // A stream that continues after a cursor would begin with all rows that have changed, even those outside the subtree.
   const { after: _, ...rest } = query as { readonly after?: unknown }
-  return { ...rest, scope: `subtree:${own}` }
+  return { ...rest, scope: `subtree:${ownUuid}` }
 }
 
 /** The query of needs below a process of the session. Errors: NOT_FOUND for another process. */
@@ -262,9 +262,9 @@ async function adaptAnswer(answer: unknown, id: string, session: NonNullable<Pas
   const { only } = session
   const listed = only !== null && id === 'listProcesses' ? await withoutOthers(answer as ProcessList, only, reads) : answer
   // Rows are JSON already: rows-of-session.ts hides others there.
-  const own =
+  const visible =
     only === null || typeof listed !== 'object' ? listed : await new OtherProcesses((uuid) => reads.find(uuid), only).hideIn(listed)
-  return session.redact ? redact(id, own) : own
+  return session.redact ? redact(id, visible) : visible
 }
 
 interface ProcessList {

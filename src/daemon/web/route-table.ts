@@ -18,13 +18,13 @@ export function findRoute<R extends Pick<DoorRoute, 'method' | 'path'>>(
   method: string,
   parts: readonly string[],
 ): R | undefined {
-  const fits = routes.filter((route) => route.method === method && matches(route.path, parts))
-  return fits.toSorted((one, other) => parameterCount(one.path) - parameterCount(other.path))[0]
+  const matching = routes.filter((route) => route.method === method && matches(route.path, parts))
+  return matching.toSorted((one, other) => parameterCount(one.path) - parameterCount(other.path))[0]
 }
 
 function matches(path: string, parts: readonly string[]): boolean {
-  const own = path.slice(1).split('/')
-  return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
+  const routeParts = path.slice(1).split('/')
+  return routeParts.length === parts.length && routeParts.every((part, index) => part.startsWith(':') || part === parts[index])
 }
 
 function parameterCount(path: string): number {

@@ -78,9 +78,9 @@ export function rowsAdapterOf(request: object, reads: Pick<ProcessQueries, 'find
   if (!session || (session.only === null && !session.redact)) return null
   const others = session.only === null ? null : new OtherProcesses((uuid) => reads.find(uuid), session.only)
   const adapt = async (body: RowsBody, count: number): Promise<RowsBody> => {
-    const own = rowsOfSession(body, session)
+    const visibleBody = rowsOfSession(body, session)
     // A cursor counts the changes of all processes. A narrow stream never continues, so its cursors need no meaning.
-    return others === null ? own : { ...((await others.hideIn(own)) as RowsBody), cursor: `own-${count}`, seq: count }
+    return others === null ? visibleBody : { ...((await others.hideIn(visibleBody)) as RowsBody), cursor: `own-${count}`, seq: count }
   }
   return {
     text: async (json) => JSON.stringify(await adapt(JSON.parse(json) as RowsBody, 0)),
@@ -118,14 +118,14 @@ interface RowsBody {
 /** Removes from a snapshot or an event what a session must not see. */
 export function rowsOfSession(body: RowsBody, { only, redact }: Pick<Session, 'only' | 'redact'>): RowsBody {
   const { sums, ...rest } = body
-  const own = only === null ? { sums, ...rest } : rest
-  if (!redact) return own
+  const visible = only === null ? { sums, ...rest } : rest
+  if (!redact) return visible
   return {
-    ...own,
-    ...(own.rows ? { rows: own.rows.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
-    ...(own.needs ? { needs: own.needs.map(redactNeed) } : {}),
-    ...(own.up ? { up: own.up.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
-    ...(own.columns ? { columns: Object.fromEntries(Object.entries(own.columns).flatMap(redactColumn)) } : {}),
+    ...visible,
+    ...(visible.rows ? { rows: visible.rows.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
+    ...(visible.needs ? { needs: visible.needs.map(redactNeed) } : {}),
+    ...(visible.up ? { up: visible.up.map((row) => redactFields(row, ROW_FIELDS)) } : {}),
+    ...(visible.columns ? { columns: Object.fromEntries(Object.entries(visible.columns).flatMap(redactColumn)) } : {}),
   }
 }
 

@@ -122,8 +122,8 @@ function plannedTask(task: TaskWithId, input: PlanInput): PlannedTaskView {
 /** The worker that the engine would choose for the task, with its agent and model. Null for a question or a task that is taken over. */
 function plannedWorker(task: TaskWithId, { spec: { crew }, taskTemplates }: PlanInput): PlannedTaskView['by'] {
   const role = task.kind !== 'human' && !task.taken ? spawnRoleFor(crew, { role: task.role ?? null }) : undefined
-  const who = toTaskAgent(task)
-  const template = role && (who ? taskTemplates.find(({ key }) => key === taskAgentKey(role, who))?.spec : crew.roles[role])
+  const taskAgent = toTaskAgent(task)
+  const template = role && (taskAgent ? taskTemplates.find(({ key }) => key === taskAgentKey(role, taskAgent))?.spec : crew.roles[role])
   return role && template ? { role, agent: template.agent, model: template.model } : null
 }
 

@@ -147,10 +147,10 @@ async function uncommittedNote(
     throw error
   })
   // Git names real paths. A file that is gone meanwhile is not among them.
-  const own = new Set(await Promise.all(files.map((file) => realpath(file).catch(() => file))))
-  const left = changedPaths.filter((path) => !own.has(join(top, path)))
-  if (left.length === 0) return []
-  const shown = left.slice(0, MAX_NAMED_PATHS)
-  const more = left.length - shown.length
+  const ownFiles = new Set(await Promise.all(files.map((file) => realpath(file).catch(() => file))))
+  const otherPaths = changedPaths.filter((path) => !ownFiles.has(join(top, path)))
+  if (otherPaths.length === 0) return []
+  const shown = otherPaths.slice(0, MAX_NAMED_PATHS)
+  const more = otherPaths.length - shown.length
   return [`uncommitted here, so not among the crew's files: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
 }
