@@ -11,14 +11,14 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const kinds = await findWorkingKinds()
 
-interface Ticking {
+interface TickingPrograms {
   readonly containment: Containment
   readonly program: Program
   ticks(): number
 }
 
-// Starts a program in each of two sessions. Both write ticks until they are ended.
-async function startTicking(contained: ContainmentHarness, kind: ContainmentKind): Promise<Ticking> {
+/** Starts a program in each of two sessions. Both write ticks until they are ended. */
+async function startTicking(contained: ContainmentHarness, kind: ContainmentKind): Promise<TickingPrograms> {
   const containment = await contained.open(kind)
   const file = join(contained.dir, 'ticks')
   const loop = `while :; do echo ${contained.token} >> "${file}"; sleep 0.01; done`

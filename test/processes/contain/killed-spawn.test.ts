@@ -28,12 +28,12 @@ function momentsOf(mode: string): readonly number[] {
   return MOMENTS.filter((_, at) => at % deep(2, 1) === (mode === 'later' ? deep(1, 0) : 0))
 }
 
-interface Recorded {
+interface SpawnRecord {
   readonly intent: ContainmentIntent
   readonly handle: OsHandle | null
 }
 
-async function killSpawnAfter(turns: number, args: readonly string[]): Promise<Recorded> {
+async function killSpawnAfter(turns: number, args: readonly string[]): Promise<SpawnRecord> {
   const [stateDir = '', kind = '', token = '', when = ''] = args
   const child = spawn(process.execPath, [KILLED_DAEMON, stateDir, kind, token, String(turns), when], {
     env: testEnv(stateDir),

@@ -28,17 +28,18 @@ const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] })
 /** the number of programs that run at the same time */
 const PARALLEL_PROGRAMS = 2
 
-interface Write {
+interface RecordedWrite {
   readonly what: string
+  /** the content of the store before and after it */
   readonly before: string
   readonly after: string
 }
 
 /** Runs without a kill; returns the content of the store before and after each write. */
-async function runUndisturbed(): Promise<Write[]> {
+async function runUndisturbed(): Promise<RecordedWrite[]> {
   await using dir = await tempDir()
   mkdirSync(join(dir.path, 'archive'))
-  const recordedWrites: Write[] = []
+  const recordedWrites: RecordedWrite[] = []
   let digestBefore = ''
   await using core = await openCoreWithCountedWrites(join(dir.path, 'state'), async (_, moment, what, store) => {
     const now = await readWholeStore(store)
@@ -86,7 +87,7 @@ async function continueAfterKill(dir: string): Promise<void> {
   expect(await core.store.verify()).toEqual([])
 }
 
-async function checkKillAt(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
+async function checkKillAt(number: number, moment: Moment, { what, before, after }: RecordedWrite): Promise<void> {
   await using dir = await tempDir()
   const description = `killed ${moment} write ${number}: ${what}`
   try {

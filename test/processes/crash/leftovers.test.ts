@@ -22,7 +22,7 @@ import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
 const kinds = await findWorkingKinds()
 
-interface Tree {
+interface ProgramTree {
   readonly what: string
   readonly body: (home: DaemonHome, token: string) => Partial<SpawnBody>
   readonly sleepers: number
@@ -31,7 +31,7 @@ interface Tree {
 const bashStep = (command: string) => ({ tools: [{ name: 'bash', input: { command } }] })
 
 /** `all` adds a program that `group` cannot hold: it leaves its session and drops its environment. */
-const treesOf = (kind: ContainmentKind): readonly Tree[] => {
+const treesOf = (kind: ContainmentKind): readonly ProgramTree[] => {
   const members = kind === 'group' ? 'held' : 'all'
   const sleepers = TORTURE_SLEEPERS + (members === 'all' ? 1 : 0)
   return [
@@ -57,13 +57,13 @@ const treesOf = (kind: ContainmentKind): readonly Tree[] => {
 }
 
 /** In the small size each tree runs with one kind, and each kind has at least one tree. */
-function shareOf(kindTrees: readonly Tree[], kind: ContainmentKind): readonly Tree[] {
+function shareOf(kindTrees: readonly ProgramTree[], kind: ContainmentKind): readonly ProgramTree[] {
   const share = deep(kinds.length, 1)
   return kindTrees.filter((_, index) => (index + kinds.indexOf(kind)) % share === 0)
 }
 
 /** Runs a tree until all its processes sleep. */
-async function startTree(home: DaemonHome, tree: Tree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
+async function startTree(home: DaemonHome, tree: ProgramTree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
   const token = newToken()
   const { uuid } = await home.spawn({ ...tree.body(home, token), containment: kind })
   await waitUntil(() => findSleepersWith(token).length === tree.sleepers, `${tree.sleepers} sleepers`)

@@ -26,7 +26,7 @@ const salvage = { name: NAME, message: 'left' }
 /** The number of git calls that each attempt has more than the one before it. */
 const MORE_CALLS = deep(4, 1)
 
-class Killed extends Error {}
+class DaemonKilled extends Error {}
 
 /** A git whose daemon counts as dead after this number of calls: the last of them still happens. */
 class KilledGit extends Git {
@@ -38,10 +38,10 @@ class KilledGit extends Git {
   }
 
   override async tryRun(args: readonly string[], call: GitCall): Promise<GitAnswer> {
-    if (this.#calls <= 0) throw new Killed()
+    if (this.#calls <= 0) throw new DaemonKilled()
     const answer = await super.tryRun(args, call)
     this.#calls -= 1
-    if (this.#calls === 0) throw new Killed()
+    if (this.#calls === 0) throw new DaemonKilled()
     return answer
   }
 }
@@ -102,7 +102,7 @@ async function runThroughKills<T>(job: (git: Git) => Promise<T>): Promise<{ read
     try {
       return { value: await job(git), calls }
     } catch (error) {
-      if (!(error instanceof Killed)) throw error
+      if (!(error instanceof DaemonKilled)) throw error
     }
   }
 }

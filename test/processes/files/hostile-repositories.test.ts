@@ -51,7 +51,7 @@ afterEach(async () => {
 })
 
 const gitDir = (): string => join(repository.dir, '.git')
-const rights = (programs: boolean) => ({ env: repository.env, repository: gitDir(), programs, lockMs: 100 })
+const targetFields = (programs: boolean) => ({ env: repository.env, repository: gitDir(), programs, lockMs: 100 })
 const member = (n: number, programs: boolean) => ({
   ...rights(programs),
   dir: join(contained.dir, 'w', String(n)),

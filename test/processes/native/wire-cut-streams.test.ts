@@ -35,20 +35,21 @@ const END_BYTES = 100
 const FIRST = SEED % EVERY
 
 type Outcome = ModelAnswer | CallFailed
-interface Cut {
+interface CutCall {
+  /** the number of bytes before the cut */
   readonly at: number
   readonly outcome: Outcome
 }
 
 /** One call for each length, all to one server. */
-async function cutAtEveryByte(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly Cut[]> {
+async function cutAtEveryByte(format: WireFormat, key: 'cutAfterBytes' | 'endAfterBytes'): Promise<readonly CutCall[]> {
   const length = bodyOf(SAMPLE, format.path).length
   const lengths = Array.from({ length: length + 1 }, (_, byteCount) => byteCount).filter(
     (byteCount) => byteCount % EVERY === FIRST || byteCount > length - END_BYTES,
   )
   await using server = await startModelServer(({ body }) => ({ ...SAMPLE, [key]: Number(/cut-(\d+)/.exec(JSON.stringify(body))?.[1]) }))
   const model = await createWireModel(format, server.url)
-  const cuts: Cut[] = []
+  const cuts: CutCall[] = []
   const remainingLengths = [...lengths]
   const runCaller = async (): Promise<void> => {
     for (let byteCount = remainingLengths.shift(); byteCount !== undefined; byteCount = remainingLengths.shift()) {

@@ -14,29 +14,29 @@ const view = (fields: Fields): WaitingView => ({
   why: null,
   ...fields,
 })
-const why = (kind: NonNullable<WaitingView['why']>['kind'], text: string): Fields => ({ why: { kind, text, since: AT } })
+const waitsBecause = (kind: NonNullable<WaitingView['why']>['kind'], text: string): Fields => ({ why: { kind, text, since: AT } })
 const hold = (reason: 'user' | 'rate-limit' | 'daemon-shutdown', more: object = {}): Fields => ({
   status: 'suspended',
   holds: [{ reason, by: 'user', at: AT, ...more }] as WaitingView['holds'],
 })
 
 test.each<[what: string, fields: Fields, goals: Parameters<typeof processWait>[1], text: string]>([
-  ['work', why('tool', 'bash npm test'), ['exited'], 'PID 5 (docs) to end: it is working; it ends by itself, or `reeve stop 5` ends it'],
+  ['work', waitsBecause('tool', 'bash npm test'), ['exited'], 'PID 5 (docs) to end: it is working; it ends by itself, or `reeve stop 5` ends it'],
   [
     'nothing to do',
-    { status: 'ready', ...why('message', 'waits for a message') },
+    { status: 'ready', ...waitsBecause('message', 'waits for a message') },
     ['exited'],
     'PID 5 (docs) to end, but it waits for a message; `reeve send 5 TEXT` gives it one, `reeve stop 5` ends it',
   ],
   [
     'a repeated call',
-    why('retry', 'repeats the model call'),
+    waitsBecause('retry', 'repeats the model call'),
     ['done'],
     'PID 5 (docs) to be done: repeats the model call; it goes on by itself, or `reeve stop 5` ends it',
   ],
   [
     'an end',
-    why('stop', 'ends: SIGTERM by the user'),
+    waitsBecause('stop', 'ends: SIGTERM by the user'),
     undefined,
     'PID 5 (docs) to end: ends: SIGTERM by the user; `reeve kill -s KILL 5` ends it now',
   ],

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { labelChangeRule, labelsRule } from '../../../../src/config/keys/labels.ts'
 
-const many = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
+const makeLabels = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
 
 describe('the labels', () => {
-  test.each([{ team: 'web' }, { 'app.io/part-of': 'Überblick 1' }, { a: '' }, { ['k'.repeat(63)]: 'v'.repeat(256) }, many(32)])(
+  test.each([{ team: 'web' }, { 'app.io/part-of': 'Überblick 1' }, { a: '' }, { ['k'.repeat(63)]: 'v'.repeat(256) }, makeLabels(32)])(
     '%j are valid',
     (labels) => expect(labelsRule.safeParse(labels).success).toBe(true),
   )
@@ -18,7 +18,7 @@ describe('the labels', () => {
     [{ a: 'v'.repeat(257) }, 'a label has at most 256 characters'],
     [{ a: 'x\ny' }, 'a label has no control characters'],
     [{ a: null }, 'expected string'],
-    [many(33), 'a process has at most 32 labels'],
+    [makeLabels(33), 'a process has at most 32 labels'],
   ])('%j are refused', (labels, message) => {
     expect(JSON.stringify(labelsRule.safeParse(labels).error?.issues)).toContain(message)
   })

@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { RequestBodies } from '../../../../src/drivers/gateway/body-reader.ts'
 
-type Read = Awaited<ReturnType<RequestBodies['read']>>
-type Send = (headers: Record<string, string>) => { readonly request: ClientRequest; readonly read: Promise<Read> }
+type ReadResult = Awaited<ReturnType<RequestBodies['read']>>
+type SendRequest = (headers: Record<string, string>) => { readonly request: ClientRequest; readonly read: Promise<ReadResult> }
 
 /** Limits: 100 bytes for each body, 150 for all. */
-async function withBodies(useBodies: (sendRequest: Send, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>): Promise<void> {
+async function withBodies(useBodies: (sendRequest: SendRequest, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>): Promise<void> {
   const bodies = new RequestBodies({ maxBytes: 100, maxHeldBytes: 150 })
-  const reads = new Map<string, PromiseWithResolvers<Read>>()
+  const reads = new Map<string, PromiseWithResolvers<ReadResult>>()
   let bytes = 0
   let checkBytes = (): void => {}
   const server = createServer((request, response) => {
@@ -31,9 +31,9 @@ async function withBodies(useBodies: (sendRequest: Send, waitForBytes: (bytes: n
     )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const sendRequest: Send = (headers) => {
+  const sendRequest: SendRequest = (headers) => {
     const path = `/${reads.size}`
-    const read = Promise.withResolvers<Read>()
+    const read = Promise.withResolvers<ReadResult>()
     reads.set(path, read)
     const request = httpRequest({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, method: 'POST', path, headers }).on(
       'error',
@@ -57,7 +57,7 @@ async function withBodies(useBodies: (sendRequest: Send, waitForBytes: (bytes: n
   }
 }
 
-const textOf = (read: Read): string => (typeof read === 'string' ? read : read.bytes.toString())
+const textOf = (read: ReadResult): string => (typeof read === 'string' ? read : read.bytes.toString())
 const withLength = (bytes: number): Record<string, string> => ({ 'content-length': String(bytes) })
 
 describe('a body', () => {
@@ -96,7 +96,7 @@ describe('a body', () => {
 describe('all bodies', () => {
   test('have a common limit: a body that does not fit is refused at its end, until memory is freed', () =>
     withBodies(async (sendRequest) => {
-      const readBody = (bytes: number): Promise<Read> => {
+      const readBody = (bytes: number): Promise<ReadResult> => {
         const sentBody = sendRequest(withLength(bytes))
         sentBody.request.end('x'.repeat(bytes))
         return sentBody.read

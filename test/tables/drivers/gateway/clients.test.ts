@@ -33,13 +33,13 @@ function writeHomeFile(path: string, content: unknown): void {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-type Given = Partial<Pick<ProgramSpec, 'env' | 'credentials' | 'model'>>
+type SpecChanges = Partial<Pick<ProgramSpec, 'env' | 'credentials' | 'model'>>
 
-function specOf(argv: readonly string[], { env = {}, credentials = Object.keys(KEYS), model = null }: Given = {}): ProgramSpec {
+function specOf(argv: readonly string[], { env = {}, credentials = Object.keys(KEYS), model = null }: SpecChanges = {}): ProgramSpec {
   return { argv, env: { HOME: home, ...env }, credentials, model, cwd: join(home, 'work') } as unknown as ProgramSpec
 }
 
-function startOf(argv: readonly string[], spec: Given = {}): ReturnType<typeof prepareStart> {
+function startOf(argv: readonly string[], spec: SpecChanges = {}): ReturnType<typeof prepareStart> {
   const urlOf = (provider: string): string => `http://gate/${provider}${provider === 'anthropic' || provider === 'google' ? '' : '/v1'}`
   return prepareStart(
     {

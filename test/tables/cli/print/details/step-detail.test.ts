@@ -4,12 +4,12 @@ import { stepDetailLines } from '../../../../../src/cli/print/details/step-detai
 import type { StepDetailView } from '../../../../../src/api/views/steps.ts'
 
 const out = { paint: (_: string, text: string): string => text }
-const at = (seconds: number): string => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}.000Z`
+const timeAt = (seconds: number): string => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}.000Z`
 
 const STEP: StepDetailView = {
   step: 12,
-  startedAt: at(0),
-  finishedAt: at(41),
+  startedAt: timeAt(0),
+  finishedAt: timeAt(41),
   model: 'm',
   attempts: 2,
   text: 'I keep it.\u001b[31m',
@@ -20,7 +20,7 @@ const STEP: StepDetailView = {
       name: 'bash',
       input: { command: 'npm test' },
       effect: 'once',
-      startedAt: at(2),
+      startedAt: timeAt(2),
       outcome: 'ok',
       exitCode: 1,
       result: '41 passed\n1 failed\n',
@@ -54,15 +54,15 @@ const STEP: StepDetailView = {
   humanMs: 900,
   heldMs: 0,
   calls: [
-    { at: at(0), model: 'm', error: 'busy', status: 529, retryInMs: 10 },
-    { at: at(1), model: 'm', error: null, status: null, retryInMs: null },
+    { at: timeAt(0), model: 'm', error: 'busy', status: 529, retryInMs: 10 },
+    { at: timeAt(1), model: 'm', error: null, status: null, retryInMs: null },
   ],
-  messages: [{ id: 'm1', from: 'user', text: 'no regex', at: at(0), truncated: true }],
+  messages: [{ id: 'm1', from: 'user', text: 'no regex', at: timeAt(0), truncated: true }],
   asks: [
-    { id: 'q', text: 'Run it?', at: at(2), answeredAt: at(3), by: 'user', answer: 'allow', withdrawn: false },
-    { id: 'r', text: 'And this?', at: at(4), answeredAt: null, by: null, answer: null, withdrawn: true },
+    { id: 'q', text: 'Run it?', at: timeAt(2), answeredAt: timeAt(3), by: 'user', answer: 'allow', withdrawn: false },
+    { id: 'r', text: 'And this?', at: timeAt(4), answeredAt: null, by: null, answer: null, withdrawn: true },
   ],
-  holds: [{ reason: 'budget', by: 'system', at: at(5), releasedAt: null, releasedBy: null }],
+  holds: [{ reason: 'budget', by: 'system', at: timeAt(5), releasedAt: null, releasedBy: null }],
   contextTokens: 41_000,
   compaction: { before: 182_000, after: 24_000, summary: 'short' },
   files: { commit: 'c', changed: true },

@@ -10,13 +10,13 @@ const CODES: Readonly<Record<string, number>> = { bold: 1, dim: 2, italic: 3, un
 const COLOURED = { ascii: false, paint: (name: string, text: string) => `\x1b[${CODES[name]}m${text}\x1b[0m` }
 const PLAIN = { ascii: false, paint: (_: string, text: string) => text }
 
-function draw(text: string, columns: number, style: typeof COLOURED = COLOURED): string {
+function drawText(text: string, columns: number, style: typeof COLOURED = COLOURED): string {
   const markdown = new MarkdownText(style)
   return markdown.push(text, columns) + markdown.end()
 }
 /** The rows with their styles in words: `<bold>Plan`. */
 function rows(text: string, columns = 40): string[] {
-  const named = Object.entries(CODES).reduce((all, [name, code]) => all.replaceAll(`\x1b[${code}m`, `<${name}>`), draw(text, columns))
+  const named = Object.entries(CODES).reduce((all, [name, code]) => all.replaceAll(`\x1b[${code}m`, `<${name}>`), drawText(text, columns))
   return named.replaceAll('\x1b[0m', '</>').split('\n')
 }
 
@@ -42,22 +42,22 @@ describe('a text with colours', () => {
 
   test('a table that is too wide wraps its cells, and one that cannot fit has a line for each cell', () => {
     const table = '| name | what it does |\n|---|---|\n| merge | takes the work of a process into your branch |'
-    const drawn = draw(table, 30).split('\n').map(stripColours)
+    const drawn = drawText(table, 30).split('\n').map(stripColours)
     expect(drawn.every((line) => displayWidth(line) <= 30)).toBe(true)
     expect(drawn.join(' ').replaceAll(/[│\s]+/g, ' ')).toContain('merge takes the work of')
-    expect(stripColours(draw(table, 12))).toContain('name: merge\n')
+    expect(stripColours(drawText(table, 12))).toContain('name: merge\n')
   })
 })
 
 test('without colours the marks stay, and tables are aligned', () => {
   const text = '# Plan\n- **a** `b`\n'
-  expect(draw(text, 40, PLAIN)).toBe(text)
-  expect(draw('|a|b|\n|-|-|\n|long|c|\n', 40, PLAIN)).toBe('a    │ b\n─────┼──\nlong │ c\n')
+  expect(drawText(text, 40, PLAIN)).toBe(text)
+  expect(drawText('|a|b|\n|-|-|\n|long|c|\n', 40, PLAIN)).toBe('a    │ b\n─────┼──\nlong │ c\n')
 })
 
 test('a file gets the unchanged text', () => {
   const text = '# Plan\n|a|b|\n|-|-|\n'
-  expect(draw(text, Infinity)).toBe(text)
+  expect(drawText(text, Infinity)).toBe(text)
 })
 
 test('words appear as they come; a mark waits for its end, and a pause shows all', () => {
@@ -108,9 +108,9 @@ test('pieces give the same rows as the whole text, and nothing but marks is lost
         at += size
       }
       shown += markdown.push(text.slice(at), 20) + markdown.end()
-      expect(shown.split('\n')).toEqual(draw(text, 20).split('\n'))
-      const letters = (of: string): string => stripColours(of).replaceAll(/[^a-z漢字]/g, '')
-      expect(letters(shown).length).toBeGreaterThanOrEqual(letters(text.replaceAll('](https://a.test)', '')).length)
+      expect(shown.split('\n')).toEqual(drawText(text, 20).split('\n'))
+      const lettersOf = (of: string): string => stripColours(of).replaceAll(/[^a-z漢字]/g, '')
+      expect(lettersOf(shown).length).toBeGreaterThanOrEqual(lettersOf(text.replaceAll('](https://a.test)', '')).length)
     }),
     { numRuns: 1_000 },
   )

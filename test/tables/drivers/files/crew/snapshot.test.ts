@@ -6,11 +6,11 @@ import { expect, test } from 'vitest'
 import { restoreAfterCrash } from '../../../../../src/drivers/files/crew/snapshot.ts'
 import { tempDir } from '../../../../support/tmp.ts'
 
-type Restore = Parameters<typeof restoreAfterCrash>
+type RestoreArguments = Parameters<typeof restoreAfterCrash>
 
 test('a missing snapshot needs no restore; an unreadable snapshot is an error', async () => {
   await using dir = await tempDir()
-  const [git, tree] = [{} as Restore[0], { gitDir: dir.path } as Restore[1]]
+  const [git, tree] = [{} as RestoreArguments[0], { gitDir: dir.path } as RestoreArguments[1]]
   await restoreAfterCrash(git, tree)
   symlinkSync('reeve-verify', join(dir.path, 'reeve-verify'))
   await expect(restoreAfterCrash(git, tree)).rejects.toMatchObject({ code: 'ELOOP' })

@@ -5,17 +5,17 @@ import { expectedCost } from '../../../../../src/drivers/native/models/cost-esti
 import { specOf } from '../../../../support/store/facts.ts'
 import type { CallEstimate } from '../../../../../src/kernel/model/process.ts'
 
-type Parts = Parameters<typeof expectedCost>[0]
+type CallParts = Parameters<typeof expectedCost>[0]
 
 const USD = { perInputToken: 0.000_003, perOutputToken: 0.000_015 }
 
-function partsOf(context: Context, usd: CallEstimate['usd'] | undefined = USD): Parts {
+function partsOf(context: Context, usd: CallEstimate['usd'] | undefined = USD): CallParts {
   return {
     context,
     launch: { spec: specOf({ system: 'x'.repeat(398) }) },
     toolbox: { offeredTools: () => [] },
     model: { maxOutputTokens: 8_192, maxPrices: () => usd },
-  } as unknown as Parts
+  } as unknown as CallParts
 }
 
 function contextOf(text: string): Context {
@@ -46,6 +46,6 @@ test('after a count, only the bytes since then are estimated', async () => {
 
 test('an unknown price is null, and a scripted model has no estimate', async () => {
   expect(await expectedCost(partsOf(contextOf('y'), null))).toMatchObject({ ask: { usd: null } })
-  const scripted = { ...partsOf(contextOf('y')), model: { maxOutputTokens: 0, maxPrices: () => undefined } } as unknown as Parts
+  const scripted = { ...partsOf(contextOf('y')), model: { maxOutputTokens: 0, maxPrices: () => undefined } } as unknown as CallParts
   expect(await expectedCost(scripted)).toEqual({})
 })
