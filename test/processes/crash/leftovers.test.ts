@@ -63,7 +63,11 @@ function shareOf(kindTrees: readonly ProgramTree[], kind: ContainmentKind): read
 }
 
 /** Runs a tree until all its processes sleep. */
-async function startTree(home: DaemonHome, tree: ProgramTree, kind: ContainmentKind): Promise<{ token: string; uuid: string } & AsyncDisposable> {
+async function startTree(
+  home: DaemonHome,
+  tree: ProgramTree,
+  kind: ContainmentKind,
+): Promise<{ token: string; uuid: string } & AsyncDisposable> {
   const token = newToken()
   const { uuid } = await home.spawn({ ...tree.body(home, token), containment: kind })
   await waitUntil(() => findSleepersWith(token).length === tree.sleepers, `${tree.sleepers} sleepers`)

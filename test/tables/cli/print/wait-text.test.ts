@@ -21,7 +21,12 @@ const hold = (reason: 'user' | 'rate-limit' | 'daemon-shutdown', more: object = 
 })
 
 test.each<[what: string, fields: Fields, goals: Parameters<typeof processWait>[1], text: string]>([
-  ['work', waitsBecause('tool', 'bash npm test'), ['exited'], 'PID 5 (docs) to end: it is working; it ends by itself, or `reeve stop 5` ends it'],
+  [
+    'work',
+    waitsBecause('tool', 'bash npm test'),
+    ['exited'],
+    'PID 5 (docs) to end: it is working; it ends by itself, or `reeve stop 5` ends it',
+  ],
   [
     'nothing to do',
     { status: 'ready', ...waitsBecause('message', 'waits for a message') },

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { labelChangeRule, labelsRule } from '../../../../src/config/keys/labels.ts'
 
-const makeLabels = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
+const makeLabels = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
 
 describe('the labels', () => {
   test.each([{ team: 'web' }, { 'app.io/part-of': 'Überblick 1' }, { a: '' }, { ['k'.repeat(63)]: 'v'.repeat(256) }, makeLabels(32)])(

@@ -10,7 +10,9 @@ type ReadResult = Awaited<ReturnType<RequestBodies['read']>>
 type SendRequest = (headers: Record<string, string>) => { readonly request: ClientRequest; readonly read: Promise<ReadResult> }
 
 /** Limits: 100 bytes for each body, 150 for all. */
-async function withBodies(useBodies: (sendRequest: SendRequest, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>): Promise<void> {
+async function withBodies(
+  useBodies: (sendRequest: SendRequest, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>,
+): Promise<void> {
   const bodies = new RequestBodies({ maxBytes: 100, maxHeldBytes: 150 })
   const reads = new Map<string, PromiseWithResolvers<ReadResult>>()
   let bytes = 0
