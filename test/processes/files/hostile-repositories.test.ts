@@ -53,7 +53,7 @@ afterEach(async () => {
 const gitDir = (): string => join(repository.dir, '.git')
 const targetFields = (programs: boolean) => ({ env: repository.env, repository: gitDir(), programs, lockMs: 100 })
 const member = (n: number, programs: boolean) => ({
-  ...rights(programs),
+  ...targetFields(programs),
   dir: join(contained.dir, 'w', String(n)),
   branch: `${CREW}.worker-${n}`,
 })
@@ -88,7 +88,7 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
     })
   }
   const [one, second, third] = [member(1, programs), member(2, programs), member(3, programs)]
-  const crew = { ...rights(programs), branch: CREW, dir: one.dir }
+  const crew = { ...targetFields(programs), branch: CREW, dir: one.dir }
   await addMemberWorktree(1, programs)
   await addMemberWorktree(2, programs)
   changeFiles(one.dir, 'first')
@@ -96,7 +96,7 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   await step('findRepository', () => findRepository(git, repository.dir, repository.env))
   await step('addWorktree', () => addMemberWorktree(3, programs))
   await step('record and restore', async () => {
-    const records = await Records.open(git, { ...rights(programs), dir: join(contained.dir, 'records.git'), worktree: one.dir, writer: 1 })
+    const records = await Records.open(git, { ...targetFields(programs), dir: join(contained.dir, 'records.git'), worktree: one.dir, writer: 1 })
     const { commit } = await records.record(1)
     await records.restore(commit)
   })
