@@ -96,7 +96,12 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   await step('findRepository', () => findRepository(git, repository.dir, repository.env))
   await step('addWorktree', () => addMemberWorktree(3, programs))
   await step('record and restore', async () => {
-    const records = await Records.open(git, { ...targetFields(programs), dir: join(contained.dir, 'records.git'), worktree: one.dir, writer: 1 })
+    const records = await Records.open(git, {
+      ...targetFields(programs),
+      dir: join(contained.dir, 'records.git'),
+      worktree: one.dir,
+      writer: 1,
+    })
     const { commit } = await records.record(1)
     await records.restore(commit)
   })
