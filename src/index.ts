@@ -1,8 +1,8 @@
 // The library: `connect()` returns a client of the daemon, whose methods have the names of the API. The command line talks to the daemon
 // only through this library. Must stay quick to load, without a schema library, a server or a store. Test:
 // test/tables/api/client/http.test.ts.
-import { knownCostSum } from './api/known-cost.ts'
 import { resolve } from 'node:path'
+import { knownCostSum } from './api/known-cost.ts'
 import { clientSocket, withAbsoluteHome, pathsFrom } from './config/paths.ts'
 import { ApiError, Client } from './api/client/client.ts'
 import { readHolder } from './api/client/daemon-holder.ts'
@@ -160,7 +160,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Which rows are wanted. */
+/** The processes whose rows are wanted; see `rows`. */
 export type RowScopeName = 'live' | 'recent' | 'all' | `subtree:${string}`
 
 export interface FollowRowsOptions extends CallOptions {
@@ -188,7 +188,7 @@ export interface EventsOptions extends CallOptions {
   readonly onLink?: (isUp: boolean) => void
 }
 
-/** Which lines of a log are returned. */
+/** Which lines of a log are returned; see `logs`. */
 export interface LogOptions {
   readonly tail?: number
   readonly since?: number | string
@@ -198,7 +198,7 @@ export interface LogOptions {
   readonly subtree?: boolean
 }
 
-/** Which usage is counted, and how it is grouped. */
+/** Which usage is counted, and how it is grouped; see `usageReport`. */
 export interface UsageOptions {
   readonly by?: UsageBy | `${UsageBy},${UsageBy}` | undefined
   /** the key of the label of the group `label` */
@@ -221,8 +221,8 @@ export interface DiffSides {
 /** the longest wait of one request, in ms; `wait` sends further requests until its own time limit */
 const POLL_MS = 60_000
 
-/** the time limit for a diff, in ms: it reads all changed files */
-const DIFF_MS = 600_000
+/** the time limit for a request that may read many files or log lines, in ms */
+const LONG_READ_MS = 600_000
 /** the time limit for a check of the whole store, in ms */
 const VERIFY_MS = 3_600_000
 /** the time limit for a collection, an export or an import, in ms */
@@ -630,13 +630,13 @@ export class Reeve implements AsyncDisposable {
     options: CallOptions & DiffSides & { step?: number | undefined; format?: 'patch' | 'view' | 'stat'; context?: number } = {},
   ): Promise<ProcessDiffView> {
     const { signal, ...query } = options
-    return this.#client.get(`${processPath(ref)}/diff`, query, { signal, extraMs: DIFF_MS })
+    return this.#client.get(`${processPath(ref)}/diff`, query, { signal, extraMs: LONG_READ_MS })
   }
 
   /** Lists the files that a process changed, with the steps that changed them. Options and errors: those of `diff`. */
   files(ref: string, options: CallOptions & DiffSides = {}): Promise<ProcessFilesView> {
     const { signal, ...query } = options
-    return this.#client.get(`${processPath(ref)}/files`, query, { signal, extraMs: DIFF_MS })
+    return this.#client.get(`${processPath(ref)}/files`, query, { signal, extraMs: LONG_READ_MS })
   }
 
   /**
@@ -646,16 +646,17 @@ export class Reeve implements AsyncDisposable {
    */
   planMerge(ref: string, options: CallOptions & { onto: string; repository: string; top: string }): Promise<MergePlanView> {
     const { signal, ...query } = options
-    return this.#client.get(`${processPath(ref)}/merge`, query, { signal, extraMs: DIFF_MS })
+    return this.#client.get(`${processPath(ref)}/merge`, query, { signal, extraMs: LONG_READ_MS })
   }
 
   /**
-   * Commits the uncommitted files of a process to the branch of its worktree, in the name of `author`. The commit of the answer has all of
-   * its work. `unfinished`: also while the process has not ended. Errors: `CONFLICT` if it has not ended; those of `planMerge`.
+   * Commits the uncommitted files of a process to the branch of its worktree, in the name of `author`. The commit of the answer has all
+   * work of the process. `unfinished`: even if the process has not ended; without it, such a process is refused with
+   * `CONFLICT`. Other errors: those of `planMerge`.
    */
   commitWork(ref: string, options: CallOptions & CommitBody): Promise<CommittedView> {
     const { signal, ...body } = options
-    return this.#client.post(`${processPath(ref)}/commit`, body satisfies CommitBody, { signal, extraMs: DIFF_MS })
+    return this.#client.post(`${processPath(ref)}/commit`, body satisfies CommitBody, { signal, extraMs: LONG_READ_MS })
   }
 
   /**
@@ -665,7 +666,7 @@ export class Reeve implements AsyncDisposable {
    */
   logs(ref: string, options: CallOptions & LogOptions = {}): Promise<{ lines: LogLine[]; cursor: number; before: string | null }> {
     const { signal, ...query } = options
-    return this.#client.get(`${processPath(ref)}/logs`, query, { signal, extraMs: DIFF_MS })
+    return this.#client.get(`${processPath(ref)}/logs`, query, { signal, extraMs: LONG_READ_MS })
   }
 
   /**
@@ -687,8 +688,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the usage of a process and all its descendants, including the 10,000 newest ended processes. Without `ref`, returns the usage of
-   * all processes, including removed ones.
+   * Returns the usage of a process and all its descendants. Only the 10,000 newest of all ended processes count. Without `ref`, returns the
+   * usage of all processes, including removed ones.
    */
   async usage(ref?: string, options: CallOptions = {}): Promise<UsageSum> {
     if (ref === undefined) return (await this.usageReport(options)).total
@@ -697,9 +698,9 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the usage of all processes, including removed ones. The groups are `agent` (default), `model`, `day`, `hour`, `tree`, `process`,
-   * `project` and `label`, or two of them. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`: only this
-   * process and all below it.
+   * Returns the usage of all processes, including removed ones. `by`: the groups: `agent` (default), `model`, `day`, `hour`, `tree`,
+   * `process`, `project` or `label`, or two of these. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`:
+   * only this process and all below it.
    */
   usageReport(options: CallOptions & UsageOptions = {}): Promise<UsageReportView> {
     const { signal, ...query } = options
