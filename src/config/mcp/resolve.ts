@@ -101,7 +101,7 @@ async function fillServer(server: McpServer, context: ResolveContext): Promise<M
   return {
     state: 'ready',
     name: server.name,
-    reach: transport,
+    transport,
     effects: server.effects ?? {},
     notes: server.notes ?? [],
     startMs: server.startMs ?? START_MS,

@@ -25,14 +25,14 @@ export function serversFor(
     prefixes.add(prefix)
     if (!mayUseServer(prefix, spec)) return []
     if (start.state !== 'ready') return skipServer(start.name, start.why)
-    const { name, reach } = start
-    if (reach.kind === 'http')
+    const { name, transport } = start
+    if (transport.kind === 'http')
       return http
-        ? [{ type: 'http', name, url: reach.url, headers: toPairs(reach.headers) }]
+        ? [{ type: 'http', name, url: transport.url, headers: toPairs(transport.headers) }]
         : skipServer(name, 'the agent takes none over HTTP')
     // The agent starts servers in its own working directory.
-    const [command, ...args] = reach.cwd === spec.cwd ? reach.argv : ['sh', '-c', 'cd "$0" && exec "$@"', reach.cwd, ...reach.argv]
-    return command === undefined ? [] : [{ name, command, args, env: toPairs({ ...reach.env, ...markerEnvironment(intent.marker) }) }]
+    const [command, ...args] = transport.cwd === spec.cwd ? transport.argv : ['sh', '-c', 'cd "$0" && exec "$@"', transport.cwd, ...transport.argv]
+    return command === undefined ? [] : [{ name, command, args, env: toPairs({ ...transport.env, ...markerEnvironment(intent.marker) }) }]
   })
 }
 

@@ -76,16 +76,16 @@ export class Connection {
 
   /** Connects to a server. Rejects with the reason as message, after everything that the attempt started has ended. */
   static async open(server: ReadyServer, deps: ConnectionDeps): Promise<Connection> {
-    const { reach } = server
-    if (reach.kind === 'http') return Connection.#connect(new HttpTransport(reach), server, deps, 'auto')
-    const transport = await startProgram(reach, deps)
+    const { transport } = server
+    if (transport.kind === 'http') return Connection.#connect(new HttpTransport(transport), server, deps, 'auto')
+    const program = await startProgram(transport, deps)
     try {
-      return await Connection.#connect(transport, server, deps, 'auto')
+      return await Connection.#connect(program, server, deps, 'auto')
     } catch (error) {
-      if (deps.signal.aborted || transport.unexpectedEnd === null) throw error
+      if (deps.signal.aborted || program.unexpectedEnd === null) throw error
     }
     // Some older servers exit when they get the unknown request. The program is then started again, and does not get this request.
-    return Connection.#connect(await startProgram(reach, deps), server, deps, 'legacy')
+    return Connection.#connect(await startProgram(transport, deps), server, deps, 'legacy')
   }
 
   static async #connect(
@@ -199,9 +199,9 @@ class SessionLost extends Error {
   override name = 'SessionLost'
 }
 
-function newClient({ startMs, reach }: ReadyServer, mode: 'auto' | 'legacy'): Client {
+function newClient({ startMs, transport }: ReadyServer, mode: 'auto' | 'legacy'): Client {
   // A program that does not answer the request of the newer revision may be an older server. Half of the time is kept for the older revision.
-  const timeoutMs = reach.kind === 'http' ? LONGEST_TIMER_MS : Math.ceil(startMs / 2)
+  const timeoutMs = transport.kind === 'http' ? LONGEST_TIMER_MS : Math.ceil(startMs / 2)
   const versionNegotiation = { mode, probe: { timeoutMs } }
   const client = new Client({ name: 'reeve', version: '1' }, { capabilities: {}, versionNegotiation })
   client.fallbackRequestHandler = ({ method }) =>

@@ -2,7 +2,7 @@
 // never be recorded, because it contains secrets. Test: test/tables/config/mcp/servers.test.ts.
 import type { ToolEffect } from './words.ts'
 
-/** The transport of a server. */
+/** How to reach a server: its program, or its URL. */
 export type McpTransport =
   | { readonly kind: 'stdio'; readonly argv: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string>> }
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -12,8 +12,7 @@ export type McpStart =
   | {
       readonly state: 'ready'
       readonly name: string
-      /** how to reach the server */
-      readonly reach: McpTransport
+      readonly transport: McpTransport
       /** effect classes by the server's own tool names */
       readonly effects: Readonly<Record<string, ToolEffect>>
       readonly startMs: number

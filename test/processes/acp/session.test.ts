@@ -109,7 +109,7 @@ describe('a session', () => {
       callMs: 1,
       notes: [],
       secrets: [],
-      reach: { kind: 'stdio', argv: ['serve', '-x'], cwd: '/elsewhere', env: { TOKEN: 't' } },
+      transport: { kind: 'stdio', argv: ['serve', '-x'], cwd: '/elsewhere', env: { TOKEN: 't' } },
     },
     {
       state: 'ready',
@@ -119,7 +119,7 @@ describe('a session', () => {
       callMs: 1,
       notes: [],
       secrets: [],
-      reach: { kind: 'http', url: 'http://localhost:1/', headers: { Authorization: 'Bearer b' } },
+      transport: { kind: 'http', url: 'http://localhost:1/', headers: { Authorization: 'Bearer b' } },
     },
     { state: 'untrusted', name: 'bad', why: 'it is not trusted' },
   ]

@@ -43,7 +43,7 @@ export async function runWithServers(harness: NativeHarness, { servers, settings
     notes: [],
     secrets: [],
     ...(typeof settings === 'function' ? settings(name) : settings),
-    reach: transportOf(server, { dir: harness.dir, log: logOf(name), token: harness.token }),
+    transport: transportOf(server, { dir: harness.dir, log: logOf(name), token: harness.token }),
   }))
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
   const run = await harness.run({

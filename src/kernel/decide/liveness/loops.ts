@@ -8,6 +8,7 @@ import { addHold } from '../add-hold.ts'
 import { isNotice, noticeId } from '../../model/signals.ts'
 import { enqueueMessage, isQueueFull } from '../spawn.ts'
 import { isSuspended } from '../../model/status.ts'
+import { truncate } from '../../util/truncate.ts'
 import type { FactBody, BodyOf } from '../../model/facts.ts'
 import type { InputOf, LoopEvidence } from '../../model/inputs.ts'
 import type { Thresholds } from './liveness.ts'
@@ -192,7 +193,7 @@ function countByTool(failures: readonly { readonly name: string }[]): ToolErrors
 }
 
 function shorten(text: string, chars = EVIDENCE_CHARS): string {
-  return text.length > chars ? `${text.slice(0, chars - 1).toWellFormed()}…` : text
+  return truncate(text, chars, '…')
 }
 
 /** A 53-bit hash of a text, mixed with the hash before it (cyrb53, public domain). */

@@ -376,7 +376,7 @@ describe('at the start', () => {
         callMs: 60_000,
         notes: [],
         secrets: ['hunter22', SECRETS.TOKEN],
-        reach: {
+        transport: {
           kind: 'stdio',
           argv: ['run', '/me'],
           cwd: workspace.repo,
@@ -391,7 +391,7 @@ describe('at the start', () => {
         callMs: 120_000,
         notes: [],
         secrets: ['literal-value', SECRETS.TOKEN],
-        reach: {
+        transport: {
           kind: 'http',
           url: 'https://x.example//me',
           headers: { Authorization: `Bearer ${SECRETS.TOKEN}`, 'X-Other': 'literal-value' },
@@ -425,8 +425,8 @@ describe('at the start', () => {
     const servers = [...(await workspace.servers({ agent: 'a' })), ...(await workspace.servers())]
     expect(JSON.stringify(servers)).not.toContain('hunter')
     expect(await workspace.starts(servers)).toMatchObject([
-      { reach: { env: { API_KEY: 'hunter22' } } },
-      { reach: { env: { API_KEY: 'hunter33' } } },
+      { transport: { env: { API_KEY: 'hunter22' } } },
+      { transport: { env: { API_KEY: 'hunter33' } } },
     ])
     workspace.write('home/agents/a.md', makeAgentFile('OTHER'))
     expect(await workspace.starts(servers.slice(0, 1))).toEqual([
