@@ -31,7 +31,8 @@ export function serversFor(
         ? [{ type: 'http', name, url: transport.url, headers: toPairs(transport.headers) }]
         : skipServer(name, 'the agent takes none over HTTP')
     // The agent starts servers in its own working directory.
-    const [command, ...args] = transport.cwd === spec.cwd ? transport.argv : ['sh', '-c', 'cd "$0" && exec "$@"', transport.cwd, ...transport.argv]
+    const [command, ...args] =
+      transport.cwd === spec.cwd ? transport.argv : ['sh', '-c', 'cd "$0" && exec "$@"', transport.cwd, ...transport.argv]
     return command === undefined ? [] : [{ name, command, args, env: toPairs({ ...transport.env, ...markerEnvironment(intent.marker) }) }]
   })
 }
