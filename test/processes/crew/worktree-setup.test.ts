@@ -156,7 +156,7 @@ test(
     const followed = await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
     // Each failure of a setup is one line.
     const lines = followed.stderr.split('\n').filter((line) => line.includes('no network') && !line.includes('is set up'))
-    expect(lines.map((line) => /worker-\d +[\w ]+|no worktree/.exec(line)?.[0])).toEqual(
+    expect(lines.map((line) => /worker-\d +[\w ]+/.exec(line)?.[0])).toEqual(
       expect.arrayContaining(['worker-1      lost', 'worker-2      lost']),
     )
     expect(lines).toHaveLength(2)
