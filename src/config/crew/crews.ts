@@ -171,20 +171,32 @@ export interface NamedCrew {
   readonly file: string
 }
 
-/** Returns the crew of that name, or the only one. Errors: AGENT_INVALID if there is none, or if there are several and no name is given. */
+const NAME_HINT = 'Name one: `reeve crew up NAME`.'
+
+/** The error for a file without the wanted crew. */
+export class MissingCrewError extends KernelError {
+  readonly file: string
+  /** false: the file has no crews at all */
+  readonly hasOthers: boolean
+
+  constructor(message: string, { file, hasOthers }: Pick<MissingCrewError, 'file' | 'hasOthers'>) {
+    super('AGENT_INVALID', message, undefined, hasOthers ? NAME_HINT : undefined)
+    this.file = file
+    this.hasOthers = hasOthers
+  }
+}
+
+/**
+ * Returns the crew of that name, or the only one. Errors: `MissingCrewError` if there is none; AGENT_INVALID if there are several and no
+ * name is given.
+ */
 export function findCrewByName(all: CrewsConfig, name: string | undefined, file: string): NamedCrew {
   const names = Object.keys(all)
   const [only] = names
   const wanted = name ?? (names.length === 1 ? only : undefined)
   const found = wanted !== undefined && Object.hasOwn(all, wanted) ? all[wanted] : undefined
   if (found && wanted !== undefined) return { name: wanted, crew: toCrewFile(found, file), file }
-  if (names.length === 0) throw new KernelError('AGENT_INVALID', `${file} has no crews`)
-  throw new KernelError(
-    'AGENT_INVALID',
-    name === undefined
-      ? `which crew? ${file} has ${names.join(', ')}`
-      : `there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`,
-    undefined,
-    'Name one: `reeve crew up NAME`.',
-  )
+  if (names.length === 0) throw new MissingCrewError(`${file} has no crews`, { file, hasOthers: false })
+  if (name === undefined) throw new KernelError('AGENT_INVALID', `which crew? ${file} has ${names.join(', ')}`, undefined, NAME_HINT)
+  throw new MissingCrewError(`there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`, { file, hasOthers: true })
 }

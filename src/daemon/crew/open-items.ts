@@ -32,7 +32,7 @@ function pauseItems(crew: CrewView): TodoItem[] {
   return crew.status === 'suspended' ? [{ what: crew.note ?? 'it is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
 }
 
-/** The things that the crew waits for, unless a question or a pause already shows them. */
+/** What the crew waits for, unless a question or a pause already shows it. */
 function waitItems({ waitsFor, asks, status }: CrewView): TodoItem[] {
   return asks.length > 0 || status === 'suspended' ? [] : waitsFor.map((what) => ({ what, how: null }))
 }

@@ -1,10 +1,10 @@
 // Resolves the definition of a crew: values of the request, else of the file, else defaults. Owns this precedence.
 // Only reads files; must never start anything. Tests: test/e2e/crew/up.test.ts, test/tables/daemon/crew/up/definition.test.ts.
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { findCrew } from '../../../config/config.ts'
 import { toCrewCommand } from '../../../config/crew/shell-commands.ts'
 import { readTasks, type TaskFile } from '../../../config/crew/tasks.ts'
-import { type CrewFile, type WorkerRoleName } from '../../../config/crew/crews.ts'
+import { MissingCrewError, type CrewFile, type WorkerRoleName } from '../../../config/crew/crews.ts'
 import { canRoleImplement } from '../../../kernel/crew/state/queries.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { checkName } from '../../operations/spec-builder.ts'
@@ -163,13 +163,13 @@ async function readCrew(body: CrewUpBody, paths: Paths): Promise<CrewSource> {
     })
     return { name, crew, baseDir: dirname(file), file }
   } catch (error) {
-    const isMissing = error instanceof KernelError && /has no crews$|^there is no crew /.test(error.message)
-    if (!isMissing) throw error
+    if (!(error instanceof MissingCrewError)) throw error
     if (hasOwnTasks || (body.file === undefined && body.stay && body.workers !== undefined))
       return { name: body.crew ?? 'crew', crew: {}, baseDir: body.cwd, file: null }
+    const hasNoProjectFile = !error.hasOthers && basename(error.file) === 'config.yaml'
     throw new KernelError(
       'AGENT_INVALID',
-      error.message.replace(/^(?=.*\/config\.yaml has no crews$)/, 'there is no reeve.yaml here, and '),
+      `${hasNoProjectFile ? 'there is no reeve.yaml here, and ' : ''}${error.message}`,
       error.details,
       'Write it below `crews:` in reeve.yaml (docs/reference/crews.md), or give everything by flags: `reeve crew up --workers 2 --tasks tasks.md`.',
     )
