@@ -1,6 +1,6 @@
-// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 80 and 200 columns, offline. Also makes docs/picture.svg, the moving
-// picture of README (`node scripts/screens.ts picture`), from the screens of one session.
-// A screen is a list of typed lines, each with the text to wait for. Colours are kept. Needs tmux and a build.
+// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 60 to 200 columns, offline. Also makes the moving pictures of README
+// and the guides, docs/top.svg and docs/picture.svg (`node scripts/screens.ts top picture`), each from the screens of one session.
+// A screen is a list of typed lines and keys, each with the text to wait for. Colours are kept. Needs tmux and a build.
 // Run it with `node scripts/screens.ts [NAME]...`, by default for all pictures, and check them before you commit them.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,18 +12,22 @@ const ROOT = resolve(import.meta.dirname, '..')
 const OUT = join(ROOT, 'docs/screens')
 const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-screens-'))
 const HOME = join(SCRATCH, 'home')
-/** The home of the moving picture. Its processes have the same names as those of the other pictures. */
+/** The homes of the moving pictures. Their processes have the same names as those of the other pictures. */
 const PICTURE_HOME = join(SCRATCH, 'picture')
+const TOP_HOME = join(SCRATCH, 'top')
 const SHOP = join(SCRATCH, 'shop')
 const SOCKET = join(SCRATCH, 'tmux')
 const LIMIT_MS = 30_000
+
+/** A line with Enter, or single keys by their names in tmux. */
+type Typed = { readonly line: string; readonly until: RegExp } | { readonly keys: readonly string[]; readonly until: RegExp }
 
 interface Screen {
   readonly name: string
   readonly columns: number
   readonly rows: number
-  /** the typed lines in order; a line follows when the screen matches `until` of the line before */
-  readonly typed: readonly { readonly line: string; readonly until: RegExp }[]
+  /** what is typed, in order; each part follows when the screen matches `until` of the part before */
+  readonly typed: readonly Typed[]
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -49,6 +53,14 @@ const TALKER = `- text: I am ready. What is it about?
 const SLEEPER = `- tools: [{ name: bash, input: { command: sleep 300 } }]
   usage: { input: 1200, output: 30 }
 `
+const ASKER = `- text: The discount is taken off twice. I repair that.
+  tools: [{ name: read, input: { path: price.js } }]
+  usage: { input: 2140, output: 96 }
+- tools: [{ name: edit, input: { path: price.js, old_text: 'price - off - off', new_text: 'price - off' } }]
+  usage: { input: 2410, output: 143 }
+- tools: [{ name: bash, input: { command: 'node price.js && sleep 300' } }]
+  usage: { input: 2650, output: 51 }
+`
 const STEP = `- tools: [{ name: bash, input: { command: 'sleep 0.3; date +%N' } }]
 `
 
@@ -60,6 +72,20 @@ const START = [
   },
   { line: 'reeve run -d --name build -- sleep 900 2>/dev/null; clear', until: /\$ $/ },
 ]
+
+const ASKING = 'reeve run -d --name fix --permissions ask --budget-usd 5 --model script:asker.yaml "repair the discount" >/dev/null 2>&1'
+
+/** `reeve top` with a question in the panel. */
+const topScreen = (columns: number, name = `top-${columns}`, env: Readonly<Record<string, string>> = {}): Screen => ({
+  name,
+  columns,
+  rows: 24,
+  typed: [
+    { line: 'clear; reeve top', until: /live [^]*asks/ },
+    { keys: ['1'], until: /2 Deny this call/ },
+  ],
+  env,
+})
 
 const SCREENS: readonly Screen[] = [
   {
@@ -81,6 +107,17 @@ const SCREENS: readonly Screen[] = [
     typed: [...START, { line: 'clear; reeve pause --subtree writer 2>/dev/null; reeve ps --tree', until: /build[^]*\$ $/ }],
   },
   { name: 'inspect', columns: 80, rows: 30, typed: [{ line: 'clear; reeve inspect writer', until: /\$ $/ }] },
+  {
+    ...topScreen(60),
+    typed: [
+      { line: `clear; ${ASKING}; reeve wait --for waiting fix; reeve top`, until: /live [^]*asks/ },
+      { keys: ['1'], until: /2 Deny this call/ },
+    ],
+  },
+  topScreen(80),
+  topScreen(120),
+  topScreen(200),
+  topScreen(80, 'top-no-colour', { NO_COLOR: '1' }),
   { name: 'help', columns: 80, rows: 30, typed: [{ line: 'clear; reeve help', until: /\$ $/ }] },
   {
     name: 'attach',
@@ -96,9 +133,17 @@ const SCREENS: readonly Screen[] = [
   },
 ]
 
-/** The session of the moving picture. A line may name the PID of the daemon. */
-const PICTURE = {
+/** A session for a moving picture. A line may name the PID of the daemon. */
+interface Film extends Screen {
+  /** what the picture shows, for readers who do not see it */
+  readonly label: string
+  /** commands that run before the session */
+  readonly before?: readonly string[]
+}
+
+const PICTURE: Film = {
   name: 'picture',
+  label: 'reeve pauses a tree of agents, survives a kill of its daemon, and continues the work',
   columns: 92,
   rows: 22,
   typed: [
@@ -117,7 +162,35 @@ const PICTURE = {
     { line: 'reeve ps --tree', until: /working[^]*working[^]*\$ $/ },
   ],
   env: { REEVE_HOME: PICTURE_HOME },
-} as const satisfies Screen
+}
+
+/** A question is answered, a tree is paused and resumed, and the screen shows what a stop would cost. */
+const TOP: Film = {
+  name: 'top',
+  label: 'reeve top shows running agents; the user answers a question, pauses a tree of agents, and looks at what a stop would cost',
+  columns: 100,
+  rows: 20,
+  before: [
+    'reeve run -d --name manual --budget-usd 5 --model script:steps.yaml "write the manual"',
+    'reeve run -d --name flags --parent manual --model script:steps.yaml "collect the flags"',
+    'reeve run -d --name build -- sleep 900',
+    ASKING,
+  ],
+  typed: [
+    { line: 'reeve top', until: /live [^]*asks/ },
+    { keys: ['1'], until: /2 Deny this call/ },
+    { keys: ['a'], until: /bash: node price.js[^]*2 Deny this call/ },
+    { keys: ['a'], until: /steps\] diff/ },
+    { keys: ['Escape'], until: /live/ },
+    { keys: ['g', 'g'], until: /reeve attach manual/ },
+    { keys: ['p'], until: /⏸ manual[^]*⏸ flags/ },
+    { keys: ['p'], until: /● manual[^]*● flags/ },
+    { keys: ['s'], until: /in flight[^]*kept/ },
+    { keys: ['Escape'], until: /reeve attach manual/ },
+  ],
+  env: { REEVE_HOME: TOP_HOME },
+}
+const FILMS = [TOP, PICTURE]
 
 /** One screen of the moving picture, and how long it stays. */
 interface Frame {
@@ -158,30 +231,36 @@ async function photograph(screen: Screen): Promise<void> {
   writeFixtures()
   openTerminal(screen)
   await waitForScreen(name, /\$ $/)
-  for (const { line, until } of typed) {
-    tmux('send-keys', '-t', name, line, 'Enter')
-    await waitForScreen(name, until)
+  for (const part of typed) {
+    tmux('send-keys', '-t', name, ...('line' in part ? [part.line, 'Enter'] : part.keys))
+    await waitForScreen(name, part.until)
   }
   writeFileSync(join(OUT, `${name}.svg`), toSvg(captureScreen(name), columns, name))
   console.log(`screens: ${name}.svg`)
 }
 
-/** Plays the session of the picture. Each command gives two frames: typed, and with its result. */
-async function film(): Promise<void> {
-  openTerminal(PICTURE)
-  await waitForScreen(PICTURE.name, /\$ $/)
+/** Plays the session of a moving picture. A command gives two frames: typed, and with its result. Keys give one. */
+async function film(session: Film): Promise<void> {
+  const { name, typed, before = [] } = session
+  const env = { ...process.env, ...session.env, PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}` }
+  writeFixtures()
+  for (const command of before) spawnSync('sh', ['-c', command], { cwd: SHOP, env })
+  openTerminal(session)
+  await waitForScreen(name, /\$ $/)
   const frames: Frame[] = []
-  for (const { line, until } of PICTURE.typed) {
-    tmux('send-keys', '-t', PICTURE.name, line.replace('DAEMON', line.includes('DAEMON') ? String(daemonPid()) : ''))
-    await waitForScreen(PICTURE.name, /\$ \S/)
-    frames.push({ text: captureScreen(PICTURE.name), stayMs: TYPED_MS })
-    tmux('send-keys', '-t', PICTURE.name, 'Enter')
-    await waitForScreen(PICTURE.name, until)
-    frames.push({ text: captureScreen(PICTURE.name), stayMs: READ_MS })
+  for (const part of typed) {
+    if ('line' in part) {
+      tmux('send-keys', '-t', name, part.line.replace('DAEMON', part.line.includes('DAEMON') ? String(daemonPid()) : ''))
+      await waitForScreen(name, /\$ \S/)
+      frames.push({ text: captureScreen(name), stayMs: TYPED_MS })
+      tmux('send-keys', '-t', name, 'Enter')
+    } else tmux('send-keys', '-t', name, ...part.keys)
+    await waitForScreen(name, part.until)
+    frames.push({ text: captureScreen(name), stayMs: READ_MS })
     await delay(READ_MS) // the agents work on while the reader looks
   }
-  writeFileSync(join(ROOT, 'docs/picture.svg'), toMovingSvg([...frames, { text: captureScreen(PICTURE.name), stayMs: END_MS }]))
-  console.log(`screens: picture.svg, ${frames.length} frames`)
+  writeFileSync(join(ROOT, `docs/${name}.svg`), toMovingSvg([...frames, { text: captureScreen(name), stayMs: END_MS }], session))
+  console.log(`screens: ${name}.svg, ${frames.length} frames`)
 }
 
 function daemonPid(): number {
@@ -224,7 +303,7 @@ function toSvg(screen: string, columns: number, label: string): string {
 }
 
 /** The frames one after the other, in a loop. If the reader prefers reduced motion, only the last one is shown. */
-function toMovingSvg(frames: readonly Frame[]): string {
+function toMovingSvg(frames: readonly Frame[], { columns, rows, label }: Film): string {
   const totalMs = frames.reduce((sum, { stayMs }) => sum + stayMs, 0)
   let startMs = 0
   const groups = frames.map(({ text, stayMs }, index) => {
@@ -237,8 +316,7 @@ function toMovingSvg(frames: readonly Frame[]): string {
     }
   })
   const style = `<style>${groups.map((group) => group.style).join('')}@media (prefers-reduced-motion: reduce){g{animation:none!important}}</style>`
-  const label = 'reeve pauses a tree of agents, survives a kill of its daemon, and continues the work'
-  return svgOf([style, ...groups.flatMap(({ lines }) => lines)], { columns: PICTURE.columns, rows: PICTURE.rows, label })
+  return svgOf([style, ...groups.flatMap(({ lines }) => lines)], { columns, rows, label })
 }
 
 function textLines(screen: string): string[] {
@@ -252,7 +330,7 @@ function svgOf(body: readonly string[], { columns, rows, label }: { columns: num
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">`,
     `<rect width="${width}" height="${height}" rx="8" fill="${BACK}"/>`,
-    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
+    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">',
     ...body,
     '</g>',
     '</svg>',
@@ -273,7 +351,8 @@ function spans(line: string, style: Style): string {
 }
 
 function span(text: string, { colour, bold, inverse }: Style): string {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  // Browsers would join plain spaces.
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll(' ', '\u00a0')
   return `<tspan fill="${inverse ? '#e6edf3' : colour}"${bold || inverse ? ' font-weight="bold"' : ''}>${escaped}</tspan>`
 }
 
@@ -296,13 +375,14 @@ function writeFixtures(): void {
     'price.js': 'const [price, off] = [100, 10]\nconsole.log(price - off - off)\n',
     'fixer.yaml': FIXER,
     'talker.yaml': TALKER,
+    'asker.yaml': ASKER,
     'sleeper.yaml': SLEEPER,
     'steps.yaml': STEP.repeat(200),
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
 }
 
-const NAMES = [...SCREENS, PICTURE].map(({ name }) => name)
+const NAMES = [...SCREENS, ...FILMS].map(({ name }) => name)
 
 /** Why the pictures cannot be made; null: they can be. */
 function findObstacle(wanted: readonly string[]): string | null {
@@ -320,13 +400,13 @@ try {
   if (obstacle !== null) throw new Error(obstacle)
   writeFixtures()
   for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)
-  if (wanted.length === 0 || wanted.includes(PICTURE.name)) await film()
+  for (const session of FILMS) if (wanted.length === 0 || wanted.includes(session.name)) await film(session)
 } catch (error) {
   console.error(`screens: ${(error as Error).message}`)
   process.exitCode = 1
 } finally {
   spawnSync('tmux', ['-S', SOCKET, 'kill-server'])
-  for (const home of [HOME, PICTURE_HOME])
+  for (const home of [HOME, PICTURE_HOME, TOP_HOME])
     if (existsSync(home)) spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'stop', '--now'], { env: { ...process.env, REEVE_HOME: home } })
   rmSync(SCRATCH, { recursive: true, force: true })
 }

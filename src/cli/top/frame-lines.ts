@@ -44,7 +44,10 @@ export function frameOf(model: TopModel, { columns, rows }: Size, { wall, mono }
   if (model.peek?.isWhole && !model.dialog) return { lines: [...head, ...peekLines(model, columns, room, style), ...keys] }
   const needs = needLines(model, columns, Math.min(MAX_NEEDS, Math.max(1, Math.floor(room / 4))), now, style)
   const dialog = dialogLines(model, columns, room - needs.length - MIN_TABLE_LINES, style)
-  const below = model.dialog ? dialog.lines : model.peek ? peekLines(model, columns, Math.floor(room / 3), style) : []
+  // The panel has a third of the screen, and what the table leaves empty.
+  const tableLineCount = 1 + Math.max(1, model.lines().length) * linesPerRow(columns)
+  const panelRoom = Math.max(Math.floor(room / 3), room - needs.length - tableLineCount)
+  const below = model.dialog ? dialog.lines : model.peek ? peekLines(model, columns, panelRoom, style) : []
   const tableRoom = room - needs.length - below.length
   const firstRow = head.length + needs.length + 1
   model.tablePlace = { first: firstRow, last: firstRow + tableRoom - 2, perRow: linesPerRow(columns) }
