@@ -48,7 +48,7 @@ export function acpDriver(options: AcpOptions): Driver<AcpSpec> {
 /** Errors: those of `Containment.spawn`; `PERMISSION` if the agent cannot be made to respect its permissions. */
 async function start(launch: Launch<AcpSpec>, kernel: KernelPort, options: AcpOptions): Promise<Agent> {
   const { spec, containment } = launch
-  const [{ AcpAgent }, { readSessionHistory }] = await Promise.all([import('./agent.ts'), import('./session-history.ts')])
+  const [{ AcpAgent }, { readSessionHistory }] = await Promise.all([import('./agent.ts'), import('../common/session-history.ts')])
   const asking = askingModeFor(spec)
   const history = await readSessionHistory(launch)
   const { argv, env } = await withAskingSettings(launch, await prepareStart(launch, spec.argv))

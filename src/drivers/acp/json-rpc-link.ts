@@ -5,7 +5,7 @@ import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { finished } from 'node:stream/promises'
 import { JsonRpcPipe } from '../common/json-rpc-pipe.ts'
 import type { Program, ProgramExit } from '../contain/containment-contract.ts'
-import { drainSlowly } from '../mcp/throttled-drain.ts'
+import { drainSlowly } from '../common/throttled-drain.ts'
 import { MIB } from '../../kernel/util/mib.ts'
 
 /** The maximum number of bytes on stdout that are not messages. */

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveOutput } from '../port.ts'
 import { blockText } from './tool-content.ts'
-import type { SessionHistory } from './session-history.ts'
+import type { SessionHistory } from '../common/session-history.ts'
 import type { ReportQueue } from './report-queue.ts'
 import { Steps } from './steps.ts'
 import { modeOption, modelOption } from './session.ts'

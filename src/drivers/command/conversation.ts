@@ -6,7 +6,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { UserPrices } from '../native/models/prices.ts'
-import { CUT_OFF_PROMPT, type SessionHistory } from '../acp/session-history.ts'
+import { CUT_OFF_PROMPT, type SessionHistory } from '../common/session-history.ts'
 import { PauseGate } from '../common/pause-gate.ts'
 import { FreezableTimers } from '../common/freezable-timers.ts'
 import type { Ladder, Program } from '../contain/containment-contract.ts'

@@ -9,7 +9,7 @@ import { describeExit } from '../common/describe-exit.ts'
 import { JsonRpcPipe } from '../common/json-rpc-pipe.ts'
 import type { Program } from '../contain/containment-contract.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
-import { drainSlowly } from './throttled-drain.ts'
+import { drainSlowly } from '../common/throttled-drain.ts'
 import { MIB } from '../../kernel/util/mib.ts'
 
 /** The maximum amount of output without an answer to a request, in bytes per `UNSOLICITED_MS`. */

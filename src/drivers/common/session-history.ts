@@ -1,5 +1,5 @@
-// Reads from the journal of a resumed agent: its last step, the cost of its session, and the turn that was cut off. The journal
-// is read once, in pages. Test: test/processes/acp/session.test.ts.
+// Reads the journal of a resumed external agent: its last step, the cost of its session, and the turn that was cut off.
+// The journal is read once, in pages. Tests: test/processes/acp/session.test.ts, test/processes/command/conversation.test.ts.
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Launch } from '../port.ts'
 
