@@ -31,6 +31,13 @@ type Handler<T extends Command['type']> = (draft: CrewDraft, command: CommandOf<
 /** maximum number of engine commands per decision; more than that is a defect of the engine */
 const MAX_ENGINE_COMMANDS = 10_000
 
+/** By the permitted issuer of a command: the hint for every other issuer. */
+const ISSUER_HINTS = {
+  lead: 'Only the user or a coordinator may.',
+  worker: 'Only a worker may.',
+  system: 'Only the daemon may.',
+} as const
+
 const HANDLERS: { readonly [T in Command['type']]: Handler<T> } = {
   add_task: (draft, command) => addTasks(draft, [command]),
   add_tasks: (draft, { tasks }) => addTasks(draft, tasks),
@@ -110,7 +117,7 @@ function checkPermission(draft: CrewDraft, { type }: Command): void {
   const issuer = COMMAND_ISSUERS[type]
   if (by.type === 'system' ? issuer === 'system' : by.type !== 'member' && issuer === 'lead') return
   if (by.type !== 'member' || issuer === 'system')
-    throw refusalError('PERMISSION', `${by.type === 'member' ? by.id : `the ${by.type}`} cannot call ${type}`, 'Only the daemon may.')
+    throw refusalError('PERMISSION', `${by.type === 'member' ? by.id : `the ${by.type}`} cannot call ${type}`, ISSUER_HINTS[issuer])
   const { role, state, heir: successor } = draft.requireMember(by.id)
   if (state === 'gone' || successor !== null)
     throw refusalError(
