@@ -328,7 +328,7 @@ export async function findCrew(
 ): Promise<NamedCrew> {
   if (file !== undefined) {
     const own = await readProject(file)
-    if (own.crews === undefined && !(await readText(file))) throw problemError({ file, line: 0, message: 'it is not there' })
+    if (own.crews === undefined && !(await readText(file))) throw problemError({ file, line: 0, message: 'the file does not exist' })
     return findCrewByName(own.crews ?? {}, name, file)
   }
   const layer = await findLayer('crews', name, { paths, cwd })
@@ -343,7 +343,7 @@ export async function findCompose(cwd: string, file: string | undefined, chosen:
   const path = file ?? (await nearestFile(cwd, 'reeve.yaml'))
   if (path === null) throw new KernelError('AGENT_INVALID', `there is no reeve.yaml in ${cwd} or above it`, undefined, COMPOSE_HINT)
   const project: ProjectFile = await readProject(path, file === undefined ? await trustedOwners(cwd) : undefined)
-  if (file !== undefined && (await readText(file)) === null) throw problemError({ file, line: 0, message: 'it is not there' })
+  if (file !== undefined && (await readText(file)) === null) throw problemError({ file, line: 0, message: 'the file does not exist' })
   return composeFile(project.agents, path, chosen)
 }
 

@@ -50,7 +50,7 @@ export async function findInstalledPrograms(path: string): Promise<InstalledProg
   return found.flat()
 }
 
-/** Returns the real path of a program in a PATH; null if it is not there. */
+/** Returns the real path of a program in a PATH; null if the PATH does not have it. */
 async function findFile(program: string, path: string): Promise<string | null> {
   for (const dir of path.split(delimiter).filter((each) => each !== '')) {
     const file = join(dir, program)

@@ -176,7 +176,7 @@ test('the example of the documentation is valid', async () => {
 })
 
 test('a missing file and a directory without a file are errors', async () => {
-  expect(await readPlan('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: it is not there')
+  expect(await readPlan('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: the file does not exist')
   await using dir = await tempDir()
   await expect(findCompose(dir.path, undefined)).rejects.toThrow(/there is no reeve.yaml in/)
 })

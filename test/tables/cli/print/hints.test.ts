@@ -104,7 +104,7 @@ test.each<[string, Error, string | undefined, string]>([
   ],
   [
     'a missing file',
-    new ApiError('AGENT_INVALID', '/p/t.md: it is not there', { details: { file: '/p/t.md', line: 0 } }),
+    new ApiError('AGENT_INVALID', '/p/t.md: the file does not exist', { details: { file: '/p/t.md', line: 0 } }),
     'crew up',
     'Check the path. A path without a leading / is relative to the working directory.',
   ],

@@ -170,7 +170,7 @@ describe('a request is refused', () => {
   test('if the named file is missing', async () => {
     await expect(definitionOf({ file: join(dir.path, 'no.yaml') })).rejects.toMatchObject({
       code: 'AGENT_INVALID',
-      message: expect.stringContaining('it is not there'),
+      message: expect.stringContaining('the file does not exist'),
     })
   })
 })
