@@ -154,7 +154,8 @@ function invalidHint({ message, env }: ErrorContext, help: string): string {
 function fileHint({ message, details }: ErrorContext, verb = ''): string | null {
   const file = details?.['file']
   if (typeof file !== 'string') return '`reeve agents` lists the available agents.'
-  if (message.endsWith(': the file does not exist')) return 'Check the path. A path without a leading / is relative to the working directory.'
+  if (message.endsWith(': the file does not exist'))
+    return 'Check the path. A path without a leading / is relative to the working directory.'
   if (file.endsWith('/credentials.yaml')) return 'Correct the file: lines of `NAME: value`, readable only by you (mode 0600).'
   const page = file.endsWith('/config.yaml') || file.includes('/agents/') ? undefined : /^(compose|crew)\b/.exec(verb)?.[1]
   if (page !== undefined) return `Correct the file; docs/reference/${page === 'crew' ? 'crews' : page}.md describes it.`
