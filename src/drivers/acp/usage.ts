@@ -1,4 +1,4 @@
-// Converts an agent's costs to increases. Agents report the total of the session, also after a resume; the kernel needs the
+// Converts an agent's costs to increases. Agents report the total of the session, even after a resume; the kernel needs the
 // increase, so that nothing is counted twice. Tokens are reported per turn, at its end. Pure. Test: test/processes/acp/turns.test.ts.
 import type { PromptResult } from './message-schemas.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'

@@ -1,6 +1,6 @@
 // The guardian: a few lines of POSIX sh in their own session, at the end of a lifeline pipe. When the daemon dies, even by
 // SIGKILL, the pipe breaks and the guardian kills everything that the daemon owned. The line `bye` makes the guardian exit
-// without a kill. Each daemon has one guardian. A guardian that dies is restarted and gets the full list again. It checks a
+// without a kill. Each daemon has one guardian. A guardian that dies is restarted and gets the full list again. The guardian checks a
 // process's identity before each signal. Tests: test/processes/contain/guardian.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -1,5 +1,5 @@
 // Notifies systemd that the daemon is ready, and then regularly that its event loop still runs; without these notifications systemd
-// restarts the daemon. They are sent by `systemd-notify`, one short program every 20 s, because Node has no Unix datagrams. Sends
+// restarts the daemon. Each is sent by a short run of `systemd-notify`, because Node has no Unix datagrams. Sends
 // nothing if no service manager has asked for notifications. Test: test/processes/daemon/systemd-unit.test.ts.
 import { spawn } from 'node:child_process'
 

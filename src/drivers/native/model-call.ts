@@ -1,5 +1,5 @@
-// Makes the model call of one step. Each attempt needs the kernel's grant, and is recorded as a fact. After a failed attempt,
-// the call is repeated after a wait, or another model takes over. A repeated model call never repeats a tool call.
+// Makes the model call of one step. Each attempt needs the kernel's grant, and is recorded as a fact. After a failed attempt, the call
+// is repeated after a wait, another model takes over, or the turn fails. A repeated model call never repeats a tool call.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/fallback.test.ts.
 import { systemPromptOf } from './system-prompt.ts'
 import type { Report } from '../../kernel/model/reports.ts'

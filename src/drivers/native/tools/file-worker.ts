@@ -1,4 +1,4 @@
-// Runs in a worker thread and executes the calls of the file tools, one at a time. A call that never ends is ended with its
+// Runs in a worker thread and executes the calls of the file tools, one at a time. A call that never ends is stopped with its
 // thread. Loads no package except `ignore`, because an agent waits for the start of the thread. file-workers.ts starts the
 // threads.
 // Test: test/processes/native/hostile-tool-calls.test.ts.

@@ -1,5 +1,5 @@
 // The tool `glob`: finds files and directories by a pattern. Skips `.git`, `node_modules` and paths that `.gitignore` excludes.
-// A link to a directory is followed where the pattern names it. `**` never follows links, so that a loop of links ends.
+// A link to a directory is followed where the pattern names it. `**` never follows links, because they may form a loop.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { stat } from 'node:fs/promises'
 import type { Dirent } from 'node:fs'
