@@ -57,6 +57,7 @@ const HOLD_NOTICES: Readonly<Record<HoldReason, NoticeKind | null>> = {
 const NOTIFYING_FACTS: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>([
   'process.waiting',
   'crew.notified',
+  'task.blocked',
   'process.exited',
   'process.reaped',
   'process.held',

@@ -1,6 +1,6 @@
 // The notices to the user: which facts cause a notice, its text, and which facts cause none.
 import { describe, expect, test } from 'vitest'
-import { noticeOf, withQuestion } from '../../../../src/daemon/notify/notices.ts'
+import { mayNotify, noticeOf, withQuestion } from '../../../../src/daemon/notify/notices.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
@@ -67,6 +67,7 @@ describe('facts that cause a notice', () => {
       'budget: docs (PID 1) has used 80 % of a limit: $1.6000 of $2 are spent',
     ],
   ])('%j causes its notice', (body, text) => {
+    expect(mayNotify(body), 'the notifier looks at such facts').toBe(true)
     expect(noticeText(body)).toBe(text)
   })
 
