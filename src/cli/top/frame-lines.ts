@@ -20,6 +20,8 @@ const [LEAST_COLUMNS, LEAST_ROWS] = [40, 10]
 const MAX_NEEDS = 9
 /** the most lines of a text that is typed */
 const MAX_INPUT_LINES = 4
+/** the most lines of a notice */
+const MAX_NOTICE_LINES = 3
 /** the most columns of the name of this machine */
 const MAX_HOST_COLUMNS = 16
 /** after this time without a sign of life the figures count as old, in ms */
@@ -281,5 +283,8 @@ function lastLines({ dialog, notice, selectedRow }: TopModel, columns: number, s
   const keys = joinFitting(dialog ? [dialog.keys] : KEYS, columns - commandColumns - 1, style)
   const commandCell: Cell = { text: command, columns: commandColumns, side: 'right', style: 'dim' }
   const note: Cell = dialog && !isWide ? { text: command } : { text: notice?.text ?? '', style: notice?.isError ? 'red' : undefined }
-  return [lineOf([note], columns, style), lineOf([{ text: keys, style: 'dim' }, ...(isWide ? [commandCell] : [])], columns, style)]
+  // A link that is cut off is of no use: a long notice has more lines.
+  const noteTexts = note.text.match(new RegExp(`.{1,${columns - 1}}`, 'gu'))?.slice(0, MAX_NOTICE_LINES) ?? ['']
+  const noteLines = noteTexts.map((text) => lineOf([{ ...note, text }], columns, style))
+  return [...noteLines, lineOf([{ text: keys, style: 'dim' }, ...(isWide ? [commandCell] : [])], columns, style)]
 }

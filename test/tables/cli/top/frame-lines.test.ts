@@ -141,6 +141,16 @@ test('at each size all lines fit, also with a panel, a dialog and hostile text',
   )
 })
 
+test('a notice that is wider than the screen has more lines, so that a link is whole', () => {
+  const link = `http://127.0.0.1:7338/p/${uuidOf(1)}#k=EmJcUGRp206R03kKddJ73A`
+  const model = modelOf(FLEET)
+  model.notice = { text: `${link} works once, for a minute`, isError: false }
+  const lines = textOf(model, 60)
+  expect(lines.slice(-3, -1).join('')).toContain(link)
+  model.notice = { text: 'x'.repeat(1_000), isError: true }
+  expect(textOf(model, 60).filter((line) => line.includes('xxx'))).toHaveLength(3)
+})
+
 test('no column moves while figures change', () => {
   const before = textOf(modelOf(FLEET), 120)
   const changed = FLEET.map((row) => ({
