@@ -27,9 +27,9 @@ test('the specs of a crew and its members are valid; a crew without its settings
 })
 
 test('a native agent without a model, and a program without a command line, are refused', () => {
-  expect(specProblem(kernelSpec({ model: null }))).toContain('has a model')
-  expect(specProblem(kernelSpec({ driver: 'acp' }))).toContain('has a command line')
-  expect(specProblem(kernelSpec({ driver: 'command' }))).toContain('has a command line')
+  expect(specProblem(kernelSpec({ model: null }))).toContain('needs a model')
+  expect(specProblem(kernelSpec({ driver: 'acp' }))).toContain('needs a command line')
+  expect(specProblem(kernelSpec({ driver: 'command' }))).toContain('needs a command line')
   expect(specProblem(kernelSpec({ driver: 'command', argv: ['make'] }))).toBeNull()
 })
 
