@@ -3,7 +3,7 @@
 // Tests: test/ratchet.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { OWN_TOOLS } from '../src/daemon/mcp/tools.ts'
+import { OWN_TOOLS } from '../src/daemon/mcp/own-tools.ts'
 import type { OwnToolDefinition } from '../src/daemon/mcp/tool.ts'
 import { ERRORS } from '../src/kernel/model/errors.ts'
 
@@ -67,7 +67,7 @@ export function toolsPage(): string {
   return `# The tools, one by one
 
 [mcp-server](mcp-server.md) explains which agents have these tools. Agents know them as \`mcp__reeve__NAME\`, or in another notation of their client.
-This page is generated from \`src/daemon/mcp/tools.ts\` by \`npm run docs\`.
+This page is generated from \`src/daemon/mcp/own-tools.ts\` by \`npm run docs\`.
 
 ${groups.join('\n\n')}
 `

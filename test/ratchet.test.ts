@@ -128,11 +128,11 @@ describe('the allowed imports', () => {
     'config/paths.ts',
     'config/duration.ts',
     'config/bytes.ts',
-    'config/did-you-mean.ts',
     'kernel/model/errors.ts',
     // Pure values without imports add nothing to a command's start.
     'kernel/util/without-undefined.ts',
     'kernel/util/error-text.ts',
+    'kernel/util/did-you-mean.ts',
     'kernel/model/words.ts',
     'kernel/model/crew/words.ts',
     'kernel/model/capabilities.ts',

@@ -7,7 +7,7 @@ import { NODE_FIELDS, hasMalformedReference, isReference, findReferences } from 
 import { dependenciesOf, findCycle } from '../kernel/util/graph.ts'
 import { KernelError } from '../kernel/model/errors.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from './limit-rules.ts'
-import { closestWord } from './did-you-mean.ts'
+import { closestWord } from '../kernel/util/did-you-mean.ts'
 import { childIdRule } from './restart-rules.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../kernel/model/words.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'

@@ -2,7 +2,7 @@
 // `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission. Paths stay as written:
 // src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
-import { isAllowed } from '../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../kernel/state/tool-lists.ts'
 import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'
 import type { DriverName, PermissionPolicy } from '../kernel/model/words.ts'
 import type { Capabilities, PathAccess, Permissions } from '../kernel/model/spec-parts.ts'
@@ -160,7 +160,7 @@ export function applyResumeRules(
     signals: denied.signal ? 'none' : allowed.signal ? undefined : current.signals,
     spawns: denied.spawn ? [] : allowed.spawn ? undefined : extended(current.spawns, allowed.spawns),
   })
-  const stillDenied = before.deny.filter((entry) => !allowed.tools.some((tool) => isAllowed(tool, { tools: [entry], deny: [] })))
+  const stillDenied = before.deny.filter((entry) => !allowed.tools.some((tool) => isToolAllowed(tool, { tools: [entry], deny: [] })))
   // A process with restricted paths and without a list of tools has only file tools. To add a tool, it needs a list.
   const listed = before.tools ?? (current.paths && allowed.tools.length > 0 ? DEFAULT_TOOLS[before.driver] : null)
   return {

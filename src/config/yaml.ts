@@ -5,7 +5,7 @@ import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { Problem } from './untrusted-files.ts'
 import { issueText } from './zod-messages.ts'
-import { closestWord } from './did-you-mean.ts'
+import { closestWord } from '../kernel/util/did-you-mean.ts'
 import { MAX_NESTING, findTooDeepLine } from '../kernel/util/nesting-depth.ts'
 
 export interface YamlFormat<T> {

@@ -7,7 +7,7 @@ import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
 import type { Containment, Ladder } from './contain/containment-contract.ts'
 import type { Pid, Sender, Uuid } from '../kernel/model/ids.ts'
 import type { DriverName, ToolEffect } from '../kernel/model/words.ts'
-import type { Range } from '../kernel/model/journal-ranges.ts'
+import type { Range } from '../kernel/model/context.ts'
 import type { ProcessSpec } from '../kernel/model/process-spec.ts'
 
 /** Everything that a driver needs to run one incarnation. */

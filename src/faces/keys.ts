@@ -76,12 +76,17 @@ export const KEYS = {
 
 export type KeyAction = keyof typeof KEYS
 
+/** The actions that have keys at one of the places `P`. */
+export type KeyActionAt<P extends KeyPlace> = {
+  [A in KeyAction]: [Extract<(typeof KEYS)[A]['places'][number], P>] extends [never] ? never : A
+}[KeyAction]
+
 const NAMES: readonly KeyAction[] = Object.keys(KEYS) as KeyAction[]
 const rowOf = (action: KeyAction): KeyRow => KEYS[action]
 
 /** The action of a key at one of `places`; undefined: it has none. */
-export function actionOfKey(key: string, places: ReadonlySet<KeyPlace>): KeyAction | undefined {
-  return NAMES.find((action) => rowOf(action).keys.includes(key) && rowOf(action).places.some((place) => places.has(place)))
+export function actionOfKey<P extends KeyPlace>(key: string, places: ReadonlySet<P>): KeyActionAt<P> | undefined {
+  return actionsAt(places).find((action) => rowOf(action).keys.includes(key))
 }
 
 /** Whether a key, such as `g`, begins a sequence of two keys. */
@@ -101,8 +106,9 @@ export const KEY_OF_OPTION: Readonly<Record<string, string>> = {
 export const GO_KEY = 'g'
 
 /** The actions that have keys at `places`, in the order of the table. */
-export function actionsAt(places: ReadonlySet<KeyPlace>): KeyAction[] {
-  return NAMES.filter((action) => rowOf(action).places.some((place) => places.has(place)))
+export function actionsAt<P extends KeyPlace>(places: ReadonlySet<P>): KeyActionAt<P>[] {
+  const given: ReadonlySet<KeyPlace> = places
+  return NAMES.filter((action): action is KeyActionAt<P> => rowOf(action).places.some((place) => given.has(place)))
 }
 
 const KEY_TEXTS: Readonly<Record<string, string>> = {

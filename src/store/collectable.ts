@@ -3,7 +3,7 @@
 import { storeError } from './errors.ts'
 import { checkLimit } from './journal/journal.ts'
 import { readLastEntries } from './journal/fact-index.ts'
-import type { Finder } from './journal/fact-index.ts'
+import type { IndexReadDeps } from './journal/fact-index.ts'
 import { checkAscending } from './rows/page-order.ts'
 import { checkRow } from './rows/row-lookup.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
@@ -21,10 +21,10 @@ const ROW_BYTES = 400
 /** Sort key of a process without an exit time: less than every exit time. */
 const NO_EXIT_TIME = -1
 
-export function readCollectable(finder: Finder, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
+export function readCollectable(deps: IndexReadDeps, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
   checkLimit(limit)
   const from = after === undefined ? ([NO_EXIT_TIME - 1, ''] as const) : ([after.exitedAt ?? NO_EXIT_TIME, after.uuid] as const)
-  const rows = finder.sql.collectable.all(before, ...from, limit) as unknown as ProcessRow[]
+  const rows = deps.sql.collectable.all(before, ...from, limit) as unknown as ProcessRow[]
   // Only the last row is checked, because a damaged row in between is listed with a warning.
   const last = rows.at(-1)
   if (last) checkAscending('processes', from, [[last.exited_at ?? NO_EXIT_TIME, last.uuid]])
@@ -32,8 +32,8 @@ export function readCollectable(finder: Finder, { limit, before = Infinity, afte
     const { uuid, pid, name, exited_at: exitedAt } = row
     try {
       checkRow(row)
-      readProcess(finder.sql, row, createIntern())
-      return { uuid, pid, name, exitedAt, bytes: sizeOf(finder, row), warning: exitedAt === null ? 'it has no exit time' : null }
+      readProcess(deps.sql, row, createIntern())
+      return { uuid, pid, name, exitedAt, bytes: sizeOf(deps, row), warning: exitedAt === null ? 'it has no exit time' : null }
     } catch (error) {
       return { uuid, pid, name, exitedAt, bytes: null, warning: storeError(error, 'it cannot be read').message }
     }
@@ -41,7 +41,7 @@ export function readCollectable(finder: Finder, { limit, before = Infinity, afte
 }
 
 /** Estimates the size of a process's own facts in bytes, from the average size of its last ones. */
-function sizeOf({ sql, lineage }: Finder, row: ProcessRow): number {
+function sizeOf({ sql, lineage }: IndexReadDeps, row: ProcessRow): number {
   const ownFacts = { ...lineage.spanOf(row), link: { ...lineage.spanOf(row).link, origin: null } }
   const entries = readLastEntries({ sql, lineage }, ownFacts, { limit: SAMPLE_FACTS, codes: undefined, beforeSeq: Infinity }).flatMap(
     (part) => part.entries,

@@ -22,7 +22,7 @@ import { releaseReserve, restoreReserve } from './files/reserve.ts'
 import { findRow } from './rows/row-lookup.ts'
 import { createIntern, loadLive, readDead, readForks, readProcess } from './rows/process-row.ts'
 import { findUuids } from './rows/references.ts'
-import type { Finder } from './journal/fact-index.ts'
+import type { IndexReadDeps } from './journal/fact-index.ts'
 import { Remover } from './write/remove.ts'
 import { ImportedUsage, UsageLedger, readSpent } from './rows/usage-ledger.ts'
 import { PAGE_BYTES, makeWalCheckpoint, identityOf, openDatabase, raiseCounters, growCache } from './schema.ts'
@@ -89,7 +89,7 @@ class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #writer: Writer
-  readonly #finder: Finder
+  readonly #indexDeps: IndexReadDeps
   readonly #reader: DatabaseReader
   readonly #remover: Remover
   readonly #ledger: UsageLedger
@@ -101,7 +101,7 @@ class SqliteStore implements Store {
     this.#sql = prepareAll(db)
     this.#reader = new DatabaseReader(db, join(dir, 'store.db'))
     this.#writer = new Writer(db, this.#sql)
-    this.#finder = { sql: this.#sql, lineage: this.#writer.lineage }
+    this.#indexDeps = { sql: this.#sql, lineage: this.#writer.lineage }
     this.#remover = new Remover(db, this.#sql, this.#writer.heads)
     this.#ledger = new UsageLedger(db, this.#sql)
     this.identity = new IdentityFile({ dir, log, store: identityOf(db), counters: () => this.#writer.counters })
@@ -148,37 +148,37 @@ class SqliteStore implements Store {
 
   async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const ownFacts = this.#finder.lineage.find(uuid)
-      return ownFacts === undefined ? [] : readFacts(this.#finder, ownFacts, afterSeq, limit)
+      const ownFacts = this.#indexDeps.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readFacts(this.#indexDeps, ownFacts, afterSeq, limit)
     })
   }
 
   async filteredFacts(uuid: Uuid, afterSeq: number, limit: number, filter: PageFilter): Promise<readonly (StoredFact | FactMark)[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const ownFacts = this.#finder.lineage.find(uuid)
-      return ownFacts === undefined ? [] : skimFacts(this.#finder, ownFacts, { afterSeq, limit }, filter)
+      const ownFacts = this.#indexDeps.lineage.find(uuid)
+      return ownFacts === undefined ? [] : skimFacts(this.#indexDeps, ownFacts, { afterSeq, limit }, filter)
     })
   }
 
   async tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq = Infinity): Promise<readonly StoredFact[]> {
     return guard(`The last facts of ${uuid}`, () => {
-      const ownFacts = this.#finder.lineage.find(uuid)
-      return ownFacts === undefined ? [] : readTail(this.#finder, ownFacts, { limit, types, beforeSeq })
+      const ownFacts = this.#indexDeps.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readTail(this.#indexDeps, ownFacts, { limit, types, beforeSeq })
     })
   }
 
   async since({ afterCursor, limit, uuid }: FactQuery): Promise<readonly StoredFact[]> {
     return guard(`The facts after ${afterCursor}`, () => {
       if (uuid === undefined) return readAll(this.#sql, afterCursor, limit)
-      const ownFacts = this.#finder.lineage.find(uuid)
-      return ownFacts === undefined ? [] : readSince(this.#finder, ownFacts, afterCursor, limit)
+      const ownFacts = this.#indexDeps.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readSince(this.#indexDeps, ownFacts, afterCursor, limit)
     })
   }
 
   async stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null> {
     return guard(`Step ${step} of ${uuid}`, () => {
-      const ownFacts = this.#finder.lineage.find(uuid)
-      return ownFacts === undefined ? null : findStep(this.#finder, ownFacts, step)
+      const ownFacts = this.#indexDeps.lineage.find(uuid)
+      return ownFacts === undefined ? null : findStep(this.#indexDeps, ownFacts, step)
     })
   }
 
@@ -193,7 +193,7 @@ class SqliteStore implements Store {
   }
 
   async collectable(query: CollectableQuery): Promise<readonly Collectable[]> {
-    return guard('The collectable processes', () => readCollectable(this.#finder, query))
+    return guard('The collectable processes', () => readCollectable(this.#indexDeps, query))
   }
 
   async size(): Promise<StoreSize> {
@@ -285,7 +285,7 @@ class SqliteStore implements Store {
   }
 
   async verify(): Promise<readonly string[]> {
-    return verifyStore(this.#finder, this.#reader, () => this.#writer.heads.pendingHeads())
+    return verifyStore(this.#indexDeps, this.#reader, () => this.#writer.heads.pendingHeads())
   }
 
   /** Runs a write and then schedules the write of the identity file, because the counters may have grown. */

@@ -10,7 +10,7 @@ import type { DamageLocation } from './errors.ts'
 import { readFacts } from './journal/journal.ts'
 import type { ProcessHead } from './write/head-cache.ts'
 import type { LineageLink, FactSpan } from './journal/lineage.ts'
-import type { Finder } from './journal/fact-index.ts'
+import type { IndexReadDeps } from './journal/fact-index.ts'
 import { checkKept, checkRow, findKept } from './rows/row-lookup.ts'
 import { checkAscending } from './rows/page-order.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
@@ -50,19 +50,23 @@ function createFindings(): Findings {
  * Verifies the whole store and returns one line per finding. `pendingHeads` returns the heads of the processes whose rows are out of
  * date.
  */
-export async function verifyStore(finder: Finder, reader: DatabaseReader, pendingHeads: () => readonly ProcessHead[]): Promise<string[]> {
-  const { sql } = finder
+export async function verifyStore(
+  deps: IndexReadDeps,
+  reader: DatabaseReader,
+  pendingHeads: () => readonly ProcessHead[],
+): Promise<string[]> {
+  const { sql } = deps
   const findings = createFindings()
   await verifyWhole(sql, reader, { pendingHeads, findings })
   await verifyEach(findings, {
     table: 'processes',
     next: (after) => sql.processAfter.get(after, 1) as ProcessRow | undefined,
-    verify: (row) => verifyProcess(finder, row, findings),
+    verify: (row) => verifyProcess(deps, row, findings),
   })
   await verifyEach(findings, {
     table: 'kept',
     next: (after) => sql.keptAfter.get(after, 1) as KeptRow | undefined,
-    verify: (row) => verifyKept(finder, row, findings),
+    verify: (row) => verifyKept(deps, row, findings),
   })
   await verifyBlobs(sql, findings)
   await verifyTombstones(sql, findings)
@@ -73,7 +77,7 @@ export async function verifyStore(finder: Finder, reader: DatabaseReader, pendin
       attempt(findings, () => checkSpender(row))
     },
   })
-  await verifySpent(finder, findings)
+  await verifySpent(deps, findings)
   return findings.lines
 }
 
@@ -140,7 +144,7 @@ function tombstonesAfter(sql: Statements, after: string): readonly TombstoneRow[
   return rows
 }
 
-async function verifySpent({ sql }: Finder, findings: Findings): Promise<void> {
+async function verifySpent({ sql }: IndexReadDeps, findings: Findings): Promise<void> {
   for (let after: SpentPage['after']; !findings.isFull;) {
     const page: SpentPage = after === undefined ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after }
     const rows: readonly SpentRow[] = attempt(findings, () => readSpent(sql, page)) ?? []
@@ -172,19 +176,19 @@ async function verifyEach<T extends { readonly key: number }>(findings: Findings
   }
 }
 
-async function verifyProcess(finder: Finder, row: ProcessRow, findings: Findings): Promise<void> {
+async function verifyProcess(deps: IndexReadDeps, row: ProcessRow, findings: Findings): Promise<void> {
   if (attempt(findings, () => checkRow(row)) === undefined) return
-  attempt(findings, () => readProcess(finder.sql, row, createIntern()))
-  await verifySpan(finder, () => finder.lineage.find(row.uuid), findings)
+  attempt(findings, () => readProcess(deps.sql, row, createIntern()))
+  await verifySpan(deps, () => deps.lineage.find(row.uuid), findings)
 }
 
 /** Verifies the facts of a removed process that are kept for forks. */
-async function verifyKept(finder: Finder, { key, uuid }: KeptRow, findings: Findings): Promise<void> {
+async function verifyKept(deps: IndexReadDeps, { key, uuid }: KeptRow, findings: Findings): Promise<void> {
   await verifySpan(
-    finder,
+    deps,
     () => {
-      const row = findKept(finder.sql, key)
-      return row && { link: finder.lineage.linkOf(checkKept(row).key, { uuid, base: Infinity }), upto: row.upto, open: null }
+      const row = findKept(deps.sql, key)
+      return row && { link: deps.lineage.linkOf(checkKept(row).key, { uuid, base: Infinity }), upto: row.upto, open: null }
     },
     findings,
   )
@@ -194,35 +198,35 @@ async function verifyKept(finder: Finder, { key, uuid }: KeptRow, findings: Find
  * Verifies the own facts of a process up to its current end. The facts of its origin are verified with the origin; here only their
  * number is checked. `find` locates the facts again for each page, and returns undefined once they are removed.
  */
-async function verifySpan(finder: Finder, find: () => FactSpan | undefined, findings: Findings): Promise<void> {
+async function verifySpan(deps: IndexReadDeps, find: () => FactSpan | undefined, findings: Findings): Promise<void> {
   const first = attempt(findings, find)
   if (first === undefined) return
-  attempt(findings, () => checkOriginEnd(finder, first.link))
+  attempt(findings, () => checkOriginEnd(deps, first.link))
   let after = first.link.base
   for (
     let span: FactSpan | undefined = first;
     span !== undefined && after < Math.min(first.upto, span.upto) && !findings.isFull;
     span = attempt(findings, find)
   ) {
-    after = readPage(finder, span, after, findings)
+    after = readPage(deps, span, after, findings)
     await setImmediate()
   }
 }
 
-function checkOriginEnd({ sql, lineage }: Finder, { uuid, base, origin }: LineageLink): void {
+function checkOriginEnd({ sql, lineage }: IndexReadDeps, { uuid, base, origin }: LineageLink): void {
   if (origin === null) return
   const last = findKept(sql, origin.key)?.upto ?? lineage.positionOf(origin.uuid)?.seq ?? 0
   if (last < base) throw damageError({ table: 'processes', uuid }, `its origin ends with fact ${last}, before fact ${base}`)
 }
 
 /** Reads one page and returns the number of the fact after which to continue. Damage becomes a finding, and the walk continues after it. */
-function readPage(finder: Finder, span: FactSpan, after: number, findings: Findings): number {
+function readPage(deps: IndexReadDeps, span: FactSpan, after: number, findings: Findings): number {
   const {
     link: { uuid },
     upto,
   } = span
   try {
-    return readFacts(finder, span, after, PAGE_ROWS).at(-1)?.seq ?? upto
+    return readFacts(deps, span, after, PAGE_ROWS).at(-1)?.seq ?? upto
   } catch (cause) {
     const error = storeError(cause, `journal process ${uuid} after seq ${after}`)
     findings.add(error.message)

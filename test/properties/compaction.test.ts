@@ -7,7 +7,7 @@ import type { ContextMessage } from '../../src/drivers/native/context/context.ts
 import { chooseKeptPart } from '../../src/drivers/native/context/kept-part.ts'
 import { readNewFacts, loadContext } from '../../src/drivers/native/context/load-context.ts'
 import { fold } from '../../src/kernel/state/fold.ts'
-import { areValidRanges } from '../../src/kernel/model/journal-ranges.ts'
+import { areValidRanges } from '../../src/kernel/model/context.ts'
 import type { AssistantPart, FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { kernelSpec } from '../support/kernel/world.ts'

@@ -17,6 +17,7 @@ import { parseKnownCommand } from '../../src/drivers/command/formats/formats.ts'
 import { createMeter } from '../../src/drivers/gateway/usage-meter.ts'
 import { parseScript } from '../../src/drivers/native/scripts/script-file.ts'
 import { KernelError } from '../../src/kernel/model/errors.ts'
+import { OUTPUT_FORMATS } from '../../src/kernel/model/words.ts'
 import { lookUp } from '../../src/kernel/util/lookup.ts'
 import { MAX_NESTING, findTooDeepLine } from '../../src/kernel/util/nesting-depth.ts'
 import { deep } from '../support/deep.ts'
@@ -155,7 +156,7 @@ describe('hostile texts do no harm to', () => {
 
   test('.mcp.json', () => expectHarmless(damagedText(MCP), (text) => expect(parseMcpJson(text, MCP_LOCATION).length).toBeLessThan(100)))
 
-  test.each(['claude', 'codex', 'gemini', 'opencode'] as const)('JSON lines of %s', (name) =>
+  test.each(OUTPUT_FORMATS)('JSON lines of %s', (name) =>
     expectHarmless(damagedText(...LINES), (text) => {
       const { format, command } = parseKnownCommand([name], name)
       const [value] = [text].flatMap((line) => {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { confinementObstacle, enforcementOf, fitToParent, isBelow, isWritable } from '../../src/kernel/state/permissions.ts'
-import { commonTools, isAllowed, mayUseServer, serverPrefix } from '../../src/kernel/state/tool-names.ts'
+import { intersectToolLists, isToolAllowed, mayUseServer, serverPrefix } from '../../src/kernel/state/tool-lists.ts'
 import type { McpServer, Capabilities, Permissions } from '../../src/kernel/model/spec-parts.ts'
 import { CallPolicy } from '../../src/drivers/native/permissions/call-policy.ts'
 import { deep } from '../support/deep.ts'
@@ -74,7 +74,7 @@ function permissionsOf({
   const writes = PATHS.filter((path) => !paths?.write || isWritable(paths.write, path))
   const reads = PATHS.filter((path) => !paths?.read || isBelow(paths.read, path))
   return new Set([
-    ...NAMES.filter((name) => isAllowed(name, { tools, deny })).map((name) => `tool ${name}`),
+    ...NAMES.filter((name) => isToolAllowed(name, { tools, deny })).map((name) => `tool ${name}`),
     ...reads.map((path) => `read ${path}`),
     ...writes.map((path) => `write ${path}`),
     ...(network === 'off' ? [] : ['network']),
@@ -145,8 +145,8 @@ test('a spec without limits under a parent without limits stays the same object'
 test('the common tools of two lists are those that both lists allow', () => {
   fc.assert(
     fc.property(entries, entries, (firstList, secondList) => {
-      const common = commonTools(firstList, secondList)
-      const allowedNames = (tools: readonly string[] | null): string[] => NAMES.filter((name) => isAllowed(name, { tools, deny: [] }))
+      const common = intersectToolLists(firstList, secondList)
+      const allowedNames = (tools: readonly string[] | null): string[] => NAMES.filter((name) => isToolAllowed(name, { tools, deny: [] }))
       expect(allowedNames(common)).toEqual(allowedNames(firstList).filter((name) => allowedNames(secondList).includes(name)))
     }),
     { numRuns: 2_000 },

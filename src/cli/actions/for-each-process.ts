@@ -61,7 +61,7 @@ export async function forEachSelected(
   if (!isDryRun && !(await isAllConfirmed(call, question, targets, preview))) return 1
   const { exit, succeeded } = await runOnEach(out, targets, (target) => actUnlessEnded(target, (ref) => act(ref, target, targets.length)))
   if (out.json) return exit
-  if (targets.length === 0) await out.message(`no process is ${rules.adjective}`)
+  if (targets.length === 0) await out.message(`no ${rules.adjective} processes`)
   if (targets.length > 1)
     await out.message(`${succeeded < targets.length ? `${succeeded} of ` : ''}${formatCount(targets.length, 'process')} ${outcome}`)
   return exit
@@ -75,7 +75,7 @@ async function actUnlessEnded({ ref, selected }: Target, act: (ref: string) => P
     if (selected === undefined || !(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
     const { uuid, pid, name } = selected
     return {
-      message: stripControls(`${processTitle(selected)} has ended meanwhile`),
+      message: stripControls(`${processTitle(selected)} has already ended`),
       fields: { affected: 0, process: { uuid, pid, name } },
     }
   }

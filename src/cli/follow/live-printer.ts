@@ -217,7 +217,7 @@ export class LivePrinter implements FollowPrinter {
     if (isTerminal) await this.#printResult(fact, input, failure.length)
   }
 
-  /** Prints the beginning of a result on a terminal. Of a failed call, `failureCount` lines were printed already. */
+  /** Prints the beginning of a result on a terminal. `failureCount`: the lines already printed for a failed call. */
   async #printResult(fact: BodyOf<'tool.finished'>, input: unknown, failureCount: number): Promise<void> {
     const result = toolResult(fact, input, this.#out)
     const columns = this.#out.messageColumns - ERROR_INDENT
@@ -229,7 +229,7 @@ export class LivePrinter implements FollowPrinter {
     const title = `  ${this.#out.paintMessage('cyan', oneLine(fact.name))} ${shortInput(input, columns, this.#out.ellipsis)}`
     this.#folded = [...this.#folded.slice(1 - MAX_FOLDED), { title, lines: result.all, command }]
     this.#unfoldedCount = 0
-    // What an agent only reads is shown when the user asks for it.
+    // Results of reading tools are shown only on request.
     if (shown.length + failureCount === 0) return
     await this.#printLine(
       'dim',

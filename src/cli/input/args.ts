@@ -2,7 +2,7 @@
 // Refuses unknown flags, with a suggestion, before the verb does anything. Test: test/tables/cli/input/args.test.ts.
 import { parseArgs } from 'node:util'
 import { parseDuration } from '../../config/duration.ts'
-import { closestWord } from '../../config/did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { UsageError } from '../errors.ts'
 
 /** The kind of value of a flag. `on`: none; `list`: repeated flags, or values with commas between. */

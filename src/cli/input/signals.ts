@@ -1,6 +1,6 @@
 // Parses names and numbers of signals. The numbers are those of POSIX, as in the command `kill`. Test:
 // test/tables/cli/input/signals.test.ts.
-import { closestWord } from '../../config/did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { UsageError } from '../errors.ts'
 import { SIGNAL_TABLE } from '../../kernel/model/signals.ts'
 import { HANDLERS, SIGNALS, type Handler, type Signal } from '../../kernel/model/words.ts'

@@ -3,7 +3,7 @@
 import { ApiError } from '../../api/client/client.ts'
 import type { RowView } from '../../api/views/rows.ts'
 import type { Reeve } from '../../index.ts'
-import { closestWord } from '../../config/did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { parseAnswer } from '../input/prompts.ts'
 import { formatCount } from '../../faces/format.ts'
 import { ACTION_BY_KEY, TURN_QUESTION, READY_QUESTION, type UserAction } from '../input/interrupts.ts'

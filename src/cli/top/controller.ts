@@ -1,6 +1,6 @@
 // What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
 // Test: test/tables/cli/top/controller.test.ts.
-import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyPlace } from '../../faces/keys.ts'
+import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyActionAt } from '../../faces/keys.ts'
 import { mainCommand, titleOf } from '../../faces/process-names.ts'
 import type { RowView } from '../../index.ts'
 import { LIMIT_FLAG_NAMES, parseLimitChange } from '../input/limit-flags.ts'
@@ -50,7 +50,11 @@ const SCREEN_ACTIONS = {
   nextEdit: 'the next step that changed files',
 } as const
 
-const PLACES: ReadonlySet<KeyPlace> = new Set(['anywhere', 'list', 'need'])
+const PLACES = new Set(['anywhere', 'list', 'need'] as const)
+/** The shared actions that `reeve top` lacks: it has no pages to go to. Its help leaves them out. */
+const LACKED = ['goToPage'] as const
+type TopAction = Exclude<KeyActionAt<'anywhere' | 'list' | 'need'>, (typeof LACKED)[number]>
+type ActionTable = Readonly<Record<TopAction, () => Outcome | null | void>>
 /** the rows that a page key moves by */
 const PAGE_ROWS = 10
 
@@ -104,7 +108,7 @@ export class Controller {
     const own = Object.hasOwn(SCREEN_KEYS, name) ? SCREEN_KEYS[name] : undefined
     if (own) return this.#onScreenAction(own)
     const action = actionOfKey(name, PLACES)
-    if (action) return this.#onAction(action, name)
+    if (action && isTopAction(action)) return this.#onAction(action, name)
     if (beginsSequence(name)) this.#begun = `${name} `
     else if (name.includes(' ') && name.length > 1) return this.#onName(name.slice(name.indexOf(' ') + 1))
     return null
@@ -162,15 +166,14 @@ export class Controller {
     }
   }
 
-  #onAction(action: KeyAction, key: string): Outcome | null {
-    const change = this.#viewActions(key)[action]
-    if (!change) return this.#onProcessAction(action)
-    change()
-    return null
+  #onAction(action: TopAction, key: string): Outcome | null {
+    // A shared action that is missing in both tables does not compile.
+    const table: ActionTable = { ...this.#viewActions(key), ...this.#processActions() }
+    return table[action]() ?? null
   }
 
   /** The actions that change only what is shown. */
-  #viewActions(key: string): Partial<Record<KeyAction, () => void>> {
+  #viewActions(key: string) {
     const model = this.#model
     return {
       selectNext: () => model.scrollOrMove(1),
@@ -195,57 +198,39 @@ export class Controller {
       filter: () => this.#openFilter(),
       showKeys: () => this.#open(new TextPage('keys', keyLines())),
       openPalette: () => this.#openPalette(),
-    }
+    } satisfies Partial<ActionTable>
   }
 
-  /** Does an action that concerns processes. */
-  #onProcessAction(action: KeyAction): Outcome | null {
-    const model = this.#model
-    const { targets } = model
-    switch (action) {
-      case 'pauseOrResume':
-        return this.#onTargets(actions.pauseOrResume)
-      case 'pauseNow':
-        return this.#onTargets(actions.pauseNow)
-      case 'markSeen':
-        return this.#onTargets(actions.markSeen)
-      case 'stop':
-      case 'kill':
-        return targets.length === 0 ? this.#say('select a process first') : this.#confirmEnd(targets, action)
-      case 'interrupt':
-        return this.#withRow((row) => ({ type: 'action', action: actions.interrupt(row) }))
-      case 'message':
-        return this.#withRow((row) =>
-          this.#open(
-            new TextDialog({
-              title: `message to ${titleOf(row)}`,
-              actionOf: (text) => (text.trim() === '' ? null : actions.sendMessage(row, text)),
-            }),
-          ),
-        )
-      case 'fork':
-        return this.#withRow((row) => this.#openFork(row))
-      case 'raiseBudget':
-        return this.#withRow((row) => this.#openBudget(row))
-      case 'allow':
-        return this.#answer('allow_once')
-      case 'allowAlways':
-        return this.#answer('allow_always')
-      case 'deny':
-        return this.#answer('reject_once')
-      case 'denyAlways':
-        return this.#answer('reject_always')
-      case 'reply':
-        return this.#reply()
-      case 'copyPath':
-        return this.#withRow((row) => ({ type: 'copy', text: row.directory }))
-      case 'copyCommand':
-        return this.#withRow((row) => ({ type: 'copy', text: mainCommand(row) }))
-      case 'copyUuid':
-        return this.#withRow((row) => ({ type: 'copy', text: row.uuid }))
-      default:
-        return null
-    }
+  /** The actions that concern processes. */
+  #processActions() {
+    return {
+      pauseOrResume: () => this.#onTargets(actions.pauseOrResume),
+      pauseNow: () => this.#onTargets(actions.pauseNow),
+      markSeen: () => this.#onTargets(actions.markSeen),
+      stop: () => this.#confirmEnd('stop'),
+      kill: () => this.#confirmEnd('kill'),
+      interrupt: () => this.#withRow((row) => ({ type: 'action', action: actions.interrupt(row) })),
+      message: () => this.#withRow((row) => this.#openMessage(row)),
+      fork: () => this.#withRow((row) => this.#openFork(row)),
+      raiseBudget: () => this.#withRow((row) => this.#openBudget(row)),
+      allow: () => this.#answer('allow_once'),
+      allowAlways: () => this.#answer('allow_always'),
+      deny: () => this.#answer('reject_once'),
+      denyAlways: () => this.#answer('reject_always'),
+      reply: () => this.#reply(),
+      copyPath: () => this.#withRow((row) => ({ type: 'copy', text: row.directory })),
+      copyCommand: () => this.#withRow((row) => ({ type: 'copy', text: mainCommand(row) })),
+      copyUuid: () => this.#withRow((row) => ({ type: 'copy', text: row.uuid })),
+    } satisfies Partial<ActionTable>
+  }
+
+  #openMessage(row: RowView): null {
+    return this.#open(
+      new TextDialog({
+        title: `message to ${titleOf(row)}`,
+        actionOf: (text) => (text.trim() === '' ? null : actions.sendMessage(row, text)),
+      }),
+    )
   }
 
   #onTargets(make: (rows: readonly RowView[]) => Action): Outcome | null {
@@ -253,7 +238,9 @@ export class Controller {
     return targets.length === 0 ? this.#say('select a process first') : { type: 'action', action: make(targets) }
   }
 
-  #confirmEnd(rows: readonly RowView[], how: 'stop' | 'kill'): Outcome | null {
+  #confirmEnd(how: 'stop' | 'kill'): Outcome | null {
+    const rows = this.#model.targets
+    if (rows.length === 0) return this.#say('select a process first')
     const names = rows.map(titleOf).join(', ')
     const dialog = new ConfirmDialog(`${how} ${names} with all below?`, actions.endTree(rows, how), this.#mono)
     this.#open(dialog)
@@ -353,7 +340,7 @@ export class Controller {
 
   /** Opens the palette, which finds actions and processes by a part of their names. */
   #openPalette(): Outcome | null {
-    const commands = actionsAt(PLACES)
+    const commands = topActions()
       .filter((action) => !NOT_IN_PALETTE.has(action))
       .map((action): PaletteChoice => ({
         text: `${KEYS[action].does}  (${keyTexts(action).join(' ')})`,
@@ -413,7 +400,6 @@ export class Controller {
 /** The actions that the palette does not offer. */
 const NOT_IN_PALETTE: ReadonlySet<KeyAction> = new Set([
   'openPalette',
-  'goToPage',
   'goToNeed',
   'close',
   'selectNext',
@@ -424,10 +410,17 @@ const NOT_IN_PALETTE: ReadonlySet<KeyAction> = new Set([
   'selectLast',
 ])
 
+function isTopAction(action: KeyAction): action is TopAction {
+  return !(LACKED as readonly KeyAction[]).includes(action)
+}
+
+function topActions(): TopAction[] {
+  return actionsAt(PLACES).filter(isTopAction)
+}
+
 /** All keys with what they do. */
 function keyLines(): string[] {
-  const table = actionsAt(PLACES).filter((action) => action !== 'goToPage')
-  const shared = table.map((action): [string, string] => [keyTexts(action).join(' '), KEYS[action].does])
+  const shared = topActions().map((action): [string, string] => [keyTexts(action).join(' '), KEYS[action].does])
   const own = Object.entries(SCREEN_KEYS).map(([key, action]): [string, string] => [
     key.replace('Control+', 'Ctrl+'),
     SCREEN_ACTIONS[action],

@@ -74,7 +74,7 @@ async function findSources({ args, out, reeve }: VerbCall): Promise<readonly Log
     { args, reeve },
     { canActOn: () => true, adjective: 'living', leavesChildrenToOwner: false, includesMembers: true },
   )
-  if (targets.length === 0) await out.message('no process is living')
+  if (targets.length === 0) await out.message('no living processes')
   if (args.on('all')) {
     const selected = new Set(targets.map(({ ref }) => ref))
     return (await reeve.list({ fields: LOG_FIELDS })).filter(({ uuid }) => selected.has(uuid))

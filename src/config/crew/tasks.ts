@@ -6,7 +6,7 @@ import { TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../kernel/crew/state/
 import { COMMAND_KEYS, commandRule } from './shell-commands.ts'
 import { problemError, readText, type Problem } from '../untrusted-files.ts'
 import { fileLimitsRule, limitsRule } from '../limit-rules.ts'
-import { closestWord } from '../did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { parseYaml, issueMessage, type YamlFormat } from '../yaml.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'

@@ -1,7 +1,7 @@
 // Finds the keys that the user may have meant by an unknown key of config.yaml. It may be a misspelt key, a part of another key, or a word
 // that other programs use. Pure. Test: test/tables/config/keys/suggest.test.ts.
 import { lookUp } from '../../kernel/util/lookup.ts'
-import { closestWord } from '../did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 
 /** The keys by words that are not keys. Each key must exist. */
 export const KEYS_BY_WORD: Readonly<Record<string, readonly string[]>> = {

@@ -15,7 +15,7 @@ import type { McpState, Fact, FactBody } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
-import type { Range } from '../../kernel/model/journal-ranges.ts'
+import type { Range } from '../../kernel/model/context.ts'
 
 /** Facts per page; pages are small, because a fact may contain long texts and images. */
 const PAGE_FACTS = 32

@@ -1,6 +1,6 @@
 // Makes process-meta.json of an export: the agent's settings, and the tools that its model was offered. The tools of reeve are described
 // by the code, the tools of MCP servers by the journal. Loaded only when a process is exported. Test: test/e2e/daemon/archive.test.ts.
-import { isAllowed } from '../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../kernel/state/tool-lists.ts'
 import type { McpState } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 
@@ -23,7 +23,7 @@ export async function processMetaOf({ uuid, spec }: Process, mcp: readonly McpSt
     denied: deny,
     ...(capabilities && { capabilities }),
     tools: driver === 'native' ? await nativeTools(spec) : [],
-    mcp: mcp.map((server) => ({ ...server, tools: server.tools.filter(({ name }) => isAllowed(name, spec)) })),
+    mcp: mcp.map((server) => ({ ...server, tools: server.tools.filter(({ name }) => isToolAllowed(name, spec)) })),
   }
 }
 

@@ -4,10 +4,11 @@ import { earlyEndText, resumeAdvice } from '../../api/text/crew-end.ts'
 import type { CrewReportView, ReportGitView } from '../../api/views/crew-report.ts'
 import type { CrewView } from '../../api/views/crew.ts'
 
-type TodoItem = CrewReportView['open'][number]
+/** One thing that the user still has to do, and the command for it. */
+type OpenItem = CrewReportView['open'][number]
 
 /** The items for the user. `restartCommand`: the command line that starts the crew again; null if it is not known. */
-export function openItems(crew: CrewView, git: ReportGitView | null, restartCommand: string | null = null): TodoItem[] {
+export function openItems(crew: CrewView, git: ReportGitView | null, restartCommand: string | null = null): OpenItem[] {
   return [
     ...pauseItems(crew),
     ...questionItems(crew),
@@ -23,22 +24,22 @@ function nameOf({ name, uuid }: CrewView): string {
   return name ?? uuid.slice(-8)
 }
 
-function questionItems(crew: CrewView): TodoItem[] {
+function questionItems(crew: CrewView): OpenItem[] {
   return crew.asks.map(({ text }) => ({ what: text, how: `reeve answer ${nameOf(crew)}` }))
 }
 
 /** The pause of a suspended crew, which waits until the user resumes it. */
-function pauseItems(crew: CrewView): TodoItem[] {
+function pauseItems(crew: CrewView): OpenItem[] {
   return crew.status === 'suspended' ? [{ what: crew.note ?? 'it is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
 }
 
 /** What the crew waits for, unless a question or a pause already shows it. */
-function waitItems({ waitsFor, asks, status }: CrewView): TodoItem[] {
+function waitItems({ waitsFor, asks, status }: CrewView): OpenItem[] {
   return asks.length > 0 || status === 'suspended' ? [] : waitsFor.map((what) => ({ what, how: null }))
 }
 
-/** The unfinished tasks, with one command for all: a resume, or a new start that takes over the done tasks. */
-function unfinishedItems(crew: CrewView, restartCommand: string | null): TodoItem[] {
+/** The unfinished tasks, with one command for all: a resume, or a new start that keeps the finished tasks. */
+function unfinishedItems(crew: CrewView, restartCommand: string | null): OpenItem[] {
   const { tasks, exitedAt, resumable } = crew
   const failedTasks = tasks.filter(({ state }) => state === 'failed')
   const cause = earlyEndText(crew)
@@ -62,7 +63,7 @@ function unfinishedItems(crew: CrewView, restartCommand: string | null): TodoIte
   return [
     ...unfinishedTexts.map((what) => ({ what, how: null })),
     ...(unfinishedTexts.length > 0 && restartCommand !== null
-      ? [{ what: 'start it again; done tasks are taken over', how: restartCommand }]
+      ? [{ what: 'start it again; tasks that are done stay done', how: restartCommand }]
       : []),
   ]
 }
@@ -72,8 +73,8 @@ function failedText({ id, title, reason }: CrewView['tasks'][number]): string {
 }
 
 /** Tasks that were marked as done without a review or commit. The user should check them. */
-function uncheckedItems(crew: CrewView): TodoItem[] {
-  return crew.tasks.flatMap(({ id, title, reason, byWord: by }): TodoItem[] =>
+function uncheckedItems(crew: CrewView): OpenItem[] {
+  return crew.tasks.flatMap(({ id, title, reason, byWord: by }): OpenItem[] =>
     !by
       ? []
       : [
@@ -85,7 +86,7 @@ function uncheckedItems(crew: CrewView): TodoItem[] {
   )
 }
 
-function branchItems({ branch, unmerged }: ReportGitView, crew: CrewView): TodoItem[] {
+function branchItems({ branch, unmerged }: ReportGitView, crew: CrewView): OpenItem[] {
   const { exitedAt, tasks } = crew
   const crewBranch =
     branch.commits > 0 && !branch.taken && exitedAt !== null
@@ -100,14 +101,17 @@ function branchItems({ branch, unmerged }: ReportGitView, crew: CrewView): TodoI
 }
 
 /** The item for an unmerged branch. The branch of an earlier attempt at a landed task must not be merged. */
-function unmergedBranchItem(name: string, commits: number, branch: string, tasks: CrewView['tasks']): TodoItem {
+function unmergedBranchItem(name: string, commits: number, branch: string, tasks: CrewView['tasks']): OpenItem {
   const landedTask = tasks.find(
     ({ id, merged }) =>
       typeof merged === 'string' &&
       (name === `${branch}.${id}` || (name.startsWith(`${branch}.${id}-`) && /^\d+$/.test(name.slice(branch.length + id.length + 2)))),
   )
   if (landedTask)
-    return { what: `${name} has an earlier attempt at ${landedTask.id}, which has landed with other commits`, how: `git branch -D ${name}` }
+    return {
+      what: `${name} has an earlier attempt at ${landedTask.id}; ${landedTask.id} has landed with other commits`,
+      how: `git branch -D ${name}`,
+    }
   // A commit that is only on a worker's branch was never approved, so it is shown and not merged.
   return {
     what: `${name} has ${commitsText(commits)} not in ${branch}`,
@@ -115,7 +119,7 @@ function unmergedBranchItem(name: string, commits: number, branch: string, tasks
   }
 }
 
-function leftoverItems({ salvaged, worktrees }: ReportGitView, { resumable }: CrewView): TodoItem[] {
+function leftoverItems({ salvaged, worktrees }: ReportGitView, { resumable }: CrewView): OpenItem[] {
   return [
     ...salvaged.map(({ ref, subject }) => ({
       what: `${ref} has files that were ${ref.startsWith('refs/reeve/review/') ? 'reported but not committed' : `not committed${salvageSubject(subject)}`}`,

@@ -1,7 +1,7 @@
 // Selects the events of a stream by their types, and shortens their texts. Owns the names that a stream accepts.
 // Test: test/tables/daemon/http/event-filter.test.ts, test/e2e/daemon/events.test.ts.
 import { EVENT_NAMES } from '../../api/events.ts'
-import { closestWord } from '../../config/did-you-mean.ts'
+import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { FACT_TYPES } from '../../store/journal/fact-codec.ts'
 import type { EventView } from '../../api/views/daemon.ts'

@@ -4,7 +4,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { callForProcess } from './own-tools.ts'
+import { callToolForProcess } from './tool-calls.ts'
 import type { OutboxRecord } from '../../api/views/mcp.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { OwnToolResult } from '../../drivers/port.ts'
@@ -88,7 +88,7 @@ async function deliver({ dir, host, store, log, signal }: OutboxDeps, { id, uuid
   const turn = caller ? await turnAt(store, caller, pid, at) : null
   const attempt = (): Promise<OwnToolResult> =>
     caller && turn !== null
-      ? callForProcess(host, caller, { name, input, id, turn, signal, progress: () => undefined })
+      ? callToolForProcess(host, caller, { name, input, id, turn, signal, progress: () => undefined })
       : Promise.resolve({ isError: true, text: `no process ${uuid} had a turn at that time` })
   let result = await attempt()
   // The crew may still be starting.

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createMcpHandler, Server, type AuthInfo, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { OwnTool, OwnToolResult } from '../../drivers/port.ts'
-import type { OwnToolCall } from './own-tools.ts'
+import type { OwnToolCall } from './tool-calls.ts'
 import type { ToolCaller } from './tokens.ts'
 
 /** The largest body of a request in bytes: room for a report or an intent. */

@@ -3,7 +3,7 @@
 // Tests: test/e2e/mcp/server.test.ts.
 import { join } from 'node:path'
 import { VERSION } from '../../api/version.ts'
-import { callTool, hasOwnTools, describeTools, describeNativeTools, toolsFor } from './own-tools.ts'
+import { callTool, hasOwnTools, describeTools, describeNativeTools, toolsFor } from './tool-calls.ts'
 import { deliverOutbox } from './outbox.ts'
 import { AccessTokens, type ToolCaller } from './tokens.ts'
 import type { OwnToolsEndpoint, OwnToolResult, OwnTools } from '../../drivers/port.ts'

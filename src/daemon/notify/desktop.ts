@@ -16,7 +16,7 @@ const TITLES: Readonly<Record<Notice['kind'], string>> = {
   failed: 'reeve: failed',
   stalled: 'reeve: an agent makes no progress',
   budget: 'reeve: budget',
-  session: 'reeve: a new session of the page',
+  session: 'reeve: a new browser session',
 }
 
 /** Returns the command line that shows a notice. */

@@ -4,7 +4,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { cutForReading } from '../../drivers/files/diff.ts'
-import { findEdits, hunkOf, type FileEdit } from '../views/file-edits.ts'
+import { findEdits, hunkOf, type FileEdit } from './file-edits.ts'
 import { parseSide, type SideRequest, type SidesRequest } from './diff-sides.ts'
 import { placeOf } from './work-place.ts'
 import type { ChangedFile } from '../../drivers/files/changed-files.ts'

@@ -28,7 +28,7 @@ import { CAPABILITIES, isPlainCommand } from '../../kernel/model/capabilities.ts
 import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
 import { applyLimitChange } from '../../kernel/state/limits.ts'
-import { isAllowed, namesServer, serverPrefix } from '../../kernel/state/tool-names.ts'
+import { isToolAllowed, namesServer, serverPrefix } from '../../kernel/state/tool-lists.ts'
 import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
@@ -632,7 +632,7 @@ async function textsFor(
     (body.instructions ?? agent.instructions ?? true) ? await readInstructions(body.cwd) : { instructions: null, problems: [] }
   const named = agent.skills === false ? undefined : agent.skills
   const found =
-    (body.skills ?? agent.skills !== false) && isAllowed('skill', lists)
+    (body.skills ?? agent.skills !== false) && isToolAllowed('skill', lists)
       ? await findSkills(body.cwd, paths, named)
       : { skills: [], problems: [] }
   return {

@@ -6,7 +6,7 @@ import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
 import type { WebAddresses } from './addresses.ts'
 import { pathParts } from './path.ts'
-import { findRoute, type DoorRoute } from './route-table.ts'
+import { findRoute, type RouteAccess } from './find-route.ts'
 import { isRedacted } from './redact.ts'
 import type { WebSession } from './sessions.ts'
 
@@ -20,7 +20,7 @@ export interface RequestHead {
 export interface DoorDeps {
   /** the addresses of the listener */
   readonly addresses: WebAddresses
-  readonly routes: readonly DoorRoute[]
+  readonly routes: readonly RouteAccess[]
   readonly openings: readonly WebOpening[]
   readonly findSession: (token: string, way: WebWay) => WebSession | null
   /** counts a wrong token; true: there were too many recently */
@@ -29,7 +29,7 @@ export interface DoorDeps {
 }
 
 export type Verdict =
-  | { readonly type: 'api'; readonly route: DoorRoute; readonly session: WebSession | null; readonly way: WebWay }
+  | { readonly type: 'api'; readonly route: RouteAccess; readonly session: WebSession | null; readonly way: WebWay }
   | { readonly type: 'document' }
   | { readonly type: 'asset'; readonly path: string }
   | { readonly type: 'refused' }
@@ -101,7 +101,7 @@ function checkApi(
 
 /** What a session lacks for a route; null: nothing. */
 function missingRight(
-  { id, right, closed, within }: DoorRoute,
+  { id, right, closed, within }: RouteAccess,
   session: WebSession,
   openings: readonly WebOpening[],
 ): Extract<Verdict, { type: 'no right' }> | null {

@@ -13,7 +13,7 @@ import type { Assets } from './assets.ts'
 import { checkDoor, type Verdict } from './door.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 import { letPass } from './pass.ts'
-import type { DoorRoute } from './route-table.ts'
+import type { RouteAccess } from './find-route.ts'
 import type { Sessions } from './sessions.ts'
 import type { WrongTokens } from './wrong-tokens.ts'
 
@@ -31,7 +31,7 @@ const SENDER_HEADERS = ['x-reeve-process', 'x-reeve-client']
 
 export interface ListenerDeps {
   readonly route: (request: IncomingMessage, response: ServerResponse) => void
-  readonly routes: readonly DoorRoute[]
+  readonly routes: readonly RouteAccess[]
   readonly sessions: Sessions
   readonly wrongTokens: WrongTokens
   readonly openings: readonly WebOpening[]

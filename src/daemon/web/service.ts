@@ -28,7 +28,7 @@ import { Codes, type Link, type Redemption } from './codes.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { KeptPageFile, type KeptPage } from './kept-page.ts'
 import { WebListener, refusal, type ListenerDeps } from './listener.ts'
-import type { DoorRoute } from './route-table.ts'
+import type { RouteAccess } from './find-route.ts'
 import { IDLE_MS, Sessions, type WebSession, type Visitor } from './sessions.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
@@ -46,7 +46,7 @@ export interface WebDeps {
   readonly announce: (text: string) => void
   /** hands a request to the routes of the API */
   readonly route: (request: IncomingMessage, response: ServerResponse) => void
-  readonly routes: readonly DoorRoute[]
+  readonly routes: readonly RouteAccess[]
   /** the UUID of a process, by its reference. Errors: those of a reference */
   readonly resolve: (ref: string) => Promise<Uuid>
   readonly readOpenings: () => Promise<readonly WebOpening[]>

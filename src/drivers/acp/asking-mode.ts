@@ -4,7 +4,7 @@
 // Test: test/tables/drivers/acp/asking-mode.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { isAllowed } from '../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../kernel/state/tool-lists.ts'
 import { findProgram } from '../command/formats/args.ts'
 import { writeClientConfig } from '../gateway/clients.ts'
 import { parseObject, asObject } from '../gateway/clients/client.ts'
@@ -218,8 +218,8 @@ function deniedToolNames({ tools }: AgentProfile, spec: Spec): readonly string[]
     .filter(([agentName, reeveNames]) => {
       const names = [agentName, ...reeveNames]
       return (
-        names.some((name) => !isAllowed(name, { tools: null, deny: spec.deny })) ||
-        (spec.tools !== null && !names.some((name) => isAllowed(name, { tools: spec.tools, deny: [] })))
+        names.some((name) => !isToolAllowed(name, { tools: null, deny: spec.deny })) ||
+        (spec.tools !== null && !names.some((name) => isToolAllowed(name, { tools: spec.tools, deny: [] })))
       )
     })
     .map(([agentName]) => agentName)

@@ -6,7 +6,7 @@ import type { McpStart } from '../../kernel/model/mcp.ts'
 import { markerEnvironment } from '../contain/marker.ts'
 import type { Launch } from '../port.ts'
 import { toolPrefix } from '../mcp/tool-list.ts'
-import { mayUseServer } from '../../kernel/state/tool-names.ts'
+import { mayUseServer } from '../../kernel/state/tool-lists.ts'
 
 /** Returns the servers of a process; calls `note` for each one that is left out. */
 export function serversFor(

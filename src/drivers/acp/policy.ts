@@ -1,7 +1,7 @@
 // Decides an agent's permission requests by the process's permissions and tool lists. A denied tool stays denied whatever the
 // permissions allow. Otherwise the most specific permission counts: by title, then tool name, then kind, then the default. Pure.
 // Test: test/processes/acp/permission-requests.test.ts.
-import { isAllowed } from '../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../kernel/state/tool-lists.ts'
 import { decisionOf } from '../../kernel/state/permissions.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { AcpSpec } from '../../kernel/model/process-spec.ts'
@@ -31,8 +31,8 @@ const TOOL_NAMES_BY_KIND: Readonly<Record<string, readonly string[]>> = {
 /** Returns whether an action is allowed, denied, or needs the user's answer. */
 export function decideAction(action: RequestedAction, rules: Rules): PolicyDecision {
   const names = namesOf(action)
-  if (names.some((name) => !isAllowed(name, { tools: null, deny: rules.deny }))) return 'deny'
-  if (rules.tools !== null && !names.some((name) => isAllowed(name, { tools: rules.tools, deny: [] }))) return 'deny'
+  if (names.some((name) => !isToolAllowed(name, { tools: null, deny: rules.deny }))) return 'deny'
+  if (rules.tools !== null && !names.some((name) => isToolAllowed(name, { tools: rules.tools, deny: [] }))) return 'deny'
   const { permissions } = rules
   const toolRules = Object.entries(permissions?.tools ?? {})
   for (const name of names) {

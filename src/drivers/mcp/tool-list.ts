@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/client'
 import type { ImagePart } from '../../kernel/model/facts.ts'
-import { serverPrefix } from '../../kernel/state/tool-names.ts'
+import { serverPrefix } from '../../kernel/state/tool-lists.ts'
 import { MAGIC_BYTES, findImageFormat, describeImage } from '../native/tools/image.ts'
 import { ToolError } from '../native/tools/tool-error.ts'
 import type { ToolOutput } from '../native/tools/tool.ts'

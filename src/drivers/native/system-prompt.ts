@@ -3,7 +3,7 @@
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 import type { Instructions } from '../../kernel/model/spec-parts.ts'
-import { isAllowed } from '../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../kernel/state/tool-lists.ts'
 import { PLANNING_PROMPT } from './permissions/plan.ts'
 
 type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'permissions' | 'tools' | 'deny'>
@@ -35,7 +35,7 @@ These files are the instructions of the repository for agents. Follow them. If t
 
 /** The list of skills, if the agent has the tool that loads them. */
 function skillParts({ skills = [], tools, deny }: PromptSpec): readonly string[] {
-  if (skills.length === 0 || !isAllowed('skill', { tools, deny })) return []
+  if (skills.length === 0 || !isToolAllowed('skill', { tools, deny })) return []
   return [
     `# Skills
 

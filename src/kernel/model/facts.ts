@@ -5,7 +5,7 @@
 import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
 import type { Moment } from './moment.ts'
-import type { ContextState, Range } from './journal-ranges.ts'
+import type { ContextState, Range } from './context.ts'
 import type { ComposeFact } from './compose.ts'
 import type { Measured, CallUsage, UsageTotals } from './usage.ts'
 import type { CrewFact } from './crew/facts.ts'

@@ -6,7 +6,7 @@ import type { Measured, CallUsage } from './usage.ts'
 import type { CallEstimate, OsHandle } from './process.ts'
 import type { ToolEffect } from './words.ts'
 import type { Ask } from './asks.ts'
-import type { Range } from './journal-ranges.ts'
+import type { Range } from './context.ts'
 
 /** A tool call that a finished model call requested. */
 export interface RequestedCall {

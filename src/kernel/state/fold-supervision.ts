@@ -1,7 +1,7 @@
 // The fold of facts about supervisors and restarts. Owns how restarts are remembered and forgotten. Must never decide
 // about a restart. Test: test/properties/fold.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
-import { rangesAfterCompaction } from '../model/journal-ranges.ts'
+import { rangesAfterCompaction } from '../model/context.ts'
 import type { BodyOf } from '../model/facts.ts'
 import type { SupervisedChild, Supervision } from '../model/supervision.ts'
 import type { Process } from '../model/process.ts'

@@ -3,7 +3,7 @@
 // `fitToParent`. Must never read files: permission-paths.ts in src/daemon/operations has made all paths real and absolute.
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permissions.test.ts.
 import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
-import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from './tool-names.ts'
+import { intersectToolLists, isToolAllowed, mayUseServer, namesServer, serverPrefix, withoutCoveredEntries } from './tool-lists.ts'
 import type { McpServer, PathAccess, Capabilities, Permissions, Skill } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { CallDecision, PermissionPolicy } from '../model/words.ts'
@@ -171,7 +171,7 @@ function withImpliedRules(spec: ProcessSpec): ProcessSpec {
   const paths = capabilities.paths && normalizePaths(capabilities.paths)
   const isEnforced = CAPABILITIES[spec.driver].enforcement !== 'no'
   const isShellDenied = paths !== undefined && spec.tools === null && isEnforced
-  const deny = isShellDenied ? [...spec.deny, ...NATIVE_SHELL_TOOLS.filter((tool) => isAllowed(tool, spec))] : spec.deny
+  const deny = isShellDenied ? [...spec.deny, ...NATIVE_SHELL_TOOLS.filter((tool) => isToolAllowed(tool, spec))] : spec.deny
   const isUsable = (server: McpServer): boolean =>
     server.kind === 'http' ? capabilities.network !== 'off' : paths === undefined || isNamed(server, spec)
   return withMcp(withReadableTexts({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }), isUsable)
@@ -208,8 +208,8 @@ function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpe
   }
   const rest = {
     ...spec,
-    tools: commonTools(spec.tools, parent.tools),
-    deny: withoutCovered([...spec.deny, ...parent.deny]),
+    tools: intersectToolLists(spec.tools, parent.tools),
+    deny: withoutCoveredEntries([...spec.deny, ...parent.deny]),
     ...withoutUnlimited(both),
   }
   const restricted = asksLikeParent(spec, parent) ? rest : restrictPermissions(rest, permissionsAbove(parent))
@@ -353,9 +353,9 @@ function unconfinedTools(spec: ProcessSpec): readonly string[] {
  */
 function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly string[] {
   const { shellTools, enforcement } = CAPABILITIES[driver]
-  if (enforcement !== 'asked') return shellTools.filter((name) => isAllowed(name, { tools, deny }))
-  const isListed = shellTools.some((name) => isAllowed(name, { tools, deny: [] }))
-  return isListed && shellTools.every((name) => isAllowed(name, { tools: null, deny })) ? NATIVE_SHELL_TOOLS : []
+  if (enforcement !== 'asked') return shellTools.filter((name) => isToolAllowed(name, { tools, deny }))
+  const isListed = shellTools.some((name) => isToolAllowed(name, { tools, deny: [] }))
+  return isListed && shellTools.every((name) => isToolAllowed(name, { tools: null, deny })) ? NATIVE_SHELL_TOOLS : []
 }
 
 /** The fields that `fitToParent` may change, as a text for comparison. */

@@ -3,7 +3,7 @@
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { Permissions } from '../model/spec-parts.ts'
 import { NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
-import { isAllowed } from './tool-names.ts'
+import { isToolAllowed } from './tool-lists.ts'
 import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../model/words.ts'
 import { lookUp } from '../util/lookup.ts'
 
@@ -47,7 +47,7 @@ export function bypassableRule(permissions: Permissions, lists: Pick<ProcessSpec
   const names = (rules: readonly string[], tool: string): boolean =>
     rules.some((text) => parseToolRule(text).tool === tool && !hasPattern(text))
   const shell = NATIVE_SHELL_TOOLS.find(
-    (tool) => isAllowed(tool, lists) && !names(deny, tool) && !names(ask, tool) && (fallback === 'allow' || names(allow, tool)),
+    (tool) => isToolAllowed(tool, lists) && !names(deny, tool) && !names(ask, tool) && (fallback === 'allow' || names(allow, tool)),
   )
   const rule = [...deny, ...ask].find(hasPattern)
   return shell !== undefined && rule !== undefined

@@ -24,7 +24,7 @@ export interface EntryRun {
 }
 
 /** What is needed to read facts: the statements and the lineages. */
-export interface Finder {
+export interface IndexReadDeps {
   readonly sql: Statements
   readonly lineage: Lineage
 }
@@ -45,11 +45,11 @@ export function blockOf(seq: number, { base }: Pick<LineageLink, 'base'>): numbe
 }
 
 /** Reads the entries of one block, up to the end of the span. Block 0 begins with the first fact after the base. */
-export function readBlock(finder: Finder, span: FactSpan, block: number): readonly FactEntry[] {
+export function readBlock(deps: IndexReadDeps, span: FactSpan, block: number): readonly FactEntry[] {
   const { uuid, base } = span.link
   const first = base + block * BLOCK_FACTS + 1
   const size = Math.min(BLOCK_FACTS, span.upto - first + 1)
-  const text = readBlockText(finder, span, block, size)
+  const text = readBlockText(deps, span, block, size)
   if (typeof text !== 'string') throw damageError({ table: 'places', uuid, seq: first }, `block ${block} is missing`)
   const entries = parseBlock(text, first)
   // A block of an origin may have entries after the span, because the origin may have grown after the fork. The open block of the
@@ -60,7 +60,7 @@ export function readBlock(finder: Finder, span: FactSpan, block: number): readon
   return entries.length === size ? entries : entries.slice(0, size)
 }
 
-function readBlockText({ sql, lineage }: Finder, { link, open }: FactSpan, block: number, size: number): unknown {
+function readBlockText({ sql, lineage }: IndexReadDeps, { link, open }: FactSpan, block: number, size: number): unknown {
   if (open !== null && size < BLOCK_FACTS) return open
   const text = sql.indexBlock.get(link.key, block)?.['entries']
   if (text !== undefined || open !== null) return text
@@ -82,17 +82,17 @@ export function parseBlock(text: string, first: number): FactEntry[] | undefined
 }
 
 /** Reads at most `limit` entries in order, beginning with the fact `seq`. */
-export function readEntriesFrom(finder: Finder, ownFacts: FactSpan, seq: number, limit: number): EntryRun[] {
+export function readEntriesFrom(deps: IndexReadDeps, ownFacts: FactSpan, seq: number, limit: number): EntryRun[] {
   const last = Math.min(ownFacts.upto, seq + limit - 1)
-  return spansOf(ownFacts, seq, last).map((span) => ({ link: span.link, entries: readEntriesWithin(finder, span, seq, last) }))
+  return spansOf(ownFacts, seq, last).map((span) => ({ link: span.link, entries: readEntriesWithin(deps, span, seq, last) }))
 }
 
-function readEntriesWithin(finder: Finder, span: FactSpan, first: number, last: number): FactEntry[] {
+function readEntriesWithin(deps: IndexReadDeps, span: FactSpan, first: number, last: number): FactEntry[] {
   const from = Math.max(first, span.link.base + 1)
   const to = Math.min(last, span.upto)
   const found: FactEntry[] = []
   for (let block = blockOf(from, span.link); block <= blockOf(to, span.link); block++) {
-    for (const entry of readBlock(finder, span, block)) {
+    for (const entry of readBlock(deps, span, block)) {
       if (entry.seq >= from && entry.seq <= to) found.push(entry)
     }
   }
@@ -107,22 +107,22 @@ interface LastEntriesQuery {
 }
 
 /** Reads at most `limit` of the last entries before `beforeSeq`, in order. */
-export function readLastEntries(finder: Finder, ownFacts: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): EntryRun[] {
+export function readLastEntries(deps: IndexReadDeps, ownFacts: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): EntryRun[] {
   const runs: EntryRun[] = []
   let remaining = limit
   for (let span: FactSpan | null = ownFacts; span !== null && remaining > 0; span = spanBefore(span)) {
-    const entries = readLastWithin(finder, span, { limit: remaining, codes, beforeSeq })
+    const entries = readLastWithin(deps, span, { limit: remaining, codes, beforeSeq })
     remaining -= entries.length
     if (entries.length > 0) runs.push({ link: span.link, entries })
   }
   return runs.reverse()
 }
 
-function readLastWithin(finder: Finder, span: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): FactEntry[] {
+function readLastWithin(deps: IndexReadDeps, span: FactSpan, { limit, codes, beforeSeq }: LastEntriesQuery): FactEntry[] {
   const found: FactEntry[] = []
   const last = Math.min(span.upto, beforeSeq - 1)
   for (let block = blockOf(last, span.link); block >= 0 && found.length < limit; block--) {
-    for (const entry of readBlock(finder, span, block).toReversed()) {
+    for (const entry of readBlock(deps, span, block).toReversed()) {
       if (found.length < limit && entry.seq <= last && (codes?.has(entry.code) ?? true)) found.push(entry)
     }
   }
@@ -130,10 +130,10 @@ function readLastWithin(finder: Finder, span: FactSpan, { limit, codes, beforeSe
 }
 
 /** Returns the number of the first own fact after `cursor`. */
-export function findSeqAfter(finder: Finder, ownFacts: FactSpan, cursor: number): number {
-  const block = finder.sql.indexBlockBefore.get(ownFacts.link.key, cursor)?.['block']
+export function findSeqAfter(deps: IndexReadDeps, ownFacts: FactSpan, cursor: number): number {
+  const block = deps.sql.indexBlockBefore.get(ownFacts.link.key, cursor)?.['block']
   for (let at = typeof block === 'number' ? block : 0; at <= blockOf(ownFacts.upto, ownFacts.link); at++) {
-    const entry = readBlock(finder, ownFacts, at).find((candidate) => candidate.cursor > cursor)
+    const entry = readBlock(deps, ownFacts, at).find((candidate) => candidate.cursor > cursor)
     if (entry !== undefined) return entry.seq
   }
   return ownFacts.upto + 1

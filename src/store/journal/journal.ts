@@ -10,7 +10,7 @@ import { unpackMoment } from './moment-codec.ts'
 import type { DamageLocation } from '../errors.ts'
 import type { FactSpan } from './lineage.ts'
 import { readEntriesFrom, readLastEntries, findSeqAfter } from './fact-index.ts'
-import type { FactEntry, Finder, EntryRun } from './fact-index.ts'
+import type { FactEntry, IndexReadDeps, EntryRun } from './fact-index.ts'
 import { factSum } from '../rows/checksums.ts'
 import { checkAscending } from '../rows/page-order.ts'
 import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
@@ -25,9 +25,9 @@ export function checkLimit(limit: number): void {
 }
 
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
-export function readFacts(finder: Finder, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
+export function readFacts(deps: IndexReadDeps, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
   checkLimit(limit)
-  return readEntriesFrom(finder, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(finder.sql, part))
+  return readEntriesFrom(deps, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(deps.sql, part))
 }
 
 interface PageQuery {
@@ -40,20 +40,20 @@ interface PageQuery {
  * is always there, at least as a mark.
  */
 export function skimFacts(
-  finder: Finder,
+  deps: IndexReadDeps,
   ownFacts: FactSpan,
   { afterSeq, limit }: PageQuery,
   { without, marks, only, withoutLongTexts }: PageFilter,
 ): (StoredFact | FactMark)[] {
   checkLimit(limit)
   const [excludedCodes, markedCodes] = [only ? otherCodes(codesOf([...only, ...marks])) : codesOf(without), codesOf(marks)]
-  const texts = withoutLongTexts ? null : finder.sql
-  const parts = readEntriesFrom(finder, ownFacts, afterSeq + 1, limit)
+  const texts = withoutLongTexts ? null : deps.sql
+  const parts = readEntriesFrom(deps, ownFacts, afterSeq + 1, limit)
   const last = parts.at(-1)?.entries.at(-1)
   const found: (StoredFact | FactMark)[] = []
   for (const { link, entries } of parts) {
     const wantedEntries = entries.filter(({ code }) => !excludedCodes.has(code) && !markedCodes.has(code))
-    const facts = readRun(finder.sql, { link, entries: wantedEntries }, { excluded: [...excludedCodes, ...markedCodes], texts })
+    const facts = readRun(deps.sql, { link, entries: wantedEntries }, { excluded: [...excludedCodes, ...markedCodes], texts })
     let next = 0
     for (const entry of entries) {
       const fact = entry === wantedEntries[next] ? facts[next++] : undefined
@@ -82,16 +82,16 @@ interface TailQuery {
   readonly beforeSeq: number
 }
 
-export function readTail(finder: Finder, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): StoredFact[] {
+export function readTail(deps: IndexReadDeps, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): StoredFact[] {
   checkLimit(limit)
-  return readLastEntries(finder, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
-    lookUpFacts(finder.sql, part),
+  return readLastEntries(deps, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
+    lookUpFacts(deps.sql, part),
   )
 }
 
 /** Reads a process's own facts after a cursor. */
-export function readSince(finder: Finder, ownFacts: FactSpan, afterCursor: number, limit: number): StoredFact[] {
-  return readFacts(finder, ownFacts, findSeqAfter(finder, ownFacts, afterCursor) - 1, limit)
+export function readSince(deps: IndexReadDeps, ownFacts: FactSpan, afterCursor: number, limit: number): StoredFact[] {
+  return readFacts(deps, ownFacts, findSeqAfter(deps, ownFacts, afterCursor) - 1, limit)
 }
 
 /** A range scan is cheaper than a lookup of each row if it passes at most this many rows per wanted row. */

@@ -6,7 +6,7 @@ import { lookUpFacts } from './journal.ts'
 import { spansOf } from './lineage.ts'
 import type { FactSpan } from './lineage.ts'
 import { blockOf, readLastEntries, readBlock } from './fact-index.ts'
-import type { Finder, EntryRun } from './fact-index.ts'
+import type { IndexReadDeps, EntryRun } from './fact-index.ts'
 import type { StepBounds } from '../store.ts'
 
 const STARTED_CODE = codeOf('model.started')
@@ -17,28 +17,28 @@ interface Start {
   readonly step: number
 }
 
-export function findStep(finder: Finder, ownFacts: FactSpan, step: number): StepBounds | null {
-  const first = findFirstStart(finder, ownFacts, step)
+export function findStep(deps: IndexReadDeps, ownFacts: FactSpan, step: number): StepBounds | null {
+  const first = findFirstStart(deps, ownFacts, step)
   if (first?.step !== step) return null
-  const after = findNextStart(finder, ownFacts, first.seq + 1)
+  const after = findNextStart(deps, ownFacts, first.seq + 1)
   // The next start may be a retry of the same step.
-  return { first: first.seq, next: (after?.step === step ? findFirstStart(finder, ownFacts, step + 1) : after)?.seq ?? null }
+  return { first: first.seq, next: (after?.step === step ? findFirstStart(deps, ownFacts, step + 1) : after)?.seq ?? null }
 }
 
 /** Returns the first start of `step`, or else of the first later step; null without either. */
-function findFirstStart(finder: Finder, ownFacts: FactSpan, step: number): Start | null {
+function findFirstStart(deps: IndexReadDeps, ownFacts: FactSpan, step: number): Start | null {
   let low: Start = { seq: 0, step: 0 }
-  let high = findLastStart(finder, ownFacts, Infinity)
+  let high = findLastStart(deps, ownFacts, Infinity)
   if (high === null || high.step < step) return null
   for (let turn = 0; ; turn++) {
-    const start: Start | null = findNextStart(finder, ownFacts, turn % 2 === 0 ? interpolate(low, high, step) : midpoint(low, high))
+    const start: Start | null = findNextStart(deps, ownFacts, turn % 2 === 0 ? interpolate(low, high, step) : midpoint(low, high))
     // No start was found before `high`, which is a start of the step or of a later one.
     if (start === null) return high
     if (start.step < step) {
       low = start
       continue
     }
-    const before = findLastStart(finder, ownFacts, start.seq)
+    const before = findLastStart(deps, ownFacts, start.seq)
     if (before === null || before.step < step) return start
     high = before
   }
@@ -55,23 +55,23 @@ function midpoint(low: Start, high: Start): number {
 }
 
 /** Returns the last start before the fact `beforeSeq`. */
-function findLastStart(finder: Finder, ownFacts: FactSpan, beforeSeq: number): Start | null {
-  const [part] = readLastEntries(finder, ownFacts, { limit: 1, codes: STARTED_CODES, beforeSeq })
-  return part === undefined ? null : readStart(finder, part)
+function findLastStart(deps: IndexReadDeps, ownFacts: FactSpan, beforeSeq: number): Start | null {
+  const [part] = readLastEntries(deps, ownFacts, { limit: 1, codes: STARTED_CODES, beforeSeq })
+  return part === undefined ? null : readStart(deps, part)
 }
 
 /** Returns the first start at or after the fact `seq`. */
-function findNextStart(finder: Finder, ownFacts: FactSpan, seq: number): Start | null {
+function findNextStart(deps: IndexReadDeps, ownFacts: FactSpan, seq: number): Start | null {
   for (const span of spansOf(ownFacts, seq, ownFacts.upto)) {
     for (let block = Math.max(0, blockOf(seq, span.link)); block <= blockOf(span.upto, span.link); block++) {
-      const entry = readBlock(finder, span, block).find((candidate) => candidate.code === STARTED_CODE && candidate.seq >= seq)
-      if (entry !== undefined) return readStart(finder, { link: span.link, entries: [entry] })
+      const entry = readBlock(deps, span, block).find((candidate) => candidate.code === STARTED_CODE && candidate.seq >= seq)
+      if (entry !== undefined) return readStart(deps, { link: span.link, entries: [entry] })
     }
   }
   return null
 }
 
-function readStart({ sql }: Finder, part: EntryRun): Start | null {
+function readStart({ sql }: IndexReadDeps, part: EntryRun): Start | null {
   const [fact] = lookUpFacts(sql, part)
   return fact?.body.type === 'model.started' ? { seq: fact.seq, step: fact.body.step } : null
 }

@@ -44,7 +44,7 @@ describe('a selection', () => {
     })
   })
 
-  test('keeps what it did when one reference is wrong, and says how many succeeded', async () => {
+  test('keeps its other results when one reference is wrong, and says how many succeeded', async () => {
     await startSleeping('a1')
     const { code, stderr } = await reeve('stop', 'a1', 'none')
     expect([code, stderr]).toEqual([
@@ -53,15 +53,15 @@ describe('a selection', () => {
     ])
   })
 
-  test('with --all pauses, resumes and stops all, without a question where no terminal is', async () => {
+  test('with --all pauses, resumes and stops all, and asks nothing without a terminal', async () => {
     await startSleeping('a1', 'b1')
     expect(await reeve('pause', '--all')).toMatchObject({ code: 0, stderr: expect.stringMatching(/\n2 processes paused\n$/) as string })
     expect(await statuses('a1', 'b1')).toEqual(['suspended', 'suspended'])
     expect(await reeve('resume', '-d', 'b*')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 2 \(b1\) \w+\n$/) as string })
     expect((await reeve('resume', '-d', '--all', '--json')).stdout).toContain('"ref"')
-    expect(await reeve('resume', '-d', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is suspended\n' })
+    expect(await reeve('resume', '-d', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no suspended processes\n' })
     expect(await reeve('stop', '--all')).toMatchObject({ code: 0, stderr: expect.stringMatching(/\n2 processes stopped\n$/) as string })
-    expect(await reeve('kill', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no process is living\n' })
+    expect(await reeve('kill', '--all')).toEqual({ code: 0, stdout: '', stderr: 'no living processes\n' })
   })
 
   test('with -l takes the living processes with all of the labels', async () => {
@@ -133,7 +133,7 @@ test('a pattern selects neither members of crews nor ended processes, and a proc
   await using daemon = await startFakeDaemon(dir.path, {
     'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: views } }),
   })
-  expect(await runCli(dir.path, ['kill', 'w*'])).toEqual({ code: 0, stdout: '', stderr: 'PID 3 (w3) has ended meanwhile\n' })
+  expect(await runCli(dir.path, ['kill', 'w*'])).toEqual({ code: 0, stdout: '', stderr: 'PID 3 (w3) has already ended\n' })
   expect(daemon.requests.map(({ route }) => route)).toEqual([
     'GET /v1/processes',
     'GET /v1/processes/01960000-0000-7000-8000-000000000003/stakes',

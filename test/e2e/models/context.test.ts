@@ -15,7 +15,7 @@ import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
-import type { Range } from '../../../src/kernel/model/journal-ranges.ts'
+import type { Range } from '../../../src/kernel/model/context.ts'
 
 /** Each result has about 250 tokens. */
 const RESULT_BYTES = 1_000

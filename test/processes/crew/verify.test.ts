@@ -18,7 +18,7 @@ import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { uuidOf } from '../../support/store/facts.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
-import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
+import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-results.ts'
 import type { MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 
 const BRANCH = 'reeve/fix.worker-1'

@@ -1,5 +1,5 @@
-// MCP servers of a native agent over stdio: a real one of each revision of the protocol. Tests cover lists, calls, progress,
-// cancellation, restarts, pauses and ends. Models are played scripts.
+// MCP servers of a native agent over stdio: one real server for each protocol revision, and a scripted one. Tests cover
+// lists, calls, progress, cancellation, restarts, pauses and ends. Scripts play the models.
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
@@ -133,7 +133,7 @@ test.each([
       { outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') },
     ])
     expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
-    await waitUntil(() => readLogLines('s').includes(cancelled), 'the server knows')
+    await waitUntil(() => readLogLines('s').includes(cancelled), 'the server received the cancellation')
   },
 )
 
@@ -154,7 +154,7 @@ test('an interruption does not wait for starting servers; the next turn waits fo
   expect(kernel.factsOf('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
 })
 
-test('a silent call has a limit, is cancelled, and the server is used again', async () => {
+test('a call without output times out, is cancelled, and the server is used again', async () => {
   const { kernel, runTurn } = await runWithServers(harness, {
     servers: { s: 'usual' },
     settings: { callMs: 3_000 },
@@ -177,7 +177,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
   await kernel.waitFor(() => kernel.liveOutputs.some((live) => live.type === 'tool-output'), 'the call has begun')
   kernel.hold()
   await agent.pause(true)
-  await waitUntil(() => findProcessesWith(harness.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
+  await waitUntil(() => findProcessesWith(harness.token).every(({ state }) => 'TS'.includes(state)), 'all programs are stopped')
   const outputCount = kernel.liveOutputs.length
   await new Promise((resolve) => setTimeout(resolve, 2_500)) // a running timer would have ended the call by then
   expect(kernel.liveOutputs.length - outputCount).toBeLessThan(10)
@@ -189,7 +189,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
   await kernel.waitForTurnEnd()
 })
 
-test('a server that dies during a call is started again at the next one, three times in a row', async () => {
+test('a server that dies during a call is restarted at the next call, at most three times in a row', async () => {
   const { kernel, runTurn, serverState, readLogLines } = await runWithServers(harness, {
     servers: { s: 'usual', other: 'usual' },
     script: scriptOfCalls(
@@ -288,7 +288,7 @@ test("a server's request to the user is declined", async () => {
   ])
 })
 
-test('at the end a server gets the end of its input first, and time to exit by itself', async () => {
+test("on shutdown, a server's stdin is closed first, and it gets time to exit by itself", async () => {
   const { runTurn, agent, readLogLines } = await runWithServers(harness, { servers: { s: 'usual' }, script: '- text: done' })
   await runTurn('go')
   await agent[Symbol.asyncDispose]()

@@ -14,7 +14,7 @@ import type { World } from './world.ts'
 import type { Sender } from '../../../src/kernel/model/ids.ts'
 import type { DriverName, Handler, HoldReason, LimitName, Limits, Signal, ToolEffect } from '../../../src/kernel/model/words.ts'
 import type { Ask } from '../../../src/kernel/model/asks.ts'
-import type { Range } from '../../../src/kernel/model/journal-ranges.ts'
+import type { Range } from '../../../src/kernel/model/context.ts'
 import type { CallUsage } from '../../../src/kernel/model/usage.ts'
 import type { SpecChanges } from '../spec-changes.ts'
 

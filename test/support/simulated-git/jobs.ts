@@ -4,7 +4,7 @@ import { approvedRef, memberBranch, mergeRef, salvagePrefix, taskBranch, reviewR
 import { SimulatedCommits, STAGED_SUBJECT, REVIEW_SUBJECT } from './commits.ts'
 import { changedFiles, freeName, isSame, treeId } from './objects.ts'
 import { Worktree } from './worktree.ts'
-import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-runs.ts'
+import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-results.ts'
 import type { Crew, Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Files, Objects } from './objects.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'

@@ -5,7 +5,7 @@ import { exitCode, Failure, UsageError } from '../../../src/cli/errors.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../../src/kernel/model/errors.ts'
 
 describe('the exit code of an error', () => {
-  test.each(Object.keys(ERRORS) as ErrorCode[])('with the code %s is that of the table', (code) => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s is the one in the table', (code) => {
     for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
       expect(exitCode(error, false)).toBe(ERRORS[code].exit)
       const errorExit = ERRORS[code].exit
@@ -13,7 +13,7 @@ describe('the exit code of an error', () => {
     }
   })
 
-  test('of usage is 64, of a failure its own, and of a defect 125', () => {
+  test('is 64 for a usage error, its own for a Failure, and 125 for a defect; verbs like run exit with 125 for a usage error', () => {
     expect([exitCode(new UsageError(''), false), exitCode(new UsageError(''), true)]).toEqual([64, 125])
     expect([exitCode(new Failure(4, ''), false), exitCode(new TypeError(''), false)]).toEqual([4, 125])
   })

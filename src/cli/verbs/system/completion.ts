@@ -1,6 +1,6 @@
 // `reeve completion`: prints the script for a shell, and answers requests of that script. Such a request must never fail: its error would
 // appear in the line that the user types. Test: test/e2e/cli/completion.test.ts.
-import { closestWord } from '../../../config/did-you-mean.ts'
+import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { completeLine } from '../../table/completion.ts'
 import { UsageError } from '../../errors.ts'
 import type { Output } from '../../print/output.ts'

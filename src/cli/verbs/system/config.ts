@@ -1,7 +1,7 @@
 // `reeve config`: shows the configuration in force with its sources, and changes single keys of the user's file. Reads and writes the
 // files itself, so that it works without a daemon. Test: test/e2e/cli/config.test.ts.
 import type * as Editing from '../../../config/edit.ts'
-import { closestWord } from '../../../config/did-you-mean.ts'
+import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { pathsFrom } from '../../../config/paths.ts'
 import { Failure, UsageError } from '../../errors.ts'
 import { fitWidth, stripControls } from '../../print/text.ts'

@@ -1,6 +1,6 @@
 // `reeve help`: prints the overview of all verbs, the page of a verb, or a topic. There is no pager: `reeve help run | less`. Test:
 // test/tables/cli/table/manual.test.ts.
-import { closestWord } from '../../../config/did-you-mean.ts'
+import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { COMMON_FLAGS } from '../../input/args.ts'
 import { UsageError } from '../../errors.ts'
 import { pagesNote } from '../../service/package-root.ts'

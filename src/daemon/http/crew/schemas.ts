@@ -6,7 +6,7 @@ import { MAX_WORKERS } from '../../../config/crew/crews.ts'
 import { commandArgv, commandLine, copyPatterns, MAX_COMMAND_MS } from '../../../config/crew/shell-commands.ts'
 import { MAX_NEW_TASKS, taskIdRule, taskLimits } from '../../../config/crew/tasks.ts'
 import { dir, env, flag } from '../schemas.ts'
-import { COMMIT_GATES, MERGE_MODES, TASK_ROLES } from '../../../kernel/model/crew/words.ts'
+import { COMMIT_GATES, MERGE_MODES, TASK_ROLES, WORKER_ROLES, type WorkerRole } from '../../../kernel/model/crew/words.ts'
 import { PERMISSION_POLICIES } from '../../../kernel/model/words.ts'
 
 const MAX_TEXT = 100_000
@@ -19,6 +19,10 @@ const roleAgentFields = {
 }
 const roleAgent = z.strictObject(roleAgentFields).describe('The agent and model of a role; absent fields: as for the crew.')
 const count = z.int().min(0).max(MAX_WORKERS)
+const optionalCount = count.exactOptional()
+const countOfRole = Object.fromEntries(WORKER_ROLES.map((role) => [role, optionalCount])) as Readonly<
+  Record<WorkerRole, typeof optionalCount>
+>
 
 const run = z
   .strictObject({
@@ -75,15 +79,7 @@ export const crewUpBody = z
       .exactOptional()
       .describe('`engine` (the default: rules without a model), the name of an agent, or the settings of an agent'),
     workers: z
-      .union([
-        count,
-        z.strictObject({
-          generic: count.exactOptional(),
-          implementer: count.exactOptional(),
-          reviewer: count.exactOptional(),
-          researcher: count.exactOptional(),
-        }),
-      ])
+      .union([count, z.strictObject(countOfRole)])
       .exactOptional()
       .describe('the number of workers, or of each role'),
     gate: z.enum(COMMIT_GATES).exactOptional(),

@@ -5,7 +5,7 @@
 // Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
 import type { AssistantPart, FactBody, FactMark, ImagePart, StoredFact, ToolOutcome } from '../../../kernel/model/facts.ts'
 import { assistantText } from '../../../kernel/state/assistant-text.ts'
-import { rangesAfterCompaction, type Range } from '../../../kernel/model/journal-ranges.ts'
+import { rangesAfterCompaction, type Range } from '../../../kernel/model/context.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'
 import type { CallUsage } from '../../../kernel/model/usage.ts'
 

@@ -1,7 +1,7 @@
 // Chooses the messages that a compaction keeps, as ranges of their facts: the first message and the newest ones. Must never
 // separate an answer from its tool results, or drop a message that has no answer yet.
 // Pure. Test: test/properties/compaction.test.ts.
-import { joinRanges, type Range } from '../../../kernel/model/journal-ranges.ts'
+import { joinRanges, type Range } from '../../../kernel/model/context.ts'
 import { messageBytes } from './context.ts'
 import type { Context } from './context.ts'
 

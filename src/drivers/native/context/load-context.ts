@@ -3,7 +3,7 @@
 // Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
 import type { FactMark, PageFilter, StoredFact } from '../../../kernel/model/facts.ts'
 import { Context, foldFact } from './context.ts'
-import type { Range } from '../../../kernel/model/journal-ranges.ts'
+import type { Range } from '../../../kernel/model/context.ts'
 
 /** The facts per page of the journal. */
 const PAGE_FACTS = 500

@@ -4,7 +4,7 @@
 // Test: test/tables/drivers/native/permissions/call-policy.test.ts.
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
-import { isAllowed } from '../../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../../kernel/state/tool-lists.ts'
 import { decisionOf } from '../../../kernel/state/permissions.ts'
 import { parseToolRule } from '../../../kernel/state/tool-rules.ts'
 import type { ToolRule } from '../../../kernel/state/tool-rules.ts'
@@ -81,7 +81,7 @@ function isFileRead(name: string): boolean {
 }
 
 function namesTool({ tool }: ToolRule, name: string): boolean {
-  return isAllowed(name, { tools: [tool], deny: [] })
+  return isToolAllowed(name, { tools: [tool], deny: [] })
 }
 
 function isApproved(rules: readonly ToolRule[], subject: Subject): boolean {

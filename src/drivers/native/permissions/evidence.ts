@@ -4,7 +4,7 @@
 import { resolve } from 'node:path'
 import { isMissing } from '../../../kernel/util/missing-file.ts'
 import type { AskDiff, AskEvidence, AskToolKind } from '../../../kernel/model/asks.ts'
-import { isAllowed } from '../../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../../kernel/state/tool-lists.ts'
 import { NATIVE_TOOL_ACCESS } from '../../../kernel/model/words.ts'
 import { lookUp } from '../../../kernel/util/lookup.ts'
 import type { ToolCall } from '../context/context.ts'
@@ -56,7 +56,7 @@ async function wholeEdit(
 async function oldTextOf(run: RunContext, path: string): Promise<Pick<AskDiff, 'old' | 'isOldUnknown'>> {
   const { cwd, capabilities, tools, deny } = run.launch.spec
   const read = { type: 'tool-call', callId: '', name: 'read', input: { path } } as const
-  if (!isAllowed(read.name, { tools, deny }) || (await run.policy.decide(read)) === 'deny') return { old: '', isOldUnknown: true }
+  if (!isToolAllowed(read.name, { tools, deny }) || (await run.policy.decide(read)) === 'deny') return { old: '', isOldUnknown: true }
   try {
     return { old: await readText(resolve(cwd, path), MAX_OLD_BYTES, capabilities?.paths) }
   } catch (error) {

@@ -9,7 +9,7 @@ import { inputDifferences, inputSinceAnswer, textDifference, toolDifference } fr
 import { CallFailed, NO_USAGE } from '../models/model.ts'
 import type { ModelAnswer, Model, ModelRequest } from '../models/model.ts'
 import { ModelRecording } from './recording.ts'
-import { isAllowed } from '../../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../../kernel/state/tool-lists.ts'
 import { Toolbox } from '../tools/toolbox.ts'
 import { raceAbort } from '../../common/race-abort.ts'
 import type { NativeSpec, ProcessSpec } from '../../../kernel/model/process-spec.ts'
@@ -145,7 +145,7 @@ class ReplayModel implements Model {
   async #toolsAt(step: number): Promise<readonly string[]> {
     const { spec } = this.#recording
     const builtIn = new Toolbox(spec).offeredTools().map(({ name }) => name)
-    return [...builtIn, ...(await this.#recording.mcpTools(step)).filter((name) => isAllowed(name, spec))]
+    return [...builtIn, ...(await this.#recording.mcpTools(step)).filter((name) => isToolAllowed(name, spec))]
   }
 
   /** Counts the new differences. Returns the texts to note, within the limit. */

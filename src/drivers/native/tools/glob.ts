@@ -9,7 +9,7 @@ import { IgnoreRules } from './gitignore.ts'
 import { matchEntry, parseGlob } from './glob-pattern.ts'
 import type { EntryMatch, GlobRoot } from './glob-pattern.ts'
 import { checkPath, RefusedError } from './path-guard.ts'
-import { SKIPPED_DIRS, listEntries } from './walk.ts'
+import { SKIPPED_DIRS, listEntries } from './walk-files.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
 /** The maximum number of paths in a result. */

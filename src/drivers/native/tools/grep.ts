@@ -10,7 +10,7 @@ import { isBinary, openText } from './text-files.ts'
 import { matchesPath, parseGlob } from './glob-pattern.ts'
 import { checkPath } from './path-guard.ts'
 import { ToolError } from './tool-error.ts'
-import { walkFiles } from './walk.ts'
+import { walkFiles } from './walk-files.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
 

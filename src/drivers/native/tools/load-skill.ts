@@ -8,7 +8,7 @@ import type { FileContext, SkillInput } from './file-inputs.ts'
 import { readText } from './text-files.ts'
 import { ToolError } from './tool-error.ts'
 import { MAX_RESULT_BYTES, truncateMiddle } from '../../common/truncate-middle.ts'
-import { listEntries, SKIPPED_DIRS } from './walk.ts'
+import { listEntries, SKIPPED_DIRS } from './walk-files.ts'
 
 /** The largest `SKILL.md` that is loaded, in bytes. */
 const MAX_FILE_BYTES = 256 * 1024

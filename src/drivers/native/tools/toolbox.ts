@@ -6,7 +6,7 @@ import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'
 import type { ToolCall } from '../context/context.ts'
 import { planTool } from '../permissions/plan.ts'
 import type { OfferedTool } from '../models/model.ts'
-import { isAllowed } from '../../../kernel/state/tool-names.ts'
+import { isToolAllowed } from '../../../kernel/state/tool-lists.ts'
 import { bash } from './bash.ts'
 import { truncateMiddle } from '../../common/truncate-middle.ts'
 import { FILE_TOOLS, fileWorkers } from './file-tools.ts'
@@ -102,7 +102,7 @@ export class Toolbox {
   }
 
   #mayUse({ name, isGranted }: Tool): boolean {
-    return isGranted === true || isAllowed(name, this.#spec)
+    return isGranted === true || isToolAllowed(name, this.#spec)
   }
 
   #refusal(name: string): ToolCallResult {

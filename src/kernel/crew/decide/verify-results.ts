@@ -2,7 +2,7 @@
 // Must never decide the consequences. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { taskName } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
-import type { VerifyResult, ShellCommandRun } from '../../model/crew/shell-command-runs.ts'
+import type { VerifyResult, ShellCommandRun } from '../../model/crew/shell-command-results.ts'
 import type { MemberId, TaskId, VerifyStage } from '../../model/crew/words.ts'
 
 /** Exit codes of a shell that cannot run a command. The user is notified of these. */

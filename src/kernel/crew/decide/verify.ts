@@ -10,7 +10,7 @@ import { taskName } from '../state/task-text.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { unexpectedResultText } from './draft.ts'
 import type { CrewDraft } from './draft.ts'
-import type { VerifyResult } from '../../model/crew/shell-command-runs.ts'
+import type { VerifyResult } from '../../model/crew/shell-command-results.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { Job, JobResult } from '../../model/crew/facts.ts'
 

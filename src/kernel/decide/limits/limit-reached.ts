@@ -14,7 +14,7 @@ import type { DecisionDraft } from '../draft.ts'
 import type { Uuid } from '../../model/ids.ts'
 
 /**
- * Suspends or ends the process whose action has no room. `estimate`: the estimate of the call, if the action is a call. Returns `held` if the
+ * Suspends or ends the process whose action does not fit its limits. `estimate`: the estimate of the call, if the action is a call. Returns `held` if the
  * process waits for room, and `stop` if it has ended.
  */
 export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
@@ -32,7 +32,7 @@ export function handleReachedLimit(draft: DecisionDraft, caller: Process, reache
   return suspendForBudget(draft, caller, { reached, action: 'suspend', estimate })
 }
 
-/** A budget of the home has no owner that could be suspended or ended: each process is held when it wants more. */
+/** A budget of the home has no owner that could be suspended or ended: each process is held at its next request. */
 function suspendForHome(draft: DecisionDraft, caller: Process, reached: ReachedHomeBudget, estimate?: CallEstimate): 'held' {
   if (reached.shouldWait) draft.home = { ...draft.home, hasWaiting: true }
   return suspendForBudget(draft, caller, { reached, action: reached.shouldWait ? 'wait' : 'suspend', estimate })

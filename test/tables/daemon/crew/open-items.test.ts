@@ -56,7 +56,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     [
       'a (A) failed: needs b, which failed: -',
       'b (B) was not finished: it was in review: -',
-      'start it again; done tasks are taken over: reeve crew up fix',
+      'start it again; tasks that are done stay done: reeve crew up fix',
     ],
   ],
   [
@@ -135,7 +135,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
       ],
     },
     [
-      'reeve/fix.a-2 has an earlier attempt at a, which has landed with other commits: git branch -D reeve/fix.a-2',
+      'reeve/fix.a-2 has an earlier attempt at a; a has landed with other commits: git branch -D reeve/fix.a-2',
       'reeve/fix.a-b has 1 commit that is not in reeve/fix: git merge reeve/fix.a-b',
     ],
   ],

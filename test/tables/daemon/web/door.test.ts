@@ -4,7 +4,7 @@ import { ROUTES } from '../../../../src/daemon/http/routes.ts'
 import { localAddresses } from '../../../../src/daemon/web/addresses.ts'
 import { checkDoor, covers, type DoorDeps, type RequestHead, type Verdict } from '../../../../src/daemon/web/door.ts'
 import { pathParts } from '../../../../src/daemon/web/path.ts'
-import { findRoute } from '../../../../src/daemon/web/route-table.ts'
+import { findRoute } from '../../../../src/daemon/web/find-route.ts'
 import type { WebSession } from '../../../../src/daemon/web/sessions.ts'
 import { WEB_RIGHTS } from '../../../../src/kernel/model/words.ts'
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { withReeveServer } from '../../../../src/drivers/mcp/cli-mcp-config.ts'
 import { tempDir } from '../../../support/tmp.ts'
 import type { OwnTools } from '../../../../src/drivers/port.ts'
-import type { OutputFormat } from '../../../../src/kernel/model/words.ts'
+import { OUTPUT_FORMATS, type OutputFormat } from '../../../../src/kernel/model/words.ts'
 
 const TOKEN = 'a-token-of-32-bytes'
 const OWN_TOOLS: OwnTools = {
@@ -147,7 +147,7 @@ describe('OpenCode', () => {
   })
 })
 
-test.each(['claude', 'codex', 'gemini', 'opencode'] as const)('%s has no token in its arguments', async (format) => {
+test.each(OUTPUT_FORMATS)('%s has no token in its arguments', async (format) => {
   await mkdir(join(dir.path, 'tmp'))
   expect((await startWithTools(format, ['x', 'y'])).argv.join(' ')).not.toContain(TOKEN)
 })

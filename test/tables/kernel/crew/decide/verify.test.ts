@@ -13,7 +13,7 @@ import {
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.ts'
-import type { VerifyResult, ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-runs.ts'
+import type { VerifyResult, ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-results.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'

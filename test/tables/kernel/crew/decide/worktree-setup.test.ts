@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
-import type { ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-runs.ts'
+import type { ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-results.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { JobResult } from '../../../../../src/kernel/model/crew/facts.ts'

@@ -1,14 +1,14 @@
 // Decides which tools an agent may use, by its lists of allowed and of denied tools. Tools of MCP servers are named
 // `mcp__SERVER__TOOL`. An entry may name a whole server, or a prefix (`mcp__SERVER__get_*`). Case does not matter, as
-// agent files contain both `Read` and `read`. Owns the intersection of two lists, too. Tests:
-// test/tables/kernel/state/tool-names.test.ts, test/properties/permissions.test.ts.
+// agent files contain both `Read` and `read`. Also owns the intersection of two lists. Tests:
+// test/tables/kernel/state/tool-lists.test.ts, test/properties/permissions.test.ts.
 import type { ProcessSpec } from '../model/process-spec.ts'
 
 type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>
 
 const MCP = 'mcp__'
 
-export function isAllowed(name: string, { tools, deny }: ToolLists): boolean {
+export function isToolAllowed(name: string, { tools, deny }: ToolLists): boolean {
   const isIn = (list: readonly string[]): boolean => list.some((entry) => covers(entry.toLowerCase(), name.toLowerCase()))
   return (tools === null || isIn(tools)) && !isIn(deny)
 }
@@ -37,14 +37,14 @@ export function serverPrefix(server: string): string {
 }
 
 /** The tools that both lists allow. Null allows all. */
-export function commonTools(first: readonly string[] | null, second: readonly string[] | null): readonly string[] | null {
-  if (first === null || second === null) return withoutCovered(first ?? second)
+export function intersectToolLists(first: readonly string[] | null, second: readonly string[] | null): readonly string[] | null {
+  if (first === null || second === null) return withoutCoveredEntries(first ?? second)
   const common = first.flatMap((entry) => second.flatMap((other) => intersectEntries(entry, other) ?? []))
-  return withoutCovered(common)
+  return withoutCoveredEntries(common)
 }
 
 /** Removes entries that another entry covers. */
-export function withoutCovered<List extends readonly string[] | null>(list: List): List | readonly string[] {
+export function withoutCoveredEntries<List extends readonly string[] | null>(list: List): List | readonly string[] {
   if (list === null) return list
   const isWithin = (entry: string, other: string): boolean => intersectEntries(entry, other)?.toLowerCase() === entry.toLowerCase()
   return list.filter(

@@ -1,6 +1,6 @@
 // Suggestions for misspelt verbs, flags, keys and tools.
 import { expect, test } from 'vitest'
-import { closestWord } from '../../../src/config/did-you-mean.ts'
+import { closestWord } from '../../../../src/kernel/util/did-you-mean.ts'
 
 const VERBS = ['run', 'stop', 'steps', 'inspect', 'kill', 'events']
 const KEYS = ['model', 'limits', 'defaultModel']

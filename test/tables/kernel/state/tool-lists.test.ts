@@ -1,6 +1,6 @@
 // The tools that two lists allow, as a table: names in either case, MCP servers as a whole, and stars.
 import { expect, test } from 'vitest'
-import { isAllowed, mayUseServer } from '../../../../src/kernel/state/tool-names.ts'
+import { isToolAllowed, mayUseServer } from '../../../../src/kernel/state/tool-lists.ts'
 
 const NAMES = ['read', 'bash', 'mcp__a__get_x', 'mcp__a__put', 'mcp__ab__get_y', 'mcp__My_Server__do']
 
@@ -20,6 +20,6 @@ test.each<[tools: readonly string[] | null, deny: readonly string[], left: reado
   [null, ['mcp__*'], ['read', 'bash'], []],
   [['*'], ['b*'], [], []],
 ])('of the allowed list %j and the denied list %j these tools remain: %j', (tools, deny, expectedNames, servers) => {
-  expect(NAMES.filter((name) => isAllowed(name, { tools, deny }))).toEqual(expectedNames)
+  expect(NAMES.filter((name) => isToolAllowed(name, { tools, deny }))).toEqual(expectedNames)
   expect(['a', 'ab', 'My_Server'].filter((name) => mayUseServer(`mcp__${name}`, { tools, deny }))).toEqual(servers)
 })

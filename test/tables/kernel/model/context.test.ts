@@ -1,12 +1,6 @@
 // The ranges of the journal that a compaction keeps: which are valid, how they are joined, and how they grow.
 import { describe, expect, test } from 'vitest'
-import {
-  areValidRanges,
-  joinRanges,
-  rangesAfterCompaction,
-  closeRangesAt,
-  type Range,
-} from '../../../../src/kernel/model/journal-ranges.ts'
+import { areValidRanges, joinRanges, rangesAfterCompaction, closeRangesAt, type Range } from '../../../../src/kernel/model/context.ts'
 
 describe('journal ranges', () => {
   const CASES: readonly (readonly [ranges: readonly Range[], seq: number, isValid: boolean])[] = [

@@ -1,5 +1,5 @@
 // Finds the known word that the user most likely meant, for verbs, flags, keys, tools and names. Pure. Must import nothing, because the
-// command line loads this file at each start. Test: test/tables/config/did-you-mean.test.ts.
+// command line loads this file at each start. Test: test/tables/kernel/util/did-you-mean.test.ts.
 
 /** maximum length of the words that are compared */
 const MAX_LETTERS = 64

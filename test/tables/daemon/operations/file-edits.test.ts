@@ -1,6 +1,6 @@
 // The edits that the tool inputs of several agents describe, and the text of a hunk.
 import { describe, expect, test } from 'vitest'
-import { findEdits, hunkOf } from '../../../../src/daemon/views/file-edits.ts'
+import { findEdits, hunkOf } from '../../../../src/daemon/operations/file-edits.ts'
 
 describe('the edits', () => {
   test.for([

@@ -1,9 +1,9 @@
-// Finds the route of a request before it is routed, so that the door knows its right. Then restrict.ts checks that the request was
-// routed to that route. Test: test/tables/daemon/web/door.test.ts.
+// Matches a request to its API route before the server does. So the access check (door.ts) knows which right the route needs.
+// Later, restrict.ts checks that the server chose the same route. Test: test/tables/daemon/web/door.test.ts.
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 
-/** What the door must know about a route; src/daemon/http/route.ts explains the fields. */
-export interface DoorRoute {
+/** What the access check must know about a route; src/daemon/http/route.ts explains the fields. */
+export interface RouteAccess {
   readonly id: string
   readonly method: string
   readonly path: string
@@ -13,7 +13,7 @@ export interface DoorRoute {
 }
 
 /** Finds a route by method and the parts of a path. A literal part of a route takes precedence over a parameter. */
-export function findRoute<R extends Pick<DoorRoute, 'method' | 'path'>>(
+export function findRoute<R extends Pick<RouteAccess, 'method' | 'path'>>(
   routes: readonly R[],
   method: string,
   parts: readonly string[],
