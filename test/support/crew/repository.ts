@@ -33,10 +33,10 @@ export class Repository {
   }
 
   gitIn(cwd: string, ...args: readonly string[]): string {
-    // Without this option, each commit would start the maintenance of the repository.
-    return execFileSync('git', ['-c', 'maintenance.auto=false', ...args], {
+    return execFileSync('git', args, {
       cwd,
-      env: this.env,
+      // Without this setting, each commit would start the maintenance of the repository.
+      env: { ...this.env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'maintenance.auto', GIT_CONFIG_VALUE_0: 'false' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 64 * 1024 * 1024,
