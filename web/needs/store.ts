@@ -39,10 +39,10 @@ export function focusNextNeed(by: 1 | -1): boolean {
 
 /**
  * Presses the button for a kind of option in the current question. A button that has just appeared is disabled, so that a key answers
- * nothing that was not seen. Returns false if there is no such button.
+ * nothing that was not seen. Where a part of the question is hidden, the key shows it. Returns false if there is no such button.
  */
 export function answerByKey(kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'): boolean {
-  const button = currentQuestion()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"]`)
+  const button = currentQuestion()?.querySelector<HTMLButtonElement>(`button[data-kind="${kind}"], button[data-look]`)
   button?.click()
   return button !== null && button !== undefined
 }

@@ -1,5 +1,5 @@
-// What waits for the user, above the list, answered in place: Space shows what a question is about. The order does not change while the
-// pointer or the focus is in it. Test: test/e2e/web/needs-strip.test.ts.
+// What waits for the user, above the list, answered in place: Space shows what a question is about. A question that its line does not show
+// whole has its answers below its evidence. The order does not change while the pointer or the focus is in it. Test: test/e2e/web/needs-strip.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -12,6 +12,7 @@ import { rowSignal } from '../rows.ts'
 import { Since } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Answers, Evidence } from '../parts/questions.tsx'
+import { commandOf, isShownWhole } from './shown-whole.ts'
 
 /** the most needs that are drawn */
 const MAX_SHOWN = 50
@@ -94,7 +95,14 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
           <Since at={row.why?.since ?? row.since} />
         </span>
       </a>
-      {ask ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
+      {ask && (isPeeked || isShownWhole(ask)) ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
+      {ask && !isPeeked && !isShownWhole(ask) ? (
+        <p class="buttons">
+          <button type="button" data-look onClick={() => (peeked.value = uuid)}>
+            Look at it <kbd>Space</kbd>
+          </button>
+        </p>
+      ) : null}
       {ask && isPeeked ? (
         <div class="peek">
           <Evidence ask={ask} />
@@ -106,7 +114,6 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
 
 /** The command of a question as it would run; the text of any other question. */
 function WhatItAsks({ ask }: { readonly ask: AskView }): JSX.Element {
-  const input = ask.tool?.input
-  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
-  return typeof command === 'string' ? <code>{command}</code> : <>{ask.text}</>
+  const command = commandOf(ask)
+  return command === null ? <>{ask.text}</> : <code>{command}</code>
 }

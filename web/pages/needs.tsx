@@ -9,6 +9,7 @@ import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { callApi } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { useKeys } from '../keyboard.ts'
+import { commandOf, isShownWhole } from '../needs/shown-whole.ts'
 import { needs as knownNeeds, urgent } from '../needs/store.ts'
 import { Counts } from '../frame/counts.tsx'
 import { Since } from '../parts/clock.tsx'
@@ -67,7 +68,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
           <li key={need.id} data-need={need.uuid}>
             <a href={`/needs/${need.id}`}>
               <NeedTitle need={need} />
-              <span class="why">{commandOf(need) === null ? need.title : <code>{commandOf(need)}</code>}</span>
+              <span class="why">{commandOf(need.ask) === null ? need.title : <code>{commandOf(need.ask)}</code>}</span>
             </a>
             <CardAnswers need={need} />
           </li>
@@ -90,16 +91,12 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
   )
 }
 
-/** the longest command that can be answered on its card, in characters */
-const MAX_COMMAND = 100
-
 /** Buttons that answer, if the card shows all of what is asked; else a link to the evidence. */
 function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
   const { ask, id, uuid } = need
   if (!ask) return <Helpful uuid={uuid} />
-  const command = commandOf(need)
-  const isWhole = command === null ? ask.tool === null && ask.diff.length === 0 && need.task === null : isShown(command)
-  if (isWhole) return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
+  if (isShownWhole(ask) && (need.task === null || commandOf(ask) !== null))
+    return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
   return (
     <p class="buttons">
       <button type="button" onClick={() => navigate(`/needs/${id}`)}>
@@ -107,10 +104,6 @@ function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
       </button>
     </p>
   )
-}
-
-function isShown(command: string): boolean {
-  return command.length <= MAX_COMMAND && !command.includes('\n')
 }
 
 function NeedTitle({ need }: { readonly need: NeedView }): JSX.Element | null {
@@ -128,12 +121,6 @@ function NeedTitle({ need }: { readonly need: NeedView }): JSX.Element | null {
       </span>
     </>
   )
-}
-
-function commandOf({ ask }: NeedView): string | null {
-  const input = ask?.tool?.input
-  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
-  return typeof command === 'string' ? command : null
 }
 
 interface OneNeedProps {
@@ -212,7 +199,7 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {ask && ask.step !== null ? ` · step ${ask.step}` : ''}
       </p>
       <div class="question" data-ask={ask?.id}>
-        {commandOf(need) === null ? <p class="ask-text">{ask?.text ?? need.title}</p> : null}
+        {commandOf(need.ask) === null ? <p class="ask-text">{ask?.text ?? need.title}</p> : null}
         {ask ? <Evidence ask={ask} /> : null}
         {(ask?.message ?? null) === null && evidence.message !== null ? <blockquote>{evidence.message}</blockquote> : null}
         {evidence.error === null ? null : <p class="problem">{evidence.error}</p>}

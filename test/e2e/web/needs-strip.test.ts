@@ -1,5 +1,5 @@
 // What waits for the user, above the list in Chromium: it is answered in place, and does not move under the pointer.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { describePage } from '../../support/web/describe-page.ts'
@@ -27,6 +27,25 @@ describePage('the strip of needs', {}, (world) => {
     await need.waitFor({ state: 'detached' })
     await world.daemon.waitForEnd(uuid)
     expect(existsSync(join(world.daemon.work, 'one'))).toBe(true)
+  })
+
+  test('answers a change only below the change: the button, and the key of an answer, show it first', async () => {
+    writeFileSync(join(world.daemon.work, 'price.js'), 'one\n')
+    const edit = { name: 'edit', input: { path: 'price.js', old_text: 'one', new_text: 'two' } }
+    const { uuid } = await world.daemon.spawnScripted([{ tools: [edit] }, { tools: [edit] }, { text: 'done' }], { permissions: 'ask' })
+    await world.daemon.waitForStatus(uuid, 'waiting')
+    const page = await world.visit()
+    const need = page.locator(`[data-need="${uuid}"]`)
+    await need.locator('button[data-look]').waitFor()
+    expect(await need.locator('button[data-kind]').count()).toBe(0)
+    await need.locator('a').focus()
+    await page.keyboard.press('a')
+    await need.locator('.peek', { hasText: 'two' }).waitFor()
+    await need.locator('button[data-kind="allow_once"]:enabled').waitFor()
+    expect((await world.daemon.view(uuid)).status).toBe('waiting')
+    await page.keyboard.press('a')
+    await expect.poll(() => readFileSync(join(world.daemon.work, 'price.js'), 'utf8')).toBe('two\n')
+    await world.daemon.signal(uuid, 'SIGKILL')
   })
 
   test('keeps its order while the pointer is in it, and announces what is new', async () => {

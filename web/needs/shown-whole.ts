@@ -1,0 +1,20 @@
+// Whether the line or card of a question shows all of what it asks. Only then can the question be answered there: an approval is for what was
+// on the screen. Test: test/e2e/web/needs-strip.test.ts.
+import type { AskView } from '../../src/api/views/process.ts'
+
+/** the longest command that a line shows whole, in characters */
+const MAX_COMMAND = 100
+
+/** The command of a question as it would run; null if the question is about something else. */
+export function commandOf(ask: AskView | null): string | null {
+  const input = ask?.tool?.input
+  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
+  return typeof command === 'string' ? command : null
+}
+
+/** Whether one line shows all of the question: a short command, or a text without a call and changes. */
+export function isShownWhole(ask: AskView): boolean {
+  const command = commandOf(ask)
+  if (command === null) return ask.tool === null && ask.diff.length === 0
+  return command.length <= MAX_COMMAND && !command.includes('\n') && !ask.tool?.cut
+}
