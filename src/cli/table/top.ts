@@ -9,6 +9,7 @@ export const TOP_VERBS: Readonly<Record<'top', Verb>> = {
       'Shows what waits for you, the tree of processes, and a panel for the selected one. Keys answer questions, pause, stop, fork and filter; `?` lists them. Rows keep their places: urgency has a list of its own above them.',
       'FILTER has words, and conditions such as `status:waiting`, `agent:claude`, `cost:>5`, `is:asking` or `under:NAME`. Without `-a`, ended processes are shown as long as you have not seen their end.',
       'Before `s` (stop) and `K` (kill), the screen shows what is lost and what is kept; `y` confirms. `Ctrl+Z` returns to the shell, `q` leaves. A narrow terminal has two lines for each process.',
+      'If something new needs you while another window has the focus, the terminal rings its bell and, where it can, shows a notification. `-q` turns that off.',
       '`--once` prints one screen and ends. `--plain` prints a line for each change, for screen readers and pipes; so does a stdout that is not a terminal.',
     ],
     wordRange: [0, 100],

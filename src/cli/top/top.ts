@@ -34,6 +34,9 @@ const HOURS_READ_MS = 60_000
 /** the most processes whose costs are shown before they are ended */
 const MAX_STAKES = 10
 
+/** the most needs that are announced at once */
+const MAX_ANNOUNCED = 3
+
 export interface TopOptions {
   /** also shows what ended in the last 24 hours */
   readonly showsEnded: boolean
@@ -71,6 +74,9 @@ class Top implements Disposable {
   /** what the panel showed when its content was requested */
   #peekKey = ''
   #askCount = 0
+  /** the needs that were known; null: none yet */
+  #knownNeeds: ReadonlySet<string> | null = null
+  #hasFocus = true
   /** when the costs of the hours are read again, monotonic ms */
   #hoursDueAt = 0
 
@@ -97,6 +103,7 @@ class Top implements Disposable {
     for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
       this.#model.onRows(event, performance.now(), Date.now())
       this.#showAskCount()
+      this.#announceNeeds()
       if (event.type === 'reset') this.#rate.request()
       this.#refreshPeek()
       this.#screen.requestFrame()
@@ -116,6 +123,7 @@ class Top implements Disposable {
   #leave = (): void => this.#end.abort()
 
   #onReport = (report: TerminalReport): void => {
+    if (report.type === 'focus') this.#hasFocus = report.has
     if (this.#model.dialog) return
     if (report.type === 'wheel') this.#model.scrollOrMove(report.by)
     if (report.type === 'click') this.#model.selectAt(report.row)
@@ -169,6 +177,18 @@ class Top implements Disposable {
     const asks = this.#model.needs.filter(({ ask }) => ask !== null).length
     if (asks !== this.#askCount) this.#screen.send(`\x1b]2;${asks > 0 ? `${asks} ask - ` : ''}reeve top\x07`)
     this.#askCount = asks
+  }
+
+  /** Rings the bell and asks the terminal for a notification if something new needs the user while another window has the focus. */
+  #announceNeeds(): void {
+    const known = this.#knownNeeds
+    const { needs } = this.#model
+    this.#knownNeeds = new Set(needs.map(({ id }) => id))
+    const fresh = known === null ? [] : needs.filter(({ id }) => !known.has(id))
+    if (fresh.length === 0 || this.#hasFocus || this.#out.quiet) return
+    // A semicolon would end the text in OSC 777.
+    const texts = fresh.slice(0, MAX_ANNOUNCED).map(({ name, pid, title }) => oneLine(`${name ?? pid}: ${title}`).replaceAll(';', ','))
+    this.#screen.send(`\x07${texts.map((text) => `\x1b]9;${text}\x07\x1b]777;notify;reeve;${text}\x07`).join('')}`)
   }
 
   async #readRate(): Promise<void> {

@@ -64,6 +64,26 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([await terminal.exitCode, terminal.isRestored, terminal.text.trim()]).toEqual([0, true, ''])
   })
 
+  test.each([
+    ['is announced while another window has the focus', [], true],
+    ['is not announced with -q', ['-q'], false],
+  ])('a new need %s', async (_, flags, isAnnounced) => {
+    const terminal = openTop({}, ...flags)
+    await terminal.waitForText('Nothing runs here')
+    const notification = (name: string): string => `\x1b]9;${name}: bash: touch allowed\x07`
+    // The terminal reports that it has lost the focus, and later that it has it again.
+    terminal.type('\x1b[O')
+    const { uuid } = await startAsking()
+    await terminal.waitForText(/NEEDS YOU 1\n/)
+    if (isAnnounced) await terminal.waitFor(() => terminal.raw.includes(`\x07${notification('asks')}`), 'the bell and the notification')
+    await daemon.signal(uuid, 'SIGKILL')
+    terminal.type('\x1b[I')
+    const script = [{ tools: [{ name: 'bash', input: { command: 'touch allowed' } }] }, { text: 'done' }]
+    await daemon.spawnScripted(script, { name: 'later', permissions: 'ask' })
+    await terminal.waitForText('later')
+    expect([terminal.raw.includes(notification('asks')), terminal.raw.includes(notification('later'))]).toEqual([isAnnounced, false])
+  })
+
   test('a key kills a process after a dialog has shown what would be killed', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()

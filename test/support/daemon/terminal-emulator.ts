@@ -4,7 +4,7 @@
 import { displayWidth } from '../../../src/cli/print/text.ts'
 
 const SEQUENCE = /^\x1b\[(\??)([0-9;]*)([A-Za-z])/
-/** a title, or a text for the clipboard */
+/** a title, a text for the clipboard, or a notification */
 const TERMINAL_COMMAND = /^\x1b\][0-9]+;[^\x07]*\x07/
 const WIDE_SECOND_CELL = ''
 
@@ -18,7 +18,7 @@ export class TerminalEmulator {
   column = 0
   /** the numbers of the modes that are on */
   readonly modes = new Set<string>(['25'])
-  /** the titles and texts for the clipboard so far */
+  /** the titles, texts for the clipboard and notifications so far */
   readonly terminalCommands: string[] = []
 
   constructor(columns: number, height = 24) {
@@ -61,6 +61,7 @@ export class TerminalEmulator {
   #put(character: string): void {
     if (character === '\n') this.#down(0)
     else if (character === '\r') this.column = 0
+    else if (character === '\x07') return // the bell
     else if (character === '\t') this.column = Math.min(this.columns - 1, (Math.floor(Math.min(this.column, this.columns - 1) / 8) + 1) * 8)
     else this.#draw(character, displayWidth(character))
   }
