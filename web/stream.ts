@@ -1,4 +1,5 @@
-// A tab's end of the stream: connects to the worker that all tabs share. Makes the only Trusted Types policy of the page, which accepts
+// A tab's end of the stream: connects to the worker that all tabs share. In a browser without shared workers, such as Chrome on Android,
+// each tab has a worker of its own. Makes the only Trusted Types policy of the page, which accepts
 // the address of that worker and nothing else. Test: test/e2e/web/page.test.ts.
 import type { Credentials } from './peer.ts'
 import type { FromWorker, ToWorker } from './shared.ts'
@@ -12,16 +13,24 @@ interface TrustedTypes {
 
 /** Connects to the worker. Returns the function that leaves it. */
 export function connectWorker(credentials: Credentials, onMessage: (message: FromWorker) => void): () => void {
-  const worker = new SharedWorker(workerAddress(), { name: 'reeve', type: 'module' })
-  const send = (message: ToWorker): void => worker.port.postMessage(message)
-  worker.port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
-  worker.port.start()
+  const port = startWorker()
+  const send = (message: ToWorker): void => port.postMessage(message)
+  port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
   send({ type: 'hello', credentials })
   const leave = (): void => send({ type: 'bye' })
   addEventListener('pagehide', leave)
   // A page that comes back from the browser's memory is a tab again.
   addEventListener('pageshow', ({ persisted }) => persisted && send({ type: 'hello', credentials }))
   return leave
+}
+
+function startWorker(): MessagePort {
+  const options = { name: 'reeve', type: 'module' } as const
+  // A worker of one tab is its own port.
+  if (!('SharedWorker' in globalThis)) return new Worker(workerAddress(), options) as unknown as MessagePort
+  const { port } = new SharedWorker(workerAddress(), options)
+  port.start()
+  return port
 }
 
 function workerAddress(): URL | string {

@@ -1,4 +1,4 @@
-// The worker that all tabs share: for each session it holds one stream to the daemon, opens it again when it breaks, keeps the rows, and
+// The worker that all tabs share, or that one tab has where the browser shares none. For each session it holds one stream to the daemon, opens it again when it breaks, keeps the rows, and
 // passes each event to each tab of that session. Must never keep a token that no tab has.
 // Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
@@ -15,10 +15,13 @@ const SILENCE_MS = 5_000
 /** the same before the first byte of a stream; longer, because the daemon first proves itself and reads all rows */
 const FIRST_BYTE_MS = 15_000
 
+/** The connection to a tab: a port of a shared worker, or the scope of the tab's own worker. */
+type TabPort = Pick<MessagePort, 'postMessage' | 'addEventListener'>
+
 /** The stream of one session, and the tabs that show it. */
 class Feed {
   readonly #credentials: Credentials
-  readonly #ports = new Set<MessagePort>()
+  readonly #ports = new Set<TabPort>()
   readonly #stream = new AbortController()
   /** the rows so far, for tabs that come later */
   readonly #rows = new Map<string, RowView>()
@@ -32,7 +35,7 @@ class Feed {
   }
 
   /** Adds a tab, and sends it all rows. */
-  join(port: MessagePort): void {
+  join(port: TabPort): void {
     this.#ports.add(port)
     port.postMessage({ type: 'link', link: this.#link } satisfies FromWorker)
     if (!this.#newest) return
@@ -40,7 +43,7 @@ class Feed {
   }
 
   /** Removes a tab. The last one ends the stream, and the token is forgotten. */
-  leave(port: MessagePort): void {
+  leave(port: TabPort): void {
     if (!this.#ports.delete(port) || this.#ports.size > 0) return
     this.#stream.abort()
     this.#forget()
@@ -118,11 +121,11 @@ class Feed {
 /** The streams by their tokens. */
 const feeds = new Map<string, Feed>()
 
-function leaveAll(port: MessagePort): void {
+function leaveAll(port: TabPort): void {
   for (const feed of feeds.values()) feed.leave(port)
 }
 
-function onMessage(port: MessagePort, message: ToWorker): void {
+function onMessage(port: TabPort, message: ToWorker): void {
   leaveAll(port)
   if (message.type === 'bye') return
   const { credentials } = message
@@ -131,10 +134,17 @@ function onMessage(port: MessagePort, message: ToWorker): void {
   feed.join(port)
 }
 
-addEventListener('connect', (event) => {
-  const [port] = (event as MessageEvent).ports
-  port?.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => onMessage(port, data))
+function serveTab(port: TabPort): void {
+  port.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => onMessage(port, data))
   // A tab that crashes says no goodbye.
-  port?.addEventListener('close', () => leaveAll(port))
-  port?.start()
-})
+  port.addEventListener('close', () => leaveAll(port))
+}
+
+if ('DedicatedWorkerGlobalScope' in globalThis) serveTab(globalThis as unknown as TabPort)
+else
+  addEventListener('connect', (event) => {
+    const [port] = (event as MessageEvent).ports
+    if (!port) return
+    serveTab(port)
+    port.start()
+  })

@@ -138,6 +138,20 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await full.locator(`[data-uuid="${later.uuid}"][data-status="stopped"]`).waitFor()
   })
 
+  test('shows the processes in a browser without shared workers, where each tab has its own stream', async () => {
+    await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedWorker'))
+    const page = await openPage()
+    await visit(page)
+    const { uuid } = await daemon.spawnShell('sleep 600', { name: 'sleeper' })
+    await page.locator('.row', { hasText: 'sleeper' }).waitFor()
+    const other = await openPage()
+    await visit(other)
+    await other.locator('.row', { hasText: 'sleeper' }).waitFor()
+    await daemon.signal(uuid, 'SIGKILL')
+    for (const tab of [page, other]) await tab.locator('.row', { hasText: 'sleeper' }).locator('.mark').waitFor()
+    expect(problems).toEqual([])
+  })
+
   test('serves twelve tabs by one stream', async () => {
     const first = await openPage()
     await visit(first)
