@@ -309,14 +309,20 @@ export class Reeve implements AsyncDisposable {
   /**
    * Returns what an action would cost, and changes nothing: the work that is lost, what is kept, and what happens to other processes.
    * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: the action includes all its descendants. `files: false`: git does not
-   * examine its worktree, which would take up to 300 ms.
+   * examine its worktree. `filesMs`: the longest time of git for that, in ms (default: 300, at most 10,000). After it, `unrecorded` is null.
    */
   stakes(
     ref: string,
     action: StakesAction,
-    { subtree, files, ...options }: CallOptions & { readonly subtree?: boolean; readonly files?: boolean } = {},
+    {
+      subtree,
+      files,
+      filesMs,
+      ...options
+    }: CallOptions & { readonly subtree?: boolean; readonly files?: boolean; readonly filesMs?: number } = {},
   ): Promise<StakesView> {
-    return this.#client.get<StakesView>(`${processPath(ref)}/stakes`, { action, subtree, files: files === false ? 0 : undefined }, options)
+    const query = { action, subtree, files: files === false ? 0 : undefined, filesMs }
+    return this.#client.get<StakesView>(`${processPath(ref)}/stakes`, query, options)
   }
 
   /**

@@ -11,6 +11,8 @@ import type { Target } from './select-processes.ts'
 
 /** for more processes than this, costs are neither requested nor shown: the text would be too long to read */
 const MAX_PROCESSES = 10
+/** the longest time of git for a dry run, in ms: the user waits for nothing else */
+const DRY_RUN_FILES_MS = 3_000
 
 const ACTIONS: Readonly<Partial<Record<Signal, StakesAction>>> = {
   SIGTERM: 'stop',
@@ -28,7 +30,7 @@ interface EndRequest {
 export async function dryRun(reeve: Reeve, ref: string, { signal, subtree }: EndRequest): Promise<ActionResult> {
   const action = ACTIONS[signal]
   if (action === undefined) throw new UsageError(`--dry-run does not know what ${signal} costs`)
-  const stakes = await reeve.stakes(ref, action, { subtree })
+  const stakes = await reeve.stakes(ref, action, { subtree, filesMs: DRY_RUN_FILES_MS })
   return {
     message: '',
     lines: stakesLines(stakes, Date.now()),

@@ -280,6 +280,7 @@ export const stakesQuery = z.strictObject({
   action: z.enum(STAKES_ACTIONS).default('stop').describe('stop: SIGTERM with a grace; kill: SIGKILL'),
   subtree: flag.default(false).describe('1: also on all its living descendants'),
   files: flag.default(true).describe('0: git does not examine its worktree'),
+  filesMs: count(10_000).default(300).describe('the longest time of git for that, in ms'),
 })
 export const stepsQuery = z
   .strictObject({

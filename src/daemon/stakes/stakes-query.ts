@@ -34,10 +34,10 @@ export interface StakesRequest {
   readonly subtree: boolean
   /** whether git examines the worktree */
   readonly files: boolean
+  /** the longest time of git for that, in ms */
+  readonly filesMs: number
 }
 
-/** The time limit of git. */
-const GIT_MS = 300
 /** The largest number of processes whose open calls are read from the journal. */
 const MAX_READ = 50
 /** The largest number of open calls of a process that are looked up. */
@@ -50,7 +50,7 @@ const NO_FILES: FilesAtStake = { unrecorded: null, unmerged: [], notes: [] }
 /** Returns what an action on a process would cost. Errors: those of a reference. */
 export async function stakesView(deps: StakesDeps, ref: string, request: StakesRequest): Promise<StakesView> {
   const process = await deps.reads.resolve(ref)
-  const files = request.files ? await filesAtStake(deps, process, request.action) : NO_FILES
+  const files = request.files ? await filesAtStake(deps, process, request) : NO_FILES
   const { foreseen, refused } = await foreseeAction(deps, process, request)
   const below = livingSubtree(deps.table, process.uuid).filter(({ uuid }) => uuid !== process.uuid)
   const world = { ...request, process, below, row: (uuid: string) => deps.table.get(uuid), foreseen, refused, files }
@@ -120,7 +120,7 @@ async function openWork({ store }: StakesDeps, rows: readonly Process[]): Promis
 }
 
 /** Examines the worktree of a process, or the branch of a crew. */
-async function filesAtStake({ worktrees }: StakesDeps, process: Process, action: StakesAction): Promise<FilesAtStake> {
+async function filesAtStake({ worktrees }: StakesDeps, process: Process, { action, filesMs }: StakesRequest): Promise<FilesAtStake> {
   const { uuid, spec, files } = process
   const repository = spec.worktree?.repository ?? spec.crew?.git?.repository
   const branch = files?.branch ?? spec.crew?.git?.branch
@@ -128,7 +128,7 @@ async function filesAtStake({ worktrees }: StakesDeps, process: Process, action:
   const user = gitUser(spec)
   const dir = spec.worktree?.dir
   try {
-    return await worktrees.readBriefly(GIT_MS, async (git) => {
+    return await worktrees.readBriefly(filesMs, async (git) => {
       // A removal also deletes the records of the process, so only commits count then.
       const recorded =
         dir === undefined || action === 'remove' ? null : await countUnrecorded(git, { dir, records: worktrees.recordsOf(uuid), ...user })
