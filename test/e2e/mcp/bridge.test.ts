@@ -181,7 +181,7 @@ describe('the outbox', () => {
     await daemon.start()
     await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual(['other.txt'])
     expect(daemon.logMessages.join('\n')).toMatch(/report-0002\.json is not a valid report: its file name does not match its id/)
-    expect(daemon.logMessages.join('\n')).toMatch(/no process u has a turn of that time/)
+    expect(daemon.logMessages.join('\n')).toMatch(/no process u had a turn at that time/)
     expect(existsSync(daemon.paths.socket)).toBe(true)
   })
 })
