@@ -67,7 +67,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
       expect([await terminal.exitCode, terminal.screen.modes.has('7')]).toEqual([0, true])
     }
     const low = openWatch({ columns: 30, rows: 3 })
-    await low.waitForText(/^1 needs you \(`reeve needs`, `…\nPID .*\n7 more rows: without --watch …$/)
+    await low.waitForText(/^1 needs you \(`reeve needs`, `…\nPID .*\n7 more rows: run without --w.*…$/)
     low.type('q')
     await low.exitCode
     await run('needs', '--snooze', '1h', 'asker')
@@ -82,7 +82,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await run('run', '-q', '--name', 'old', '--', 'true')
     await startSleeper('new')
     const terminal = openWatch({ rows: 4 }, '-a')
-    await terminal.waitForText(/\d+ more rows?: without --watch .*\n.* new .*working/)
+    await terminal.waitForText(/\d+ more rows?: run without --watch .*\n.* new .*working/)
     signalFound(terminal.process, 'SIGTERM')
     expect([await terminal.exitCode, terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([0, true, false])
     await run('kill', 'new')
