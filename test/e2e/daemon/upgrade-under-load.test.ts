@@ -109,7 +109,8 @@ test.runIf(FORM === 'bundle')(
         const before = NATIVE.map((name) => readSteps(name).length)
         await expect.poll(() => NATIVE.every((name, i) => readSteps(name).length >= (before[i] ?? 0) + STEPS_BETWEEN), WAIT).toBe(true)
         for (const name of ['acp', 'claude-like']) await reeve.send(name, `say round ${round}`)
-        const upgraded = await installs[round % 2]!.run(home, ['daemon', 'upgrade', '--json'])
+        // After the usual ten seconds a call is cut off, and its agent may repeat it: on a busy machine that is too soon.
+        const upgraded = await installs[round % 2]!.run(home, ['daemon', 'upgrade', '--drain', '2m', '--json'])
         expect(upgraded).toMatchObject({ code: 0 })
         const view = JSON.parse(upgraded.stdout) as DaemonView & { upgradedFrom: Pick<DaemonView, 'build'> }
         expect([view.build, view.upgradedFrom.build]).toEqual([BUILDS[round % 2], BUILDS[(round + 1) % 2]])
