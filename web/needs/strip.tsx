@@ -77,6 +77,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
   const mark = markOf(row)
   const isPeeked = peeked.value === uuid
   const ask = row.asks > 0 ? (need?.ask ?? null) : null
+  const isAllShown = isPeeked || (ask !== null && isShownWhole(ask))
   const peek = (event: KeyboardEvent): void => {
     if (event.key !== ' ' || !(event.target instanceof HTMLAnchorElement)) return
     event.preventDefault()
@@ -95,8 +96,8 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
           <Since at={row.why?.since ?? row.since} />
         </span>
       </a>
-      {ask && (isPeeked || isShownWhole(ask)) ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
-      {ask && !isPeeked && !isShownWhole(ask) ? (
+      {ask && isAllShown ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
+      {ask && !isAllShown ? (
         <p class="buttons">
           <button type="button" data-look onClick={() => (peeked.value = uuid)}>
             Look at it <kbd>Space</kbd>
