@@ -17,7 +17,9 @@ class LongestFirst extends BaseSequencer {
 
 const isDeep = process.env['REEVE_TEST_DEEP'] === '1'
 /** Tests with real programs wait for half of their time: with a worker for each core the cores would be idle as long. */
-const WORKERS_PER_CORE = isDeep ? 1 : 2.5
+const WORKERS_PER_CORE = isDeep ? 1 : 1.5
+/** tests of one file that run at the same time, where the file allows it */
+const MAX_CONCURRENCY = 2
 const MAX_WORKERS = 12
 
 /** Tests under test/agents need real coding agents: `npm run test:agents`. */
@@ -33,6 +35,7 @@ const OWN_PROCESS = [
 export default defineConfig({
   test: {
     pool: 'forks',
+    maxConcurrency: MAX_CONCURRENCY,
     setupFiles: ['test/support/vitest-setup.ts'],
     maxWorkers: Math.min(MAX_WORKERS, Math.ceil(availableParallelism() * WORKERS_PER_CORE)),
     // Safety nets: tests wait for facts, and a machine may be ten times as busy. What waits inside of a test gives up before, and says for what.

@@ -1,8 +1,9 @@
 // A tab's end of the stream: connects to the worker that all tabs share. In a browser without shared workers, such as Chrome on Android,
 // each tab has a worker of its own. Makes the only Trusted Types policy of the page, which accepts
 // the address of that worker and nothing else. Test: test/e2e/web/page.test.ts.
-import type { Credentials } from './peer.ts'
-import type { FromWorker, ToWorker } from './shared.ts'
+import { ForeignPeerError, provePeer, type Credentials } from './peer.ts'
+import { RequestError } from './request-error.ts'
+import type { FromWorker, LinkState, ToWorker } from './shared.ts'
 
 /** The address of the worker; the build puts it here. */
 declare const REEVE_WORKER: string
@@ -11,12 +12,28 @@ interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): URL }
 }
 
-/** Connects to the worker. Returns the function that leaves it. */
+/** the time until a worker that failed is started again, in ms */
+const RETRY_MS = 1_000
+
+/** Connects to the worker. Returns the function that leaves it. A worker whose code did not load is reported as a lost link, and started again. */
 export function connectWorker(credentials: Credentials, onMessage: (message: FromWorker) => void): () => void {
-  const port = startWorker()
+  const address = workerAddress()
+  let port: MessagePort
   const send = (message: ToWorker): void => port.postMessage(message)
-  port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
-  send({ type: 'hello', credentials })
+  const start = (): void => {
+    port = startWorker(address, () => void restart())
+    port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
+    send({ type: 'hello', credentials })
+  }
+  const restart = async (): Promise<void> => {
+    for (let state: LinkState['state'] | null = 'lost'; state !== null; state = await failedProof(credentials)) {
+      onMessage({ type: 'link', link: { state, lastByteAt: null } })
+      if (state === 'refused') return
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+    start()
+  }
+  start()
   const leave = (): void => send({ type: 'bye' })
   addEventListener('pagehide', leave)
   // A page that comes back from the browser's memory is a tab again.
@@ -24,13 +41,29 @@ export function connectWorker(credentials: Credentials, onMessage: (message: Fro
   return leave
 }
 
-function startWorker(): MessagePort {
+/** Only the daemon may send the code of the worker. Returns null when it has proven itself, otherwise the state of the link. */
+async function failedProof(credentials: Credentials): Promise<LinkState['state'] | null> {
+  try {
+    await provePeer(credentials)
+    return null
+  } catch (error) {
+    if (error instanceof RequestError && error.isRefused) return 'refused'
+    return error instanceof ForeignPeerError ? 'foreign' : 'lost'
+  }
+}
+
+function startWorker(address: URL | string, onError: () => void): MessagePort {
   const options = { name: 'reeve', type: 'module' } as const
+  const worker = 'SharedWorker' in globalThis ? new SharedWorker(address, options) : new Worker(address, options)
+  const fail = (): void => {
+    if (worker instanceof Worker) worker.terminate()
+    onError()
+  }
+  worker.addEventListener('error', fail, { once: true })
   // A worker of one tab is its own port.
-  if (!('SharedWorker' in globalThis)) return new Worker(workerAddress(), options) as unknown as MessagePort
-  const { port } = new SharedWorker(workerAddress(), options)
-  port.start()
-  return port
+  if (worker instanceof Worker) return worker as unknown as MessagePort
+  worker.port.start()
+  return worker.port
 }
 
 function workerAddress(): URL | string {

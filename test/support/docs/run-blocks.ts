@@ -18,7 +18,8 @@ export interface BlocksResult {
   readonly output: string
 }
 
-const WAIT_MS = 220_000
+/** the time limit of a page, in ms: far more than a slow machine needs */
+export const PAGE_WAIT_MS = 600_000
 
 const script = await readScript(join(ROOT, 'test/support/docs/model.yaml'))
 const programPath = (name: string): string => join(ROOT, 'test/support/programs', name)
@@ -114,8 +115,8 @@ function runShell(text: string, cwd: string, env: Readonly<Record<string, string
     // The end of the daemon then ends the programs that the shell has started.
     const late = setTimeout(() => {
       child.kill()
-      resolve({ code: null, output: `${output}\nno end after ${WAIT_MS} ms` })
-    }, WAIT_MS)
+      resolve({ code: null, output: `${output}\nno end after ${PAGE_WAIT_MS} ms` })
+    }, PAGE_WAIT_MS)
     child.once('error', reject)
     child.once('close', (code) => {
       clearTimeout(late)

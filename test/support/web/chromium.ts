@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
 import { testEnv } from '../env.ts'
 import { tempDir } from '../tmp.ts'
+import { collectReports } from './page-reports.ts'
 
 /** the time limit of each wait in a page, in ms: far more than a slow machine needs */
 export const PAGE_WAIT_MS = 100_000
@@ -32,6 +33,7 @@ export async function openChromium(args: readonly string[] = []): Promise<Browse
     args: ['--disable-gpu', '--disable-dev-shm-usage', ...args],
     env: testEnv(home.path, { TMPDIR: home.path, XDG_CONFIG_HOME: home.path, XDG_CACHE_HOME: home.path }),
   })
+  browser.on('context', collectReports)
   return Object.assign(browser, {
     [Symbol.asyncDispose]: async () => {
       await browser.close()

@@ -246,38 +246,47 @@ describe('through a proxy', () => {
     await expect(open(body as WebOpenBody)).rejects.toMatchObject({ code })
   })
 
-  test.runIf(CHROMIUM !== null && HAS_OPENSSL)('a browser asks for the number, and shows the page', async () => {
-    // The stream of the page needs signs of life, which the hand-wound clock does not send.
-    await daemon[Symbol.asyncDispose]()
-    daemon = await LocalDaemon.start()
-    const { cert, key } = makeCertificate(`DNS:${NAME}`)
-    const { localPort } = await open({})
-    const proxy = createTlsServer({ cert: await readFile(cert), key: await readFile(key) }, (request, response) => {
-      const onward = httpRequest(
-        { host: '127.0.0.1', port: localPort, agent: false, method: request.method, path: request.url, headers: request.headers },
-        (answer) => {
-          response.writeHead(answer.statusCode ?? 502, answer.headers)
-          answer.pipe(response)
-        },
-      )
-      onward.on('error', () => response.destroy())
-      request.pipe(onward)
-    })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    const host = `${NAME}:${(proxy.address() as AddressInfo).port}`
-    const { url, code, number } = await open({ proxyHost: host })
-    await using browser = await openChromium([`--host-resolver-rules=MAP ${NAME} 127.0.0.1`])
-    const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 390, height: 844 } })
-    page.setDefaultTimeout(PAGE_WAIT_MS)
-    await page.goto(`${url}#n=${code}`)
-    await page.getByLabel('The number that the terminal shows').fill(number === '000000' ? '000001' : '000000')
-    await page.getByRole('button', { name: 'Open' }).click()
-    await page.getByText('The number is wrong').waitFor()
-    await page.getByLabel('The number that the terminal shows').fill(number ?? '')
-    await page.getByRole('button', { name: 'Open' }).click()
-    await page.waitForSelector('[data-link="open"]', { timeout: 100_000 })
-    expect(new URL(page.url()).host).toBe(host)
-    proxy.closeAllConnections()
-    proxy.close()
-  })
+  test.runIf(CHROMIUM !== null && HAS_OPENSSL)(
+    'a browser asks for the number, and shows the page, also if the code of its worker fails to load once',
+    async () => {
+      // The stream of the page needs signs of life, which the hand-wound clock does not send.
+      await daemon[Symbol.asyncDispose]()
+      daemon = await LocalDaemon.start()
+      const { cert, key } = makeCertificate(`DNS:${NAME}`)
+      const { localPort } = await open({})
+      let workerLoads = 0
+      const proxy = createTlsServer({ cert: await readFile(cert), key: await readFile(key) }, (request, response) => {
+        if (/^\/assets\/worker\b/.test(request.url ?? '') && ++workerLoads === 1) {
+          response.destroy()
+          return
+        }
+        const onward = httpRequest(
+          { host: '127.0.0.1', port: localPort, agent: false, method: request.method, path: request.url, headers: request.headers },
+          (answer) => {
+            response.writeHead(answer.statusCode ?? 502, answer.headers)
+            answer.pipe(response)
+          },
+        )
+        onward.on('error', () => response.destroy())
+        request.pipe(onward)
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      const host = `${NAME}:${(proxy.address() as AddressInfo).port}`
+      const { url, code, number } = await open({ proxyHost: host })
+      await using browser = await openChromium([`--host-resolver-rules=MAP ${NAME} 127.0.0.1`])
+      const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 390, height: 844 } })
+      page.setDefaultTimeout(PAGE_WAIT_MS)
+      await page.goto(`${url}#n=${code}`)
+      await page.getByLabel('The number that the terminal shows').fill(number === '000000' ? '000001' : '000000')
+      await page.getByRole('button', { name: 'Open' }).click()
+      await page.getByText('The number is wrong').waitFor()
+      await page.getByLabel('The number that the terminal shows').fill(number ?? '')
+      await page.getByRole('button', { name: 'Open' }).click()
+      await page.waitForSelector('[data-link="open"]', { timeout: 100_000 })
+      expect(new URL(page.url()).host).toBe(host)
+      expect(workerLoads).toBe(2)
+      proxy.closeAllConnections()
+      proxy.close()
+    },
+  )
 })
