@@ -39,7 +39,7 @@ function inBrowser(row: Record<string, unknown>, count: number): void {
   channel.port2.start()
   setInterval(open, 1_000)
   const page = globalThis as unknown as { SharedWorker: unknown; sendChanges: unknown }
-  page.SharedWorker = class {
+  page.SharedWorker = class extends EventTarget {
     port = channel.port1
   }
   page.sendChanges = (changed: number): void => {

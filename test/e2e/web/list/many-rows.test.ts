@@ -1,5 +1,6 @@
 // The list with 10,000 processes in Chromium: only the visible rows are in the document, and no process costs a request. Frames are measured
 // by `npm run bench web`.
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
 import { changeRows, sendManyRows } from '../../../support/web/many-rows.ts'
@@ -7,6 +8,24 @@ import { changeRows, sendManyRows } from '../../../support/web/many-rows.ts'
 const COUNT = 10_000
 /** the most elements of the document, whatever is scrolled, folded or filtered */
 const MAX_ELEMENTS = 2_200
+/** the messages of half an hour: ten a second */
+const MESSAGES = 18_000
+const WARM_UP = 1_000
+
+/** Sends messages with three changed rows each, as fast as the page takes them. Returns the bytes of its heap that are in use afterwards. */
+async function heapAfter(page: Page, messages: number): Promise<number> {
+  await page.evaluate(`(async () => {
+    for (let sent = 0; sent < ${messages}; sent += 1) {
+      sendChanges(3)
+      if (sent % 20 === 0) await new Promise((resolve) => requestAnimationFrame(resolve))
+    }
+  })()`)
+  const session = await page.context().newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  await session.detach()
+  return usedSize
+}
 
 describePage('10,000 processes', {}, (world) => {
   test('cost neither elements nor requests', async () => {
@@ -33,5 +52,15 @@ describePage('10,000 processes', {}, (world) => {
     expect(await countElements()).toBeLessThan(MAX_ELEMENTS)
     expect(requests.filter((path) => path.startsWith('/v1/processes'))).toEqual([])
     expect(requests.length).toBeLessThan(5)
+  })
+
+  test('keep the memory of the page flat through half an hour of changes', async () => {
+    const page = await world.openTab()
+    await sendManyRows(page, COUNT)
+    const { code } = await world.web.createLink()
+    await page.goto(`${world.web.origin}/#k=${code}`)
+    await page.locator('.row').first().waitFor()
+    const before = await heapAfter(page, WARM_UP)
+    expect((await heapAfter(page, MESSAGES)) / before).toBeLessThan(1.1)
   })
 })
