@@ -1,4 +1,4 @@
-// What happened in a period, from the spans of processes: a lane for each process, and a list of events. Pure. Test: test/tables/faces/night.test.ts.
+// What happened in a period, from the spans of processes: a lane for each process, a list of events, and the growth of the cost. Pure. Test: test/tables/faces/night.test.ts.
 import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
 
 /** What a process did in a part of its lane. */
@@ -123,4 +123,33 @@ function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined)
     default:
       return before?.status === 'suspended' || before?.status === 'waiting' ? { kind: 'continued', text: cause ?? '' } : null
   }
+}
+
+/** The spending up to a moment of the period. */
+export interface SpentPoint {
+  /** a share of the period: 0 to 1 */
+  readonly at: number
+  readonly usd: number
+}
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Returns how the cost has grown, with a point at the end of each hour. `hours`: rows by hour, named by the clock of the daemon, whose
+ * distance from UTC is `offsetMs`. An hour that the period cuts counts as a whole, as in the sum of the report.
+ */
+export function spentInPeriod(
+  hours: readonly { readonly key: string; readonly costUsd: number | null }[],
+  offsetMs: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): SpentPoint[] {
+  let usd = 0
+  const points = hours
+    .map(({ key, costUsd }) => ({ begin: Date.parse(`${key.replace(' ', 'T')}Z`) - offsetMs, costUsd }))
+    .toSorted((a, b) => a.begin - b.begin)
+    .map(({ begin, costUsd }): SpentPoint => {
+      usd += costUsd ?? 0
+      return { at: Math.min(1, Math.max(0, (begin + HOUR_MS - from) / (to - from))), usd }
+    })
+  return usd === 0 ? [] : [{ at: 0, usd: 0 }, ...points, { at: 1, usd }]
 }

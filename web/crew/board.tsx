@@ -1,42 +1,25 @@
-// The board of a crew: its settings, its tasks by state, its members, one task in full, and what the user can tell it. Cards cannot be moved
-// by hand, because only the crew changes the state of a task. Test: test/e2e/web/crew.test.ts.
+// The board of a crew: its settings, its tasks by state, its members, its report, one task in full, and what the user can tell it. Cards
+// cannot be moved by hand, because only the crew changes the state of a task. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCost, formatElapsed, formatTokens } from '../../src/faces/format.ts'
+import { cardText, LANES, laneOf, type Lane } from '../../src/faces/crew-board.ts'
+import { formatCost, formatCount } from '../../src/faces/format.ts'
+import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { callApi, isPending, perform } from '../actions.ts'
+import { isNarrow } from '../frame/narrow.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
-import { path } from '../router.ts'
+import { MarkIcon } from '../parts/icons.tsx'
+import { path, query, setQuery } from '../router.ts'
+import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
 import { CommandButtons, CommandDialog } from './command-buttons.tsx'
 import { crewCommands, memberCommands } from './commands.ts'
+import { CrewReport } from './report.tsx'
 import { CrewTask } from './task.tsx'
 
-type Lane = 'queued' | 'implementing' | 'review' | 'feedback' | 'commit' | 'done' | 'failed'
-
-const LANES: readonly Lane[] = ['queued', 'implementing', 'review', 'feedback', 'commit', 'done', 'failed']
-
-const LANE_OF: Readonly<Record<CrewTaskView['state'], Lane>> = {
-  queued: 'queued',
-  waiting: 'queued',
-  implementing: 'implementing',
-  awaiting_review: 'review',
-  in_review: 'review',
-  addressing_feedback: 'feedback',
-  approved: 'commit',
-  committing: 'commit',
-  merging: 'commit',
-  done: 'done',
-  failed: 'failed',
-  cancelled: 'failed',
-}
-
-/** A task that waits for the user stands where it will continue. */
-function laneOf({ state, asks }: CrewTaskView): Lane {
-  if (state !== 'waiting') return LANE_OF[state]
-  return asks === 'gate' ? 'commit' : asks === 'review' ? 'review' : 'queued'
-}
+const VIEWS = ['board', 'report'] as const
 
 export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
   const { value, error } = useLive(row.uuid, 'crew', async () => (await callApi<{ crew: CrewView }>(`/v1/crews/${row.uuid}`)).crew)
@@ -52,12 +35,18 @@ export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
       ) : (
         <>
           <CrewHead crew={crew} />
-          <div class="lanes">
-            {LANES.map((lane) => (
-              <BoardLane key={lane} lane={lane} row={row} tasks={crew.tasks.filter((task) => laneOf(task) === lane)} />
-            ))}
-          </div>
-          <Members crew={crew} />
+          {query.value.get('view') === 'report' ? (
+            <CrewReport crew={crew} />
+          ) : (
+            <>
+              <div class="lanes">
+                {LANES.map((lane) => (
+                  <BoardLane key={lane} lane={lane} crew={crew} />
+                ))}
+              </div>
+              <Members crew={crew} />
+            </>
+          )}
         </>
       )}
       <CommandDialog />
@@ -67,9 +56,12 @@ export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
 
 /** How far the crew is, how it works, and what the user can tell it. */
 function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
-  const { uuid, tasks, gate, merge, reviews, branch, base, exitedAt, resumable } = crew
+  const { uuid, tasks, members, coordinator, gate, merge, reviews, branch, base, exitedAt, resumable } = crew
+  const view = query.value.get('view') ?? 'board'
   const facts = [
     `${tasks.filter(({ state }) => state === 'done').length} of ${tasks.length} done`,
+    formatCount(members.filter(({ state }) => state !== 'gone').length, 'member'),
+    coordinator === 'agent' ? 'an agent coordinates' : 'engine',
     `gate ${gate}`,
     ...(reviews ? [] : ['no reviews']),
     ...(branch === null ? ['no repository'] : [`${merge === 'auto' ? 'merges into' : 'leaves commits beside'} ${branch}`]),
@@ -78,6 +70,13 @@ function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
   return (
     <div class="crew-head">
       <span class="quiet">{facts.join(' · ')}</span>
+      <span class="buttons" role="group" aria-label="View">
+        {VIEWS.map((name) => (
+          <button key={name} type="button" aria-pressed={view === name} onClick={() => setQuery('view', name === 'board' ? '' : name)}>
+            {name}
+          </button>
+        ))}
+      </span>
       <CommandButtons uuid={uuid} label="Crew" commands={crewCommands(crew)} />
       {exitedAt !== null && resumable && may('steer') ? (
         <button type="button" disabled={isStale.value || isPending(uuid, 'resume')} onClick={() => void perform(uuid, 'resume', {})}>
@@ -90,43 +89,59 @@ function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
 
 interface BoardLaneProps {
   readonly lane: Lane
-  readonly row: RowView
-  readonly tasks: readonly CrewTaskView[]
+  readonly crew: CrewView
 }
 
-function BoardLane({ lane, row, tasks }: BoardLaneProps): JSX.Element {
+/** A lane with its cards. On a phone lanes stand below each other, and only those that can change are open. */
+function BoardLane({ lane, crew }: BoardLaneProps): JSX.Element {
+  const tasks = crew.tasks.filter((task) => laneOf(task) === lane)
+  const cards = tasks.map((task) => <Card key={task.id} task={task} crew={crew} />)
+  const title = (
+    <h3>
+      {lane} <span class="quiet">{tasks.length}</span>
+    </h3>
+  )
   return (
     <section class={tasks.length === 0 ? 'lane none' : 'lane'} data-lane={lane} aria-label={lane}>
-      <h3>
-        {lane} <span class="quiet">{tasks.length}</span>
-      </h3>
-      {tasks.map((task) => (
-        <a key={task.id} class={task.asks === null ? 'card' : 'card asks'} href={`/p/${row.uuid}/board/${task.id}`} data-task={task.id}>
-          <strong>{task.id}</strong>
-          <span>{task.title}</span>
-          <span class="quiet">{cardText(task)}</span>
-        </a>
-      ))}
+      {isNarrow.value ? (
+        <details open={(lane !== 'done' && lane !== 'queued') || tasks.some(({ asks }) => asks !== null)}>
+          <summary>{title}</summary>
+          {cards}
+        </details>
+      ) : (
+        <>
+          {title}
+          {cards}
+        </>
+      )}
     </section>
   )
 }
 
-/** Who has the task and since when, what it waits for, or how it ended. */
-function cardText(task: CrewTaskView): string {
-  const who = task.state === 'in_review' ? `${task.reviewer ?? 'nobody'} reviews` : (task.implementer ?? '')
-  const began = task.startedAt === null ? null : Date.parse(task.startedAt)
-  const end = task.endedAt === null ? daemonNow() : Date.parse(task.endedAt)
-  return [
-    ...(task.asks === null ? [] : [`waits for you: ${task.asks}`]),
-    ...(task.state === 'queued' && task.needs.length > 0 ? [`needs ${task.needs.join(', ')}`] : []),
-    ...(who === '' ? [] : [who]),
-    ...(began === null ? [] : [formatElapsed(end - began)]),
-    ...(task.verdict === null ? [] : [task.verdict]),
-    ...(task.attempts > 0 ? [`${task.attempts} failed`] : []),
-    ...(task.spent.costUsd === 0 ? [] : [formatCost(task.spent.costUsd, task.spent.unpriced)]),
-    ...(task.merged === null ? [] : [`merged ${task.merged.slice(0, 7)}`]),
-    ...(task.reason === null ? [] : [task.reason]),
-  ].join(' · ')
+function Card({ task, crew }: { readonly task: CrewTaskView; readonly crew: CrewView }): JSX.Element {
+  const { id, title, asks, state, implementer, reviewer } = task
+  const holder = crew.members.find((member) => member.id === (state === 'in_review' ? reviewer : implementer) && member.task === id)
+  return (
+    <a class={asks === null ? 'card' : 'card asks'} href={`/p/${crew.uuid}/board/${id}`} data-task={id}>
+      <strong>
+        {id} {holder ? <MemberMark member={holder} hasWord={false} /> : null}
+      </strong>
+      <span>{title}</span>
+      <span class="quiet">{cardText(task, crew.tasks, daemonNow())}</span>
+    </a>
+  )
+}
+
+/** The mark of the process of a member: whether it works, is silent, asks or is held. */
+function MemberMark({ member: { uuid }, hasWord }: { readonly member: CrewMemberView; readonly hasWord: boolean }): JSX.Element | null {
+  const row = uuid === null ? undefined : rowSignal(uuid).value
+  if (row === undefined) return null
+  const mark = markOf(row)
+  return (
+    <span class={`status-word ${mark.tone}`} title={row.why?.text ?? mark.word}>
+      <MarkIcon name={markNameOf(row)} /> <span class={hasWord ? '' : 'hidden'}>{mark.word}</span>
+    </span>
+  )
 }
 
 function Members({ crew }: { readonly crew: CrewView }): JSX.Element {
@@ -139,7 +154,7 @@ function Members({ crew }: { readonly crew: CrewView }): JSX.Element {
           .map((member) => (
             <li key={member.id} class={member.asks.length > 0 ? 'asks' : ''} data-member={member.id}>
               <span>
-                {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>}{' '}
+                {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>} <MemberMark member={member} hasWord />{' '}
                 <span class="quiet">{memberText(member)}</span>
               </span>
               <CommandButtons uuid={crew.uuid} label={member.id} commands={memberCommands(crew, member)} />
@@ -150,12 +165,11 @@ function Members({ crew }: { readonly crew: CrewView }): JSX.Element {
   )
 }
 
-function memberText({ agent, phase, task, status, contextTokens, contextWindow, costUsd, unpriced, note, asks }: CrewMemberView): string {
+function memberText({ agent, phase, task, contextTokens, contextWindow, costUsd, unpriced, note, asks }: CrewMemberView): string {
   return [
     ...(agent === null ? [] : [agent]),
     `${phase.replaceAll('_', ' ')}${task === null ? '' : ` ${task}`}`,
-    ...(status === null || status === 'working' || status === 'ready' ? [] : [status]),
-    ...(contextWindow === null ? [] : [`${formatTokens(contextTokens)} of ${formatTokens(contextWindow)}`]),
+    ...(contextWindow === null || contextWindow === 0 ? [] : [`context ${Math.round((100 * contextTokens) / contextWindow)} %`]),
     ...(costUsd === 0 ? [] : [formatCost(costUsd, unpriced)]),
     ...(asks[0] ? [`asks: ${asks[0].text}`] : note === null ? [] : [note]),
   ].join(' · ')

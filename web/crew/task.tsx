@@ -1,10 +1,12 @@
-// One task of a crew: its text, its thread of messages, reports and verdicts, its change, what the user is asked about it, and what the
-// user can do to it. Test: test/e2e/web/crew.test.ts.
+// One task of a crew: its text, its change in each of its versions, what the user is asked about it, its attempts with reports and verdicts,
+// and what the user can do to it. The question stands below the evidence for it. Test: test/e2e/web/crew.test.ts.
+import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'
 import type { CrewDiffView } from '../../src/api/views/crew-diff.ts'
+import type { ReportTaskView } from '../../src/api/views/crew-report.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatClock, formatCost, formatElapsed } from '../../src/faces/format.ts'
+import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
@@ -13,11 +15,8 @@ import { DiffView } from '../parts/diff-view.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { CommandButtons } from './command-buttons.tsx'
 import { taskCommands } from './commands.ts'
-
-interface WholeTask {
-  readonly task: TaskDetailView
-  readonly change: CrewDiffView
-}
+import { useReport } from './report.tsx'
+import { Findings, Story } from './story.tsx'
 
 interface CrewTaskProps {
   readonly row: RowView
@@ -26,7 +25,9 @@ interface CrewTaskProps {
 }
 
 export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
-  const { value, error } = useLive<WholeTask>(row.uuid, `task ${task.id}`, () => readTask(row.uuid, task.id))
+  const { value, error } = useLive<TaskDetailView>(row.uuid, `task ${task.id}`, () => readTask(row.uuid, task.id))
+  const report = useReport(row.uuid).value.value?.tasks.find(({ id }) => id === task.id) ?? null
+  const whole = value.value
   return (
     <article class="crew-task" data-task={task.id} data-state={task.state}>
       <p>
@@ -36,14 +37,38 @@ export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
         <h3>
           {task.id} · {task.title} <span class="quiet">{task.state.replaceAll('_', ' ')}</span>
         </h3>
-        <CommandButtons uuid={crew.uuid} label="Task" commands={taskCommands(crew, task, value.value?.task ?? null)} />
+        <CommandButtons uuid={crew.uuid} label="Task" commands={taskCommands(crew, task, whole)} />
       </div>
       <p class="quiet">{taskFacts(task)}</p>
-      <Questions uuid={row.uuid} task={task.id} />
       {error.value === null ? null : <p class="problem">{error.value}</p>}
-      {value.value === null ? null : <Whole whole={value.value} />}
+      {whole === null ? null : (
+        <>
+          <p class="agent-text">{whole.text}</p>
+          {whole.acceptance === null ? null : <blockquote>{whole.acceptance}</blockquote>}
+          {task.asks === null || report === null ? null : <Findings attempt={lastFindings(report)} />}
+        </>
+      )}
+      {task.kind === 'human' || task.startedAt === null ? null : <TaskChange row={row} task={task} />}
+      <Questions uuid={row.uuid} task={task.id} />
+      {whole === null ? null : <h4>Thread</h4>}
+      {whole === null ? null : <Story report={report} history={whole.history} />}
+      {report === null ? null : <p class="quiet">{timeText(report)}</p>}
     </article>
   )
+}
+
+/** The last verdict and the last run of the verify command: what speaks for and against the change that is asked about. */
+function lastFindings({ verdicts, checks }: ReportTaskView): Pick<ReportTaskView, 'verdicts' | 'checks'> {
+  return { verdicts: verdicts.slice(-1), checks: checks.slice(-1) }
+}
+
+function timeText({ workedMs, waitedMs, askedMs, note }: ReportTaskView): string {
+  return [
+    `worked ${formatElapsed(workedMs)}`,
+    `waited ${formatElapsed(waitedMs)}`,
+    ...(askedMs >= 1_000 ? [`${formatElapsed(askedMs)} of it for you`] : []),
+    ...(note === null ? [] : [`of its commit: ${note}`]),
+  ].join(' · ')
 }
 
 /** Who did what to it, in how many attempts, how long, and for how much. */
@@ -73,38 +98,62 @@ function taskFacts({
   ].join(' · ')
 }
 
-async function readTask(uuid: string, id: string): Promise<WholeTask> {
-  const [{ task }, change] = await Promise.all([
-    callApi<{ task: TaskDetailView }>(`/v1/crews/${uuid}/task?${new URLSearchParams({ id })}`),
-    callApi<CrewDiffView>(`/v1/crews/${uuid}/diff?${new URLSearchParams({ task: id })}`),
-  ])
-  return { task, change }
+async function readTask(uuid: string, id: string): Promise<TaskDetailView> {
+  return (await callApi<{ task: TaskDetailView }>(`/v1/crews/${uuid}/task?${new URLSearchParams({ id })}`)).task
 }
 
-function Whole({ whole: { task, change } }: { readonly whole: WholeTask }): JSX.Element {
-  const files = diffByFile(change.diff ?? '')
+const VERSIONS = [
+  ['auto', 'now'],
+  ['review', 'under review'],
+  ['commit', 'its commit'],
+] as const
+type Version = (typeof VERSIONS)[number][0]
+
+/** The change of a task; of one with a commit also the version that the reviewer saw. */
+function TaskChange({ row, task }: Pick<CrewTaskProps, 'row' | 'task'>): JSX.Element {
+  const [wanted, setWanted] = useState<Version>('auto')
+  const version = task.commit === null ? 'auto' : wanted
+  const query = new URLSearchParams({ task: task.id, which: version })
+  const { value, error } = useLive(row.uuid, `change ${query}`, () => callApi<CrewDiffView>(`/v1/crews/${row.uuid}/diff?${query}`))
+  return (
+    <section class="task-change" aria-label="Change">
+      <div class="title">
+        <h4>Change</h4>
+        {task.commit === null ? null : (
+          <span class="buttons" role="group" aria-label="Version of the change">
+            {VERSIONS.map(([name, text]) => (
+              <button key={name} type="button" aria-pressed={name === version} onClick={() => setWanted(name)}>
+                {text}
+              </button>
+            ))}
+          </span>
+        )}
+      </div>
+      {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {value.value === null ? null : <ChangedFiles change={value.value} />}
+    </section>
+  )
+}
+
+function ChangedFiles({
+  change: { note, files: changed, insertions, deletions, diff, left },
+}: {
+  readonly change: CrewDiffView
+}): JSX.Element {
+  const sizes = changed.length === 0 ? '' : ` · ${formatCount(changed.length, 'file')}, +${insertions} −${deletions}`
   return (
     <>
-      <p class="agent-text">{task.text}</p>
-      {task.acceptance === null ? null : <blockquote>{task.acceptance}</blockquote>}
-      <h4>Thread</h4>
-      <ol class="thread">
-        {task.history.map(({ seq, at, what, text }) => (
-          <li key={seq}>
-            <span class="quiet number">{formatClock(at, daemonNow())}</span> {what}
-            {text === null ? null : <p class="agent-text">{text}</p>}
-          </li>
-        ))}
-      </ol>
-      <h4>Change</h4>
-      <p class="quiet">{change.note}</p>
-      {[...files].map(([path, text]) => (
+      <p class="quiet">
+        {note}
+        {sizes}
+      </p>
+      {[...diffByFile(diff ?? '')].map(([path, text]) => (
         <figure key={path} class="change">
           <figcaption>{path}</figcaption>
           <DiffView path={path} text={text} none="A binary file." />
         </figure>
       ))}
-      {change.left.length > 0 ? <p class="problem">Not shown in full: {change.left.join(', ')}</p> : null}
+      {left.length > 0 ? <p class="problem">Not shown in full: {left.join(', ')}</p> : null}
     </>
   )
 }

@@ -2,13 +2,18 @@
 // Test: test/e2e/web/pages/night.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
+import type { UsageRowView } from '../../src/api/views/usage.ts'
 import { costSigns } from '../../src/faces/cost-chart.ts'
 import { formatClock, formatCount, formatElapsed } from '../../src/faces/format.ts'
-import { nightOf, type Night, type NightLane } from '../../src/faces/night.ts'
+import { nightOf, spentInPeriod, type Night, type NightEvent, type NightLane } from '../../src/faces/night.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { ticksOf, timeAxis } from '../../src/faces/time-axis.ts'
+import { isNarrow } from '../frame/narrow.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { daemonNow } from '../parts/clock.tsx'
+import { clockOffsetOf } from '../parts/cost/cost-query.ts'
+import { LaneBar, LaneLegend, LaneTicks } from '../parts/night/lane-bar.tsx'
 import { leftAt, RANGES, readNight, type NightData } from '../parts/night/night-data.ts'
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
@@ -96,94 +101,130 @@ function NightContent({ data }: { readonly data: NightData }): JSX.Element {
       <Summary data={data} night={night} />
       <ul class="swim-lanes" aria-label="Who worked, waited and was held">
         {night.lanes.map((lane) => (
-          <Lane key={lane.uuid} lane={lane} />
+          <Lane key={lane.uuid} lane={lane} cost={data.costs.get(lane.uuid)} />
         ))}
       </ul>
-      <p class="lane-axis quiet" aria-hidden="true">
-        <span>{formatClock(new Date(data.from).toISOString(), data.to)}</span>
-        <span>{formatClock(new Date((data.from + data.to) / 2).toISOString(), data.to)}</span>
-        <span>now</span>
-      </p>
-      <p class="legend-of-lanes quiet">
-        <i class="worked" /> worked <i class="asked" /> waited for you <i class="held" /> was held <i class="ready" /> was ready
-      </p>
+      <Spent data={data} />
+      <LaneTicks ticks={clockTicks(data)} />
+      <LaneLegend words={['worked', 'waited for you', 'was held', 'was ready']} />
       {data.more > 0 ? <p class="quiet">{formatCount(data.more, 'older tree')} not shown.</p> : null}
       <Events night={night} merged={data.merged} />
     </>
   )
 }
 
-function Summary({ data, night: { events } }: { readonly data: NightData; readonly night: Night }): JSX.Element {
-  const count = (kind: string): number => events.filter((event) => event.kind === kind).length
-  const parts = (
-    [
-      [count('completed'), 'completed'],
-      [count('failed'), 'failed'],
-      [count('stopped'), 'stopped'],
-      [count('held'), 'held'],
-      [count('asked'), 'asked'],
-      [data.merged.length, 'merged'],
-    ] as const
-  ).flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`]))
+/** What happened and how often. A click shows only these in the list. */
+function Summary({ data, night }: { readonly data: NightData; readonly night: Night }): JSX.Element {
+  const counts = Map.groupBy(listOf(night, data.merged), ({ kind }) => kind)
   const needs = rowsWithNeeds.value.size
+  const chosen = query.value.get('kind')
   return (
-    <p class="summary">
-      <strong>{parts.length === 0 ? 'Nothing ended, asked or was held' : parts.join(' · ')}</strong>
-      {data.usage === null ? '' : ` · ${costSigns(data.usage.total)}`} · {formatElapsed(data.to - data.from)}
+    <div class="summary">
+      <strong>{counts.size === 0 ? 'Nothing ended, asked or was held' : null}</strong>
+      <span class="buttons" role="group" aria-label="What happened">
+        {KINDS.flatMap((kind) => {
+          const number = counts.get(kind)?.length ?? 0
+          return number === 0 && chosen !== kind
+            ? []
+            : [
+                <button
+                  key={kind}
+                  type="button"
+                  data-count={kind}
+                  aria-pressed={chosen === kind}
+                  onClick={() => setQuery('kind', chosen === kind ? '' : kind)}
+                >
+                  {number} {kind}
+                </button>,
+              ]
+        })}
+      </span>
+      <span>
+        {data.usage === null ? '' : `${costSigns(data.usage.total)} · `}
+        {formatElapsed(data.to - data.from)}, since {formatClock(new Date(data.from).toISOString(), data.to)}
+      </span>
       {needs === 0 ? null : (
-        <>
-          {' · '}
-          <a href="/">{formatCount(needs, 'process')} need you now</a>
-        </>
+        <a href="/needs">
+          {formatCount(needs, 'process')} {needs === 1 ? 'needs' : 'need'} you now
+        </a>
       )}
-    </p>
+    </div>
   )
 }
 
-const CLASS_OF: Readonly<Record<NightLane['parts'][number]['word'], string>> = {
-  worked: 'worked',
-  'waited for you': 'asked',
-  'was held': 'held',
-  'was ready': 'ready',
-  'had ended': 'ended',
+interface LaneProps {
+  readonly lane: NightLane
+  /** what the process spent in the time; absent: nothing, or it is not known */
+  readonly cost: UsageRowView | undefined
 }
 
-/** the least width of a part, in thousandths of the lane, so that a short part can be seen */
-const MIN_PART = 2
-
-function Lane({ lane: { uuid, name, depth, parts, worked, waited } }: { readonly lane: NightLane }): JSX.Element {
+function Lane({ lane: { uuid, name, depth, parts, worked, waited }, cost }: LaneProps): JSX.Element {
   const sums = [
     ...(worked > 0 ? [`worked ${formatElapsed(worked)}`] : []),
     ...(waited > 0 ? [`waited for you ${formatElapsed(waited)}`] : []),
   ].join(', ')
+  const task = rows.get(uuid)?.task ?? null
   return (
     <li class="swim-lane" data-uuid={uuid}>
-      <a href={`/p/${uuid}`} style={{ paddingInlineStart: `${Math.min(depth, 6)}rem` }}>
-        {name}
+      <a href={`/p/${uuid}`} style={{ paddingInlineStart: `${Math.min(depth, 6)}rem` }} title={sums}>
+        {name} <span class="quiet">{[...(task === null ? [] : [task]), ...(cost ? [costSigns(cost)] : [])].join(' · ')}</span>
       </a>
-      <svg viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={`${name}: ${sums === '' ? 'nothing' : sums}`}>
-        {parts.map(({ word, from, to, text }) => {
-          const width = Math.max(MIN_PART, 1000 * (to - from))
-          return (
-            <rect key={from} class={CLASS_OF[word]} x={Math.min(1000 * from, 1000 - width)} width={width} height="10">
-              <title>{text}</title>
-            </rect>
-          )
-        })}
-      </svg>
+      <LaneBar parts={parts} label={`${name}: ${sums === '' ? 'nothing' : sums}`} />
     </li>
   )
 }
 
-function Events({ night: { events }, merged }: { readonly night: Night; readonly merged: NightData['merged'] }): JSX.Element {
-  const merges = merged.map(({ uuid, crew, task }) => ({
+/** How the cost has grown, below the lanes. */
+function Spent({ data: { usage, from, to } }: { readonly data: NightData }): JSX.Element | null {
+  const points = usage === null ? [] : spentInPeriod(usage.rows, clockOffsetOf(usage), { from, to })
+  const all = points.at(-1)?.usd ?? 0
+  if (usage === null || all === 0) return null
+  const line = points.map(({ at, usd }) => `${1000 * at},${20 - (19 * usd) / all}`).join(' ')
+  return (
+    <div class="swim-lane spent">
+      <span>
+        money <span class="quiet">{costSigns(usage.total)}</span>
+      </span>
+      <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={`The cost grew to ${costSigns(usage.total)}`}>
+        <polygon points={`0,20 ${line} 1000,20`} />
+      </svg>
+    </div>
+  )
+}
+
+/** The most ticks of the axis: on a phone fewer texts stand beside each other. */
+const TICKS = { narrow: 3, wide: 10 } as const
+
+function clockTicks({ from, to }: NightData): { readonly at: number; readonly text: string }[] {
+  const times = ticksOf(timeAxis(from, to, []), 0, to - from, isNarrow.value ? TICKS.narrow : TICKS.wide)
+  return times.map((time) => ({ at: (time - from) / (to - from), text: formatClock(new Date(time).toISOString(), time).slice(0, 5) }))
+}
+
+const KINDS = ['completed', 'failed', 'stopped', 'held', 'asked', 'continued', 'merged'] as const
+
+/** An event of the list, with the page that shows it. */
+interface ListedEvent extends Omit<NightEvent, 'kind'> {
+  readonly kind: (typeof KINDS)[number]
+  readonly to: string
+}
+
+/** The events and the merges, the newest first. */
+function listOf({ events }: Night, merged: NightData['merged']): ListedEvent[] {
+  const shown = events.map((event): ListedEvent => ({ ...event, to: `/p/${event.uuid}` }))
+  const merges = merged.map(({ uuid, crew, task }): ListedEvent => ({
     at: task.endedAt ?? '',
     uuid,
     name: crew,
     kind: 'merged',
     text: `${task.id}: ${task.title}, ${(task.merged ?? '').slice(0, 7)}`,
+    to: `/p/${uuid}/board/${task.id}`,
   }))
-  const all = [...events, ...merges].toSorted((a, b) => (a.at < b.at ? 1 : -1))
+  return [...shown, ...merges].toSorted((a, b) => (a.at < b.at ? 1 : -1))
+}
+
+function Events({ night, merged }: { readonly night: Night; readonly merged: NightData['merged'] }): JSX.Element {
+  const kind = query.value.get('kind')
+  const all = listOf(night, merged).filter((event) => kind === null || event.kind === kind)
   return (
     <div class="wide-table" tabIndex={0} role="region" aria-label="What happened">
       <table>
@@ -195,15 +236,21 @@ function Events({ night: { events }, merged }: { readonly night: Night; readonly
           </tr>
         </thead>
         <tbody>
-          {all.map(({ at, uuid, name, kind, text }) => (
-            <tr key={`${at} ${uuid} ${kind}`} data-kind={kind}>
+          {all.map(({ at, uuid, name, kind: what, text, to }) => (
+            <tr key={`${at} ${uuid} ${what} ${text}`} data-kind={what}>
               <td class="number">{formatClock(at, daemonNow())}</td>
               <th scope="row">
-                <a href={`/p/${uuid}`}>{name}</a>
+                <a href={to}>{name}</a>
               </th>
               <td class="long">
-                <span class={kind === 'failed' ? 'problem' : ''}>{kind}</span>
-                {text === '' || text === kind ? '' : `: ${text}`}
+                <span class={what === 'failed' ? 'problem' : ''}>{what}</span>
+                {text === '' || text === what ? '' : `: ${text}`}
+                {what === 'asked' && (rows.get(uuid)?.asks ?? 0) > 0 ? (
+                  <>
+                    {' · '}
+                    <a href={`/p/${uuid}`}>still open</a>
+                  </>
+                ) : null}
               </td>
             </tr>
           ))}

@@ -1,4 +1,4 @@
-// The runs of compose files, and one run: its nodes as a graph or a table, why each waits, and what can be done to it.
+// The runs of compose files, and one run: its nodes as a graph, on an axis of time or as a table, why each waits, and what can be done.
 // Test: test/e2e/web/pages/runs.test.ts.
 import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
@@ -9,9 +9,10 @@ import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { Graph, nodeFigures } from '../parts/run/graph.tsx'
+import { Graph, nodeFigures, type GraphProps } from '../parts/run/graph.tsx'
 import { NodePanel } from '../parts/run/node-panel.tsx'
 import { nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
+import { Times } from '../parts/run/times.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
 
@@ -116,13 +117,37 @@ function OneRun({ run: reference, node }: { readonly run: string; readonly node:
     <article class="runs" data-uuid={run.uuid} data-status={run.status}>
       <RunHead run={run} />
       {live.error.value === null ? null : <p class="problem">{live.error.value}</p>}
-      {query.value.get('view') === 'table' ? (
-        <NodeTable run={run} addressOf={addressOf} />
-      ) : (
-        <Graph run={run} addressOf={addressOf} selected={selected} />
-      )}
-      {selected ? <NodePanel run={run} node={selected} /> : <p class="quiet">Choose a node to see why it waits and what can be done.</p>}
+      <Nodes run={run} addressOf={addressOf} selected={selected} />
+      {selected ? <NodePanel run={run} node={selected} /> : <Unselected run={run} addressOf={addressOf} />}
     </article>
+  )
+}
+
+const VIEWS = ['graph', 'table', 'time'] as const
+
+function Nodes(props: GraphProps): JSX.Element {
+  switch (query.value.get('view')) {
+    case 'table':
+      return <NodeTable {...props} />
+    case 'time':
+      return <Times {...props} selected={props.selected?.name} />
+    default:
+      return <Graph {...props} />
+  }
+}
+
+/** While no node is selected: the failed ones with their reasons, as links to what can be done about them. */
+function Unselected({ run, addressOf }: Pick<GraphProps, 'run' | 'addressOf'>): JSX.Element {
+  const failed = run.nodes.filter(({ state }) => state === 'failed')
+  return (
+    <>
+      {failed.map(({ name, reason }) => (
+        <p key={name} class="failed-node" data-failed={name}>
+          <a href={addressOf(name)}>{name}</a> failed{reason === null ? '' : `: ${reason}`}
+        </p>
+      ))}
+      <p class="quiet">Choose a node to see why it waits and what can be done.</p>
+    </>
   )
 }
 
@@ -146,7 +171,7 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
       </div>
       <p class="why-line">{run.exit ? `ended: ${run.exit.reason}` : (row?.why?.text ?? run.note ?? '')}</p>
       <p class="buttons" role="group" aria-label="View">
-        {['graph', 'table'].map((name) => (
+        {VIEWS.map((name) => (
           <button key={name} type="button" aria-pressed={view === name} onClick={() => setQuery('view', name === 'graph' ? '' : name)}>
             {name}
           </button>
@@ -156,7 +181,7 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
   )
 }
 
-function NodeTable({ run, addressOf }: { readonly run: RunView; readonly addressOf: (node: string) => string }): JSX.Element {
+function NodeTable({ run, addressOf }: Pick<GraphProps, 'run' | 'addressOf'>): JSX.Element {
   return (
     <div class="wide-table" tabIndex={0} role="region" aria-label="Nodes">
       <table>

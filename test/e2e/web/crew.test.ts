@@ -1,10 +1,12 @@
-// The board of a crew in Chromium: tasks by state, members, one task with its thread and its change, and the approval of its commit.
+// The board of a crew in Chromium: tasks by state, members, one task with its thread and its change, the approval of its commit, and
+// the report.
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ROOT } from '../../support/env.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { findFaults } from '../../support/web/faults.ts'
 import { PageWorld } from '../../support/web/open-page.ts'
 
 const TIMEOUT_MS = 300_000
@@ -41,7 +43,11 @@ describe.runIf(CHROMIUM !== null)('the board of a crew', () => {
     await card.waitFor({ timeout: TIMEOUT_MS })
     await card.click()
     await page.locator('.crew-task[data-state="waiting"] .diff-line.added').first().waitFor()
-    expect(await page.locator('.thread li').count()).toBeGreaterThan(1)
+    await page.locator('.attempt[data-attempt="1"] .thread li').nth(1).waitFor()
+    const order = await page.evaluate<number>(
+      `document.querySelector('.task-change').compareDocumentPosition(document.querySelector('.question'))`,
+    )
+    expect(order, 'the question stands below the change').toBe(4)
     await page
       .locator('button', { hasText: /approve/i })
       .and(page.locator(':enabled'))
@@ -49,5 +55,11 @@ describe.runIf(CHROMIUM !== null)('the board of a crew', () => {
     await page.locator('.crew-task[data-state="done"]').waitFor({ timeout: TIMEOUT_MS })
     await page.getByRole('link', { name: 'All tasks' }).click()
     await page.locator('.lane[data-lane="done"] .card', { hasText: 'merged' }).waitFor()
+    await page.getByRole('button', { name: 'report' }).click()
+    const report = page.locator('.crew-report')
+    await report.getByText(/1 of 1 task done · 1 commit/).waitFor()
+    await report.locator('tr[data-name="lexer"]', { hasText: /worker-1.*[0-9a-f]{7}/ }).waitFor()
+    await report.locator('[aria-label="Members"] tr[data-name="worker-1"]').waitFor()
+    expect(await findFaults(page)).toEqual([])
   })
 })

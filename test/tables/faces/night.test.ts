@@ -1,6 +1,6 @@
 // What happened in a period, from the spans of processes: a lane for each process, and a list of events.
 import { expect, test } from 'vitest'
-import { nightOf } from '../../../src/faces/night.ts'
+import { nightOf, spentInPeriod } from '../../../src/faces/night.ts'
 import type { SpanView } from '../../../src/api/views/spans.ts'
 
 const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
@@ -46,4 +46,21 @@ test('a hold is an event; the time of a stop counts as work', () => {
   )
   expect(lanes[0]?.parts.map(({ word }) => word)).toEqual(['was held', 'was ready', 'worked', 'had ended'])
   expect(events.map(({ kind }) => kind)).toEqual(['stopped', 'continued', 'held'])
+})
+
+test('the cost grows at the end of each hour, by the clock of the daemon', () => {
+  const [from, to] = [Date.UTC(2026, 10, 24, 21, 30), Date.UTC(2026, 10, 25, 1, 30)]
+  const hours = [
+    { key: '2026-11-25 00:00', costUsd: 2 },
+    { key: '2026-11-24 22:00', costUsd: 1 },
+    { key: '2026-11-25 02:00', costUsd: null },
+  ]
+  expect(spentInPeriod(hours, 3_600_000, { from, to })).toEqual([
+    { at: 0, usd: 0 },
+    { at: 0.125, usd: 1 },
+    { at: 0.625, usd: 3 },
+    { at: 1, usd: 3 },
+    { at: 1, usd: 3 },
+  ])
+  expect(spentInPeriod([], 0, { from, to })).toEqual([])
 })

@@ -66,7 +66,7 @@ function sinceOf({ since }: CostQuery): string | null {
 }
 
 /** What must be added to UTC for the clock of the daemon, in ms: its days begin at midnight there. */
-function clockOffsetOf({ home }: UsageReportView): number {
+export function clockOffsetOf({ home }: Pick<UsageReportView, 'home'>): number {
   const dayMs = 24 * HOUR_MS
   const midnight = Date.parse(home.day.endsAt) % dayMs
   return midnight > 12 * HOUR_MS ? dayMs - midnight : -midnight

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
-import type { UsageReportView } from '../../../src/api/views/usage.ts'
+import type { UsageBy, UsageReportView, UsageRowView } from '../../../src/api/views/usage.ts'
 import { callApi } from '../../actions.ts'
 import { rows } from '../../rows.ts'
 import { daemonNow } from '../clock.tsx'
@@ -39,7 +39,10 @@ export interface NightData {
   readonly spans: SpansView['processes']
   /** the trees that are left out */
   readonly more: number
+  /** by hour; null: the session may not read it */
   readonly usage: UsageReportView | null
+  /** the money of each process in the time, by its UUID */
+  readonly costs: ReadonlyMap<string, UsageRowView>
   readonly merged: readonly { readonly crew: string; readonly uuid: string; readonly task: CrewTaskView }[]
 }
 
@@ -60,14 +63,19 @@ export async function readNight(since: string, under: string): Promise<NightData
   const query = new URLSearchParams({ subtree: '1', since: String(Math.floor(from)), max: String(MAX_SPANS) })
   const newest = roots.toReversed().slice(0, MAX_TREES)
   const trees = await Promise.all(newest.toReversed().map(({ uuid }) => callApi<SpansView>(`/v1/processes/${uuid}/spans?${query}`)))
-  const usage = new URLSearchParams({ by: 'hour', since: String(Math.floor(from)), ...(under === '' ? {} : { under }) })
+  // A session of one subtree may not read the usage.
+  const readUsage = (by: UsageBy): Promise<UsageReportView | null> =>
+    callApi<UsageReportView>(
+      `/v1/usage?${new URLSearchParams({ by, since: String(Math.floor(from)), ...(under === '' ? {} : { under }) })}`,
+    ).catch(() => null)
+  const [usage, byProcess] = await Promise.all([readUsage('hour'), readUsage('process')])
   return {
     from,
     to,
     spans: trees.flatMap(({ processes }) => processes),
     more: roots.length - newest.length,
-    // A session of one subtree may not read the usage.
-    usage: await callApi<UsageReportView>(`/v1/usage?${usage}`).catch(() => null),
+    usage,
+    costs: new Map(byProcess?.rows.map((row) => [row.key, row])),
     merged: await readMerged(from, under),
   }
 }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import { dependentsOf } from '../../../src/faces/graph-layout.ts'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 import { callApi, failure, failureOf } from '../../actions.ts'
 import { rowSignal } from '../../rows.ts'
 import { isStale, may } from '../../store.ts'
@@ -37,7 +38,8 @@ export function NodePanel({ run, node }: NodePanelProps): JSX.Element {
             .join(' · ')}
         </span>
       </h3>
-      {row && row.asks > 0 ? null : <p>{nodeWhy(node, run, row)}</p>}
+      {row && row.about !== '' ? <p class="quiet">{visibleText(row.about)}</p> : null}
+      {row && row.asks > 0 ? null : <p class={node.state === 'failed' ? 'problem' : ''}>{nodeWhy(node, run, row)}</p>}
       {node.process ? (
         <p class="buttons">
           <a href={`/p/${node.process.uuid}`}>its process</a>

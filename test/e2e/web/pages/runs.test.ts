@@ -1,10 +1,10 @@
-// The runs in Chromium: the graph of nodes with why each waits, one node with its actions, and running a failed node again.
+// The runs in Chromium: the graph of nodes with why each waits, their times, one node with its actions, and running a failed node again.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ComposeRuns, shellNode, waitForFileCommand } from '../../../support/daemon/compose.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findFaults, runAxe } from '../../../support/web/faults.ts'
 
 describePage('the runs', {}, (world) => {
   const createFile = (name: string): void => writeFileSync(join(world.daemon.work, name), '')
@@ -38,6 +38,11 @@ describePage('the runs', {}, (world) => {
     await page.locator('.node[data-node="docs"] .node-why', { hasText: 'paused' }).waitFor()
     await page.getByRole('button', { name: 'table' }).click()
     await page.locator('tr[data-node="docs"]', { hasText: 'held' }).waitFor()
+    await page.getByRole('button', { name: 'time' }).click()
+    await page.locator('.swim-lane[data-node="plan"] rect.worked').first().waitFor()
+    await page.locator('.swim-lane[data-node="docs"] rect.held').first().waitFor()
+    expect(await page.locator('.swim-lane').count()).toBe(4)
+    expect(await runAxe(page)).toEqual([])
     await page.locator('.node-panel').getByRole('button', { name: 'Resume' }).click()
     createFile('go')
     await page.locator('.runs[data-status="completed"]').waitFor()
@@ -51,7 +56,7 @@ describePage('the runs', {}, (world) => {
     const page = await world.visit(`/runs/${uuid}`)
     await page.locator('.runs[data-status="failed"]').waitFor()
     await page.locator('.node[data-node="ship"]', { hasText: 'needs check' }).waitFor()
-    await page.locator('.node[data-node="check"]').click()
+    await page.locator('[data-failed="check"] a').click()
     await page.getByText('Runs check again, then ship (shaded).').waitFor()
     expect(await page.locator('.node-panel .command-line code').textContent()).toBe('reeve compose resume --node check nightly')
     createFile('fixed')
