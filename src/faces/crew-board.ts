@@ -1,4 +1,4 @@
-// The board of a crew as text: the lane of each task, what its card states, and the attempts of one task with their events. Pure.
+// The board of a crew as text: the lane of each task, and what its card states. Also the attempts of one task with their events. Pure.
 // Test: test/tables/faces/crew-board.test.ts.
 import type { CrewTaskView, TaskEventView } from '../api/views/crew.ts'
 import type { ReportCheckView, ReportTaskView, ReportVerdictView } from '../api/views/crew-report.ts'

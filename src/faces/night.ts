@@ -1,4 +1,4 @@
-// What happened in a period, from the spans of processes: a lane for each process, a list of events, and the growth of the cost. Pure. Test: test/tables/faces/night.test.ts.
+// What happened in a period, from the spans of processes: a lane for each, and a list of events. Also how the cost grew. Pure. Test: test/tables/faces/night.test.ts.
 import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
 
 /** What a process did in a part of its lane. */

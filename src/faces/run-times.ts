@@ -1,4 +1,4 @@
-// The nodes of a run on an axis of time: when each could begin, when it worked, waited or was held, and when it ended. Pure.
+// The nodes of a run on an axis of time: when each could begin, and when it worked, waited or was held. Pure.
 // Test: test/tables/faces/run-times.test.ts.
 import type { NodeView, RunView } from '../api/views/compose.ts'
 import type { ProcessSpansView } from '../api/views/spans.ts'
