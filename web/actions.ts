@@ -4,8 +4,12 @@ import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
 import type { RowView } from '../src/api/views/rows.ts'
+import { titleOf } from '../src/faces/process-names.ts'
+import { undoOf } from '../src/faces/row-verbs.ts'
 import { readStream, request } from './api.ts'
+import { say } from './notice.ts'
 import { RequestError } from './request-error.ts'
+import { rows } from './rows.ts'
 import { credentialsOf, session } from './store.ts'
 
 interface Failure {
@@ -53,9 +57,29 @@ export function isPending(uuid: string, action: string): boolean {
   return pendingActions.value.has(`${uuid} ${action}`)
 }
 
-/** Pauses a process with all below it. If it is suspended, resumes them instead. */
-export function pauseOrResume(row: RowView): Promise<boolean> {
-  return row.status === 'suspended' ? perform(row.uuid, 'resume', { subtree: true }) : perform(row.uuid, 'pause', { subtree: true })
+/** Pauses a process with all below it. If it is suspended, resumes them instead. A note offers to take it back. */
+export async function pauseOrResume(row: RowView): Promise<boolean> {
+  const isHeld = row.status === 'suspended'
+  const isDone = await perform(row.uuid, isHeld ? 'resume' : 'pause', { subtree: true })
+  if (isDone) noteSteered(row, isHeld ? `resumed ${titleOf(row)}` : `paused ${titleOf(row)}`)
+  return isDone
+}
+
+/** Pauses a process with all below it at once. */
+export async function pauseNow(row: RowView): Promise<boolean> {
+  const isDone = await perform(row.uuid, 'pause', { subtree: true, now: true })
+  if (isDone) noteSteered(row, `paused ${titleOf(row)}`)
+  return isDone
+}
+
+function noteSteered(row: RowView, text: string): void {
+  const undo = undoOf(row, rows.get(row.parent ?? '')?.status === 'suspended')
+  say(text, undo && (() => perform(row.uuid, undo.verb, undo.body)))
+}
+
+/** Puts the present needs of a process off until a time; null: they count again. */
+export function snooze(uuid: string, until: string | null): Promise<boolean> {
+  return perform(uuid, 'snooze', { until })
 }
 
 /** The least time between SIGTERM and SIGKILL of a stop, as in `reeve stop`. */

@@ -14,9 +14,11 @@ import { HelpDialog } from './frame/help.tsx'
 import { Palette } from './frame/palette.tsx'
 import { watchNeeds } from './bell.ts'
 import { applyTheme } from './looks.ts'
-import { notice } from './notice.ts'
+import { notice, undoNoted } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
 import { ForkDialog } from './parts/fork-dialog.tsx'
+import { resumeTarget, snoozeTargets } from './parts/dialog-targets.ts'
+import { lazy } from './lazy.tsx'
 import { CurrentPage, loadPages } from './frame/current-page.tsx'
 import { Head } from './frame/head.tsx'
 import { BottomNavigation } from './frame/navigation.tsx'
@@ -27,6 +29,9 @@ import { rowsWithNeeds } from './rows.ts'
 import { openSession, takeCode, type NoSession, type StoredSession } from './session.ts'
 import { followSpending } from './spending.ts'
 import { isStale, session, show } from './store.ts'
+
+const ResumeDialog = lazy('The dialog', async () => (await import('./parts/resume-dialog.tsx')).ResumeDialog)
+const SnoozeDialog = lazy('The dialog', async () => (await import('./fleet/snooze-dialog.tsx')).SnoozeDialog)
 
 function App(): JSX.Element {
   useSignalEffect(() => {
@@ -61,12 +66,19 @@ function App(): JSX.Element {
       </main>
       <BottomNavigation counts={counts} />
       <p class="notice" role="status" hidden={notice.value === null}>
-        {notice.value}
+        {notice.value?.text}{' '}
+        {notice.value?.undo ? (
+          <button type="button" onClick={undoNoted}>
+            Undo
+          </button>
+        ) : null}
       </p>
       <EndDialog />
       <ForkDialog />
+      {resumeTarget.value ? <ResumeDialog key={resumeTarget.value.uuid} row={resumeTarget.value} /> : null}
       <BudgetDialog />
       <MessageDialog />
+      {snoozeTargets.value.length > 0 ? <SnoozeDialog targets={snoozeTargets.value} /> : null}
       <EndAllDialog />
       <HelpDialog />
       <Palette />

@@ -1,17 +1,31 @@
-// A short note at the bottom of the page on what was just done, such as a copy. It disappears after some seconds.
-// Test: test/e2e/web/keys.test.ts.
+// A short note at the bottom of the page on what was just done, such as a copy. What can be taken back has a button for it. The note
+// disappears after some seconds. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 
-/** how long a note is shown, in ms */
+/** how long a note is shown, and one that can be taken back, in ms */
 const SHOWN_MS = 4_000
+const UNDO_MS = 10_000
 
-export const notice = signal<string | null>(null)
+interface Notice {
+  readonly text: string
+  /** takes back what was done; null: nothing does */
+  readonly undo: (() => unknown) | null
+}
+
+export const notice = signal<Notice | null>(null)
 let timer = 0
 
-export function say(text: string): void {
-  notice.value = text
+export function say(text: string, undo: Notice['undo'] = null): void {
+  notice.value = { text, undo }
   clearTimeout(timer)
-  timer = setTimeout(() => (notice.value = null), SHOWN_MS)
+  timer = setTimeout(() => (notice.value = null), undo === null ? SHOWN_MS : UNDO_MS)
+}
+
+/** Takes back what the note is about. */
+export function undoNoted(): void {
+  const undo = notice.peek()?.undo
+  notice.value = null
+  undo?.()
 }
 
 /** Copies a text, and says so in a note. */

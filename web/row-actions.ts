@@ -2,22 +2,23 @@
 // and its command line. Test: test/e2e/web/keys.test.ts.
 import type { RowView } from '../src/api/views/rows.ts'
 import { KEYS, type KeyAction } from '../src/faces/keys.ts'
-import { interrupt, markSeen, pauseOrResume, perform } from './actions.ts'
+import { interrupt, markSeen, pauseNow, pauseOrResume } from './actions.ts'
 import { commandName, mainCommand } from '../src/faces/process-names.ts'
+import { allowsVerb, type RowVerb } from '../src/faces/row-verbs.ts'
 import { doToAll } from './batch.ts'
 import { openBudget } from './fleet/budget-dialog.tsx'
 import { openEndOfAll } from './fleet/end-all-dialog.tsx'
 import { openMessage } from './fleet/message-dialog.tsx'
 import type { KeyHandlers } from './keyboard.ts'
 import { copy, say } from './notice.ts'
+import { openResume, openSnooze } from './parts/dialog-targets.ts'
 import { openEnd } from './parts/end-dialog.tsx'
-import { canForkNow, openFork } from './parts/fork-dialog.tsx'
+import { openFork } from './parts/fork-dialog.tsx'
 import { isStale, may } from './store.ts'
 
 interface RowAction {
   /** null: it changes nothing, so every session may */
   readonly right: Parameters<typeof may>[0] | null
-  readonly isPossible: (row: RowView) => boolean
   /** true: its dialog is about one process */
   readonly isForOne?: boolean
   readonly run: (targets: readonly [RowView, ...RowView[]]) => unknown
@@ -25,9 +26,7 @@ interface RowAction {
   readonly command: (row: RowView) => string | null
 }
 
-const isLive = ({ endedAt }: RowView): boolean => endedAt === null
 const isHeld = ({ status }: RowView): boolean => status === 'suspended'
-const always = (): boolean => true
 const noCommand = (): null => null
 
 const openEndDialog =
@@ -39,77 +38,86 @@ const openEndDialog =
 export const ROW_ACTIONS = {
   pauseOrResume: {
     right: 'steer',
-    isPossible: isLive,
     run: (targets) => (targets.length === 1 ? pauseOrResume(targets[0]) : doToAll(targets.every(isHeld) ? 'resume' : 'pause', targets)),
     command: (row) => `${isHeld(row) ? 'resume' : 'pause'} --subtree ${commandName(row)}`,
   },
+  resumeWith: {
+    right: 'steer',
+    isForOne: true,
+    run: ([row]) => openResume(row),
+    command: (row) => `resume ${commandName(row)}`,
+  },
   pauseNow: {
     right: 'steer',
-    isPossible: (row) => isLive(row) && !isHeld(row),
-    run: (targets) => Promise.all(targets.map(({ uuid }) => perform(uuid, 'pause', { subtree: true, now: true }))),
+    run: (targets) => Promise.all(targets.map(pauseNow)),
     command: (row) => `pause --now --subtree ${commandName(row)}`,
   },
   interrupt: {
     right: 'steer',
-    isPossible: ({ status, driver }) => status === 'working' && driver !== 'command',
     run: (targets) => Promise.all(targets.map(({ uuid }) => interrupt(uuid))),
     command: (row) => `kill -s INT ${commandName(row)}`,
   },
   message: {
     right: 'steer',
-    isPossible: (row) => isLive(row) && row.kind === 'agent',
     run: (targets) => openMessage(targets),
     command: (row) => `send ${commandName(row)} …`,
   },
   raiseBudget: {
     right: 'steer',
-    isPossible: (row) => isLive(row) && row.budget?.limit === 'budgetUsd',
     isForOne: true,
     run: ([row]) => openBudget(row),
     command: (row) => `resume ${commandName(row)} --budget-usd +5`,
   },
   fork: {
     right: 'start',
-    isPossible: canForkNow,
     isForOne: true,
     run: ([row]) => openFork(row),
     command: (row) => `resume ${commandName(row)} --fork`,
   },
-  stop: { right: 'steer', isPossible: isLive, run: openEndDialog('stop'), command: (row) => `stop ${commandName(row)}` },
-  kill: { right: 'steer', isPossible: isLive, run: openEndDialog('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
+  stop: { right: 'steer', run: openEndDialog('stop'), command: (row) => `stop ${commandName(row)}` },
+  kill: { right: 'steer', run: openEndDialog('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
   markSeen: {
     right: 'answer',
-    isPossible: ({ unseen }) => unseen,
     run: (targets) => Promise.all(targets.map(({ uuid }) => markSeen(uuid))),
-    command: noCommand,
+    command: (row) => `needs --seen ${commandName(row)}`,
   },
+  snooze: { right: 'answer', run: openSnooze, command: (row) => `needs --snooze 1h ${commandName(row)}` },
   copyPath: {
     right: null,
-    isPossible: always,
     run: (targets) => copy(targets.map(({ directory }) => directory).join('\n')),
     command: noCommand,
   },
-  copyUuid: { right: null, isPossible: always, run: (targets) => copy(targets.map(({ uuid }) => uuid).join('\n')), command: noCommand },
-  copyCommand: { right: null, isPossible: always, run: (targets) => copy(targets.map(mainCommand).join('\n')), command: noCommand },
+  copyUuid: { right: null, run: (targets) => copy(targets.map(({ uuid }) => uuid).join('\n')), command: noCommand },
+  copyCommand: { right: null, run: (targets) => copy(targets.map(mainCommand).join('\n')), command: noCommand },
 } as const satisfies Partial<Readonly<Record<KeyAction, RowAction>>>
 
 export type RowActionName = keyof typeof ROW_ACTIONS
 const NAMES = Object.keys(ROW_ACTIONS) as RowActionName[]
 const actionOf = (name: RowActionName): RowAction => ROW_ACTIONS[name]
 
+/** The actions that change nothing, so each row allows them. */
+const READS = ['copyPath', 'copyUuid', 'copyCommand'] as const satisfies readonly Exclude<RowActionName, RowVerb>[]
+const isRead = (name: RowActionName): name is (typeof READS)[number] => (READS as readonly RowActionName[]).includes(name)
+
 /** The actions that this session may do to a row now. */
 export function possibleActions(row: RowView): RowActionName[] {
-  return NAMES.filter((name) => isAllowed(name) && actionOf(name).isPossible(row))
+  return NAMES.filter((name) => !isPaused(name) && isPossible(name, row))
 }
 
-function isAllowed(name: RowActionName): boolean {
+/** Whether the row allows an action, and the session has the right to it. While the page is stale, its button is drawn and disabled. */
+export function isPossible(name: RowActionName, row: RowView): boolean {
   const { right } = actionOf(name)
-  return right === null || (may(right) && !isStale.value)
+  return (right === null || may(right)) && (isRead(name) || allowsVerb(row, name))
+}
+
+/** Whether an action must wait until the page hears of the daemon again. */
+function isPaused(name: RowActionName): boolean {
+  return actionOf(name).right !== null && isStale.value
 }
 
 /** Performs an action on those of `targets` for which it is possible. An action for one process refuses several. Returns false if it is possible for none. */
 export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
-  const [first, ...rest] = isAllowed(name) ? targets.filter((row) => actionOf(name).isPossible(row)) : []
+  const [first, ...rest] = isPaused(name) ? [] : targets.filter((row) => isPossible(name, row))
   if (!first) return false
   if (actionOf(name).isForOne && rest.length > 0) {
     say(`Nothing was done: this takes one process, and ${targets.length} are tagged.`)

@@ -9,10 +9,11 @@ import { readSteps } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { selectedUuid } from '../list-state.ts'
 import { useLive } from '../live.ts'
+import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
 import { useHasElapsed } from '../use-has-elapsed.ts'
-import { Since } from '../parts/clock.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Questions } from '../parts/questions.tsx'
+import { WhyLine } from '../parts/why-line.tsx'
 import { rowSignal } from '../rows.ts'
 
 /** how long a process must be selected before more of it is read, in ms */
@@ -43,6 +44,7 @@ function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
       <div class="peek-parts">
         <div>
           {isSettled ? <Questions uuid={uuid} /> : null}
+          {row.asks === 0 && row.attention > 0 ? <HelpfulButtons uuid={uuid} /> : null}
           {row.lastText === null || row.asks > 0 ? null : <p class="agent-text">{row.lastText}</p>}
           {isSettled ? <MessageBox row={row} /> : null}
         </div>
@@ -50,14 +52,6 @@ function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
       </div>
     </section>
   )
-}
-
-function WhyLine({ row: { why } }: { readonly row: RowView }): JSX.Element | null {
-  return why ? (
-    <>
-      {why.text} · <Since at={why.since} />
-    </>
-  ) : null
 }
 
 function LastSteps({ row }: { readonly row: RowView }): JSX.Element {

@@ -7,6 +7,7 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { HelpfulButtons } from './helpful-buttons.tsx'
 import { needs, urgent } from './store.ts'
 import { rowSignal } from '../rows.ts'
 import { Since } from '../parts/clock.tsx'
@@ -104,6 +105,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
           </button>
         </p>
       ) : null}
+      {ask === null && row.asks === 0 ? <HelpfulButtons uuid={uuid} /> : null}
       {ask && isPeeked ? (
         <div class="peek">
           <Evidence ask={ask} />

@@ -3,12 +3,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NeedView } from '../../src/api/views/needs.ts'
-import type { RowView } from '../../src/api/views/rows.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { callApi } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { useKeys } from '../keyboard.ts'
+import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
 import { commandOf, isShownWhole } from '../needs/shown-whole.ts'
 import { needs as knownNeeds, urgent } from '../needs/store.ts'
 import { Counts } from '../frame/counts.tsx'
@@ -17,12 +17,9 @@ import { DiffView } from '../parts/diff-view.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Answers, Evidence } from '../parts/questions.tsx'
-import { nameOfAction, possibleActions, runAction, type RowActionName } from '../row-actions.ts'
 import { navigate, type PageProps } from '../router.ts'
 import { rows, rowSignal } from '../rows.ts'
 
-/** the actions that can end a need that is not a question */
-const HELPFUL: readonly RowActionName[] = ['pauseOrResume', 'raiseBudget', 'message', 'stop', 'markSeen']
 /** a swipe is at least this long, in pixels */
 const SWIPE_PX = 80
 
@@ -94,7 +91,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
 /** Buttons that answer, if the card shows all of what is asked; else a link to the evidence. */
 function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
   const { ask, id, uuid } = need
-  if (!ask) return <Helpful uuid={uuid} />
+  if (!ask) return <HelpfulButtons uuid={uuid} />
   if (isShownWhole(ask) && (need.task === null || commandOf(ask) !== null))
     return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
   return (
@@ -205,7 +202,7 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {evidence.error === null ? null : <p class="problem">{evidence.error}</p>}
         {evidence.report === null ? null : <p class="agent-text">{evidence.report}</p>}
         {evidence.change?.diff ? <TaskChange diff={evidence.change.diff} /> : null}
-        {ask ? <Answers key={ask.hash} uuid={need.uuid} ask={ask} hasComment={task !== null} /> : <Helpful uuid={need.uuid} />}
+        {ask ? <Answers key={ask.hash} uuid={need.uuid} ask={ask} hasComment={task !== null} /> : <HelpfulButtons uuid={need.uuid} />}
       </div>
       <MessageBox row={row} />
       <p>
@@ -226,23 +223,6 @@ function TaskChange({ diff }: { readonly diff: string }): JSX.Element {
         </figure>
       ))}
     </>
-  )
-}
-
-/** The buttons for a need that is not a question. */
-function Helpful({ uuid }: { readonly uuid: string }): JSX.Element | null {
-  const row: RowView | undefined = rowSignal(uuid).value
-  const possible = row ? possibleActions(row) : []
-  const names = HELPFUL.filter((name) => possible.includes(name))
-  if (!row || names.length === 0) return null
-  return (
-    <p class="buttons">
-      {names.map((name) => (
-        <button key={name} type="button" data-action={name} onClick={() => runAction(name, [row])}>
-          {nameOfAction(name, row)}
-        </button>
-      ))}
-    </p>
   )
 }
 

@@ -9,12 +9,13 @@ import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { ContextBar } from '../parts/figures/context-bar.tsx'
-import { Elapsed, Since } from '../parts/clock.tsx'
+import { Elapsed } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { ProcessLinks } from '../parts/process-links.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { fullInText } from '../../src/faces/projection.ts'
+import { WhyLine } from '../parts/why-line.tsx'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { markSeen } from '../actions.ts'
@@ -174,10 +175,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
       <p class="about">{visibleText(row.about)}</p>
       {row.why && isNow ? (
         <p class="why-line">
-          {visibleText(row.why.text)}{' '}
-          <span class="quiet">
-            since <Since at={row.why.since} />
-          </span>
+          <WhyLine row={row} />
         </p>
       ) : null}
       {row.exit ? <p class="why-line">{exitText(row.exit)}</p> : null}

@@ -1,35 +1,49 @@
-// The buttons of a process: pause or resume, interrupt, stop, kill. Those that end it ask first. Test: test/e2e/web/actions.test.ts.
+// The buttons of a process: what its row allows, such as pause or resume, interrupt, stop and kill. Those that end it ask first.
+// Test: test/e2e/web/actions.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { interrupt, isPending, pauseOrResume } from '../actions.ts'
-import { isStale, may } from '../store.ts'
-import { openEnd } from './end-dialog.tsx'
+import { isSnoozed } from '../../src/faces/attention.ts'
+import { isPending } from '../actions.ts'
+import { isPossible, runAction, type RowActionName } from '../row-actions.ts'
+import { isStale } from '../store.ts'
+import { daemonNow } from './clock.tsx'
+
+/** What the buttons say, in their order. */
+const LABELS: readonly (readonly [RowActionName, (row: RowView) => string])[] = [
+  ['raiseBudget', () => 'Raise the budget …'],
+  ['pauseOrResume', ({ status }) => (status === 'suspended' ? 'Resume' : 'Pause')],
+  ['resumeWith', ({ endedAt }) => (endedAt === null ? 'Resume with …' : 'Resume …')],
+  ['interrupt', () => 'Interrupt'],
+  ['stop', () => 'Stop …'],
+  ['kill', () => 'Kill …'],
+  ['snooze', (row) => (isSnoozed(row, daemonNow()) ? 'Show its need again …' : 'Put off …')],
+]
 
 export function ActionBar({ row }: { readonly row: RowView }): JSX.Element | null {
-  if (!may('steer') || row.endedAt !== null) return null
-  const isHeld = row.status === 'suspended'
-  const action = isHeld ? 'resume' : 'pause'
+  const buttons = LABELS.filter(([name]) => isPossible(name, row))
+  if (buttons.length === 0) return null
   return (
     <span class="buttons actions">
-      <button
-        type="button"
-        data-action={action}
-        disabled={isStale.value || isPending(row.uuid, action)}
-        onClick={() => void pauseOrResume(row)}
-      >
-        {isPending(row.uuid, action) ? 'asked' : isHeld ? 'Resume' : 'Pause'}
-      </button>
-      {row.status === 'working' && row.driver !== 'command' ? (
-        <button type="button" data-action="interrupt" disabled={isStale.value} onClick={() => void interrupt(row.uuid)}>
-          Interrupt
-        </button>
-      ) : null}
-      <button type="button" data-action="stop" disabled={isStale.value} onClick={() => openEnd(row, 'stop')}>
-        Stop …
-      </button>
-      <button type="button" data-action="kill" disabled={isStale.value} onClick={() => openEnd(row, 'kill')}>
-        Kill …
-      </button>
+      {buttons.map(([name, label]) => (
+        <ActionButton key={name} name={name} row={row} label={label(row)} />
+      ))}
     </span>
+  )
+}
+
+interface ActionButtonProps {
+  readonly name: RowActionName
+  readonly row: RowView
+  readonly label: string
+}
+
+/** A button that performs an action. It reads `asked` until the daemon has answered. */
+export function ActionButton({ name, row, label }: ActionButtonProps): JSX.Element {
+  const action = name === 'pauseOrResume' ? (row.status === 'suspended' ? 'resume' : 'pause') : name
+  const isAsked = isPending(row.uuid, action)
+  return (
+    <button type="button" data-action={action} disabled={isStale.value || isAsked} onClick={() => runAction(name, [row])}>
+      {isAsked ? 'asked' : label}
+    </button>
   )
 }

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount, formatLimitUsd } from '../../src/faces/format.ts'
+import { lastWholeStep } from '../../src/faces/row-verbs.ts'
 import { failure, fork, type ForkChanges } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { navigate } from '../router.ts'
@@ -15,16 +16,8 @@ const opened = signal<{ readonly row: RowView; readonly step: number | null } | 
 const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
 const isMaking = signal(false)
 
-/** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
-const lastStepOf = ({ endedAt, status, step }: RowView): number => (endedAt === null && status !== 'ready' ? step - 1 : step)
-
-/** Whether a process can be forked after a step that is whole, or as it is now. */
-export function canForkNow(row: RowView): boolean {
-  return row.forks === 'now' ? row.step > 0 : row.forks === 'any step' && lastStepOf(row) > 0
-}
-
 /** Opens the dialog for a fork after `at`, or as it is now if the agent has no other way. */
-export function openFork(row: RowView, at = lastStepOf(row)): void {
+export function openFork(row: RowView, at = lastWholeStep(row)): void {
   const step = row.forks === 'any step' ? at : null
   fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: row.branch !== null && step !== null }
   failure.value = null
@@ -96,7 +89,7 @@ function carriedText({ queue, sub }: RowView, step: number | null): string {
 }
 
 function StepRange({ row, step }: { readonly row: RowView; readonly step: number }): JSX.Element {
-  const last = Math.max(step, lastStepOf(row))
+  const last = Math.max(step, lastWholeStep(row))
   return (
     <label>
       after step {step} of {row.step}

@@ -6,54 +6,12 @@ import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { LimitUseView, ProcessView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatBytes, formatElapsed, formatLimitUsd, formatTokens } from '../../src/faces/format.ts'
 import { isPending, perform, readProcess } from '../actions.ts'
 import { commandName } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
+import { limitValue, UNITS, type Limit } from './limit-units.ts'
 import { rows } from '../rows.ts'
 import { isStale, may } from '../store.ts'
-
-type Limit = LimitUseView['limit']
-
-interface LimitUnit {
-  readonly name: string
-  /** the flag of `reeve resume` that sets it. null: it has none */
-  readonly flag: string | null
-  /** the unit of the field, for the user and for the command line */
-  readonly unit: readonly [name: string, suffix: string]
-  /** one unit, as the API counts the limit */
-  readonly size: number
-  readonly format: (value: number) => string
-}
-
-const count = (name: string, flag: string | null): LimitUnit => ({ name, flag, unit: ['', ''], size: 1, format: formatTokens })
-const time = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['minutes', 'm'], size: 60_000, format: formatElapsed })
-const bytes = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['MiB', 'MiB'], size: 1_048_576, format: formatBytes })
-
-const UNITS: Readonly<Record<Limit, LimitUnit>> = {
-  maxSteps: count('steps', '--max-steps'),
-  maxTurns: count('turns', '--max-turns'),
-  maxToolCalls: count('tool calls', '--max-tool-calls'),
-  maxChildren: count('living children', '--max-children'),
-  maxDepth: count('levels below it', '--max-depth'),
-  maxMessages: count('messages', null),
-  maxInputTokens: count('input tokens', null),
-  maxOutputTokens: count('output tokens', null),
-  maxCacheReadTokens: count('tokens read from the cache', null),
-  maxCacheWriteTokens: count('tokens written to the cache', null),
-  budgetTokens: count('tokens', '--budget-tokens'),
-  budgetUsd: {
-    name: 'money',
-    flag: '--budget-usd',
-    unit: ['USD', ''],
-    size: 1,
-    format: (value) => formatLimitUsd(Math.round(value * 100) / 100),
-  },
-  timeoutMs: time('active time', '--timeout'),
-  cpuTimeMs: time('CPU time', '--cpu-time'),
-  memoryBytes: bytes('memory', '--memory'),
-  outputBytes: bytes('output', '--max-output'),
-}
 
 export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
   const { value, error } = useLive<ProcessView>(row.uuid, 'limits', () => readProcess(row.uuid))
@@ -149,12 +107,12 @@ interface ChangeLimitProps {
 function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Element {
   const [text, setText] = useState('')
   const [how, setHow] = useState<'add' | 'set'>(isNew ? 'set' : 'add')
-  const { name, flag, unit, size } = UNITS[limit]
+  const { name, flag, unit } = UNITS[limit]
   const amount = Number(text)
   const isValid = text !== '' && Number.isFinite(amount) && amount > 0
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const value = { [limit]: Math.round(amount * size * 1e6) / 1e6 }
+    const value = { [limit]: limitValue(limit, amount) }
     if (isValid && (await perform(row.uuid, 'resume', how === 'add' ? { raise: value } : { limits: value }))) setText('')
   }
   return (

@@ -23,10 +23,8 @@ import type { TopModel } from './model.ts'
 const SCREEN_KEYS: Readonly<Record<string, keyof typeof SCREEN_ACTIONS>> = {
   q: 'leave',
   'Control+c': 'leave',
-  R: 'resumeWith',
   e: 'showEnded',
   M: 'mouse',
-  Z: 'snooze',
   L: 'changeLimit',
   z: 'replay',
   w: 'openPage',
@@ -37,10 +35,8 @@ const SCREEN_KEYS: Readonly<Record<string, keyof typeof SCREEN_ACTIONS>> = {
 }
 const SCREEN_ACTIONS = {
   leave: 'leave',
-  resumeWith: 'resume with a message …',
   showEnded: 'show all processes that ended in the last 24 hours',
   mouse: 'the wheel scrolls, and a click selects; the terminal selects no text then',
-  snooze: 'put off what it needs …',
   changeLimit: 'resume with another limit …',
   openPage: 'open it on the page, in the browser',
   replay: 'the steps one by one, as they were; again: as it is now',
@@ -127,16 +123,6 @@ export class Controller {
     switch (action) {
       case 'leave':
         return { type: 'leave' }
-      case 'resumeWith':
-        return this.#withRow((row) =>
-          this.#open(
-            new TextDialog({
-              title: `resume ${titleOf(row)}`,
-              lines: ['A message for it, or nothing:'],
-              actionOf: (text) => actions.resumeWith(row, text),
-            }),
-          ),
-        )
       case 'showEnded':
         model.showsEnded = !model.showsEnded
         model.setFilter(model.filter)
@@ -145,8 +131,6 @@ export class Controller {
         )
       case 'mouse':
         return { type: 'mouse' }
-      case 'snooze':
-        return model.targets.length === 0 ? this.#say('select a process first') : this.#openSnooze(model.targets)
       case 'changeLimit':
         return this.#withRow((row) => this.#openLimit(row))
       case 'openPage':
@@ -206,6 +190,8 @@ export class Controller {
     return {
       pauseOrResume: () => this.#onTargets(actions.pauseOrResume),
       pauseNow: () => this.#onTargets(actions.pauseNow),
+      resumeWith: () => this.#withRow((row) => this.#openResume(row)),
+      snooze: () => (this.#model.targets.length === 0 ? this.#say('select a process first') : this.#openSnooze(this.#model.targets)),
       markSeen: () => this.#onTargets(actions.markSeen),
       stop: () => this.#confirmEnd('stop'),
       kill: () => this.#confirmEnd('kill'),
@@ -229,6 +215,16 @@ export class Controller {
       new TextDialog({
         title: `message to ${titleOf(row)}`,
         actionOf: (text) => (text.trim() === '' ? null : actions.sendMessage(row, text)),
+      }),
+    )
+  }
+
+  #openResume(row: RowView): null {
+    return this.#open(
+      new TextDialog({
+        title: `resume ${titleOf(row)}`,
+        lines: ['A message for it, or nothing:'],
+        actionOf: (text) => actions.resumeWith(row, text),
       }),
     )
   }

@@ -43,7 +43,7 @@ describePage('the runs', {}, (world) => {
     await page.locator('.swim-lane[data-node="docs"] rect.held').first().waitFor()
     expect(await page.locator('.swim-lane').count()).toBe(4)
     expect(await runAxe(page)).toEqual([])
-    await page.locator('.node-panel').getByRole('button', { name: 'Resume' }).click()
+    await page.locator('.node-panel').getByRole('button', { name: 'Resume', exact: true }).click()
     createFile('go')
     await page.locator('.runs[data-status="completed"]').waitFor()
   })

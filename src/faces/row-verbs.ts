@@ -1,0 +1,111 @@
+// Which actions the row of a process allows, and which of them end what it waits for. All buttons, keys and menus of the page ask here, so
+// that nothing is offered which the daemon refuses. Pure. Test: test/tables/faces/row-verbs.test.ts.
+import type { RowView } from '../api/views/rows.ts'
+import type { KeyAction } from './keys.ts'
+
+/** The actions on one process, by the names of their keys. */
+export type RowVerb = Extract<
+  KeyAction,
+  'pauseOrResume' | 'resumeWith' | 'pauseNow' | 'interrupt' | 'message' | 'raiseBudget' | 'fork' | 'stop' | 'kill' | 'markSeen' | 'snooze'
+>
+
+type Row = Pick<
+  RowView,
+  'status' | 'kind' | 'why' | 'endedAt' | 'resumes' | 'forks' | 'step' | 'budget' | 'attention' | 'unseen' | 'snoozedUntil'
+>
+type Enders = NonNullable<NonNullable<RowView['why']>['can']>
+
+/** Whether the row names a command as one that ends the wait. */
+const canEnd = ({ why }: Row, command: Enders[number]): boolean => why?.can?.includes(command) ?? false
+const isHeld = ({ status }: Row): boolean => status === 'suspended'
+const isEnding = ({ status }: Row): boolean => status === 'stopping' || status === 'zombie'
+/** Whether it lives, and no request has ended it yet. */
+const isActive = (row: Row): boolean => row.endedAt === null && !isEnding(row)
+
+const ALLOWS: Readonly<Record<RowVerb, (row: Row) => boolean>> = {
+  // Some holds end by themselves alone, such as that of a full disk: `can` has no `resume` then.
+  pauseOrResume: (row) => isActive(row) && (!isHeld(row) || canEnd(row, 'resume')),
+  resumeWith: (row) => (row.endedAt === null ? isHeld(row) && canEnd(row, 'resume') : row.resumes),
+  pauseNow: (row) => isActive(row) && !isHeld(row),
+  interrupt: (row) => row.status === 'working' && canEnd(row, 'interrupt'),
+  message: (row) => isActive(row) && row.kind === 'agent',
+  // A running process keeps its limits.
+  raiseBudget: (row) => isHeld(row) && row.budget?.limit === 'budgetUsd',
+  fork: (row) => (row.forks === 'now' ? row.step > 0 : row.forks === 'any step' && lastWholeStep(row) > 0),
+  stop: isActive,
+  kill: (row) => isActive(row) || (row.endedAt === null && canEnd(row, 'kill')),
+  markSeen: ({ unseen }) => unseen,
+  snooze: ({ attention }) => attention > 0,
+}
+
+/** Whether the daemon accepts an action on the process of this row, as far as the row shows that. */
+export function allowsVerb(row: Row, verb: RowVerb): boolean {
+  return ALLOWS[verb](row)
+}
+
+/** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
+export function lastWholeStep({ endedAt, status, step }: Pick<Row, 'endedAt' | 'status' | 'step'>): number {
+  return endedAt === null && status !== 'ready' ? step - 1 : step
+}
+
+/** The actions of each command that ends a wait. */
+const VERBS_OF: Readonly<Record<Enders[number], readonly RowVerb[]>> = {
+  resume: ['pauseOrResume', 'resumeWith'],
+  send: ['message'],
+  interrupt: ['interrupt'],
+  stop: ['stop'],
+  kill: ['kill'],
+  answer: [],
+  crew: [],
+  doctor: [],
+}
+
+/** The actions that end what the process needs from the user, the most useful first. Answers of questions are not among them. */
+export function helpfulVerbs(row: Row): RowVerb[] {
+  const wanted: readonly RowVerb[] =
+    row.endedAt === null
+      ? [
+          ...(row.why?.kind === 'hold:budget' ? (['raiseBudget'] as const) : []),
+          ...(row.why?.can ?? []).flatMap((one) => VERBS_OF[one]),
+          'stop',
+        ]
+      : ['resumeWith']
+  return [...new Set<RowVerb>([...wanted, 'markSeen', 'snooze'])].filter((verb) => allowsVerb(row, verb))
+}
+
+/** A request that takes an action back. */
+export interface Undo {
+  readonly verb: 'pause' | 'resume'
+  readonly body: { readonly subtree: boolean; readonly only?: true }
+}
+
+/**
+ * What takes back a pause or a resume of a process with all below it, by its row before that. Null: nothing does. A resume can be taken
+ * back only if a pause by hand was the reason, and if it wakes no process above. `isBelowHeld`: its parent is held, too.
+ */
+export function undoOf({ status, uuid, why }: Pick<RowView, 'status' | 'uuid' | 'why'>, isBelowHeld: boolean): Undo | null {
+  if (status !== 'suspended') return { verb: 'resume', body: { subtree: true, only: true } }
+  if (isBelowHeld) return null
+  if (why?.kind === 'hold:user') return { verb: 'pause', body: { subtree: false } }
+  return why?.kind === 'hold:subtree' && (why.on === undefined || why.on === uuid) ? { verb: 'pause', body: { subtree: true } } : null
+}
+
+/** Where the cause of a wait is shown. */
+export interface WaitLink {
+  readonly address: string
+  readonly text: string
+}
+
+/** The process or task that a process waits for, if the list has it. */
+export function waitLink(
+  { uuid, why, parent }: Pick<RowView, 'uuid' | 'why' | 'parent'>,
+  rows: ReadonlyMap<string, Pick<RowView, 'uuid' | 'name' | 'pid' | 'kind' | 'parent'>>,
+): WaitLink | null {
+  const on = why?.on
+  if (on === undefined || on === uuid) return null
+  const owner = rows.get(on)
+  if (owner) return { address: `/p/${on}`, text: owner.name ?? `process ${owner.pid}` }
+  for (let above = rows.get(parent ?? ''); above; above = rows.get(above.parent ?? ''))
+    if (above.kind === 'crew') return { address: `/p/${above.uuid}/board/${encodeURIComponent(on)}`, text: `task ${on}` }
+  return null
+}

@@ -1,0 +1,102 @@
+// Which actions a row allows, which of them end a wait, how an action is taken back, and where the cause of a wait is shown.
+import { describe, expect, test } from 'vitest'
+import type { RowView } from '../../../src/api/views/rows.ts'
+import { allowsVerb, helpfulVerbs, undoOf, waitLink, type RowVerb } from '../../../src/faces/row-verbs.ts'
+import { BIRTH, rowMap, rowOf } from '../../support/faces/rows.ts'
+
+type Why = NonNullable<RowView['why']>
+const VERBS: readonly RowVerb[] = [
+  'pauseOrResume',
+  'resumeWith',
+  'pauseNow',
+  'interrupt',
+  'message',
+  'raiseBudget',
+  'fork',
+  'stop',
+  'kill',
+  'markSeen',
+  'snooze',
+]
+const why = (kind: Why['kind'], can?: Why['can'], on?: string): Why => ({
+  kind,
+  text: 'a reason',
+  since: BIRTH,
+  ...(can ? { can } : {}),
+  ...(on === undefined ? {} : { on }),
+})
+const BUDGET = { limit: 'budgetUsd', used: 5, reserved: 0, of: 5, warnAt: 0.8 } as const
+const ENDED = { state: 'dead', activity: null, endedAt: BIRTH, forks: 'no', why: null } as const
+const held = (reason: Why, more: Partial<RowView> = {}): RowView =>
+  rowOf({ status: 'suspended', why: reason, attention: 4, forks: 'no', ...more })
+
+describe('a row allows', () => {
+  test.each<[string, RowView, string]>([
+    ['working', rowOf({ why: why('model', ['interrupt', 'stop']) }), 'pauseOrResume pauseNow interrupt message stop kill'],
+    [
+      'working with a budget',
+      rowOf({ why: why('model', ['interrupt', 'stop']), budget: BUDGET }),
+      'pauseOrResume pauseNow interrupt message stop kill',
+    ],
+    [
+      'a plain command',
+      rowOf({ kind: 'command', driver: 'command', forks: 'no', why: why('work', ['stop']) }),
+      'pauseOrResume pauseNow stop kill',
+    ],
+    ['ready', rowOf({ status: 'ready', step: 2, why: why('message', ['send', 'stop']) }), 'pauseOrResume pauseNow message fork stop kill'],
+    ['paused', held(why('hold:user', ['resume']), { attention: 0 }), 'pauseOrResume resumeWith message stop kill'],
+    [
+      'held by its budget',
+      held(why('hold:budget', ['resume']), { budget: BUDGET }),
+      'pauseOrResume resumeWith message raiseBudget stop kill snooze',
+    ],
+    ['waits for room in a budget', held(why('budget-room', []), { attention: 0 }), 'message stop kill'],
+    ['held by a full disk', held(why('disk', ['doctor']), { attention: 0 }), 'message stop kill'],
+    ['stopping', rowOf({ status: 'stopping', forks: 'no', why: why('stop', ['kill']) }), 'kill'],
+    ['ended, with programs left', rowOf({ state: 'zombie', status: 'zombie', forks: 'no', why: why('guardian', ['kill']) }), 'kill'],
+    ['ended, not gone yet', rowOf({ state: 'zombie', status: 'zombie', forks: 'no', why: why('guardian') }), ''],
+    ['failed, not seen', rowOf({ ...ENDED, status: 'failed', attention: 3, unseen: true }), 'resumeWith markSeen snooze'],
+    ['ended, and cannot go on', rowOf({ ...ENDED, status: 'completed', resumes: false }), ''],
+    ['ended, with steps', rowOf({ ...ENDED, status: 'completed', forks: 'any step', step: 3 }), 'resumeWith fork'],
+  ])('%s', (_, row, allowed) => {
+    expect(VERBS.filter((verb) => allowsVerb(row, verb)).join(' ')).toBe(allowed)
+  })
+})
+
+test.each<[string, RowView, string]>([
+  [
+    'a budget',
+    held(why('hold:budget', ['resume']), { budget: BUDGET, unseen: true }),
+    'raiseBudget pauseOrResume resumeWith stop markSeen snooze',
+  ],
+  ['the budget of another process', held(why('hold:budget', ['resume'])), 'pauseOrResume resumeWith stop snooze'],
+  ['a loop', held(why('hold:loop', ['resume', 'send', 'stop'])), 'pauseOrResume resumeWith message stop snooze'],
+  ['a silence', rowOf({ attention: 2, why: why('model', ['interrupt', 'stop']) }), 'interrupt stop snooze'],
+  ['a failure', rowOf({ ...ENDED, status: 'failed', attention: 3, unseen: true }), 'resumeWith markSeen snooze'],
+])('what ends the need of %s', (_, row, verbs) => {
+  expect(helpfulVerbs(row).join(' ')).toBe(verbs)
+})
+
+describe('taken back is', () => {
+  const uuid = rowOf().uuid
+  test.each<[string, RowView, boolean, string | null]>([
+    ['a pause, which releases nothing above', rowOf(), false, 'resume {"subtree":true,"only":true}'],
+    ['a resume after a pause', held(why('hold:user')), false, 'pause {"subtree":false}'],
+    ['a resume after a pause with all below', held(why('hold:subtree', ['resume'], uuid)), false, 'pause {"subtree":true}'],
+    ['no resume after a pause of a tree above', held(why('hold:subtree', ['resume'], 'another')), false, null],
+    ['no resume that also wakes the parent', held(why('hold:user')), true, null],
+    ['no resume after a hold of its own', held(why('hold:loop', ['resume'])), false, null],
+  ])('%s', (_, row, isBelowHeld, expected) => {
+    const undo = undoOf(row, isBelowHeld)
+    expect(undo && `${undo.verb} ${JSON.stringify(undo.body)}`).toBe(expected)
+  })
+})
+
+test('the cause of a wait is a process of the list, or a task of the crew above', () => {
+  const crew = rowOf({ uuid: 'c', kind: 'crew', name: 'fix' })
+  const worker = rowOf({ uuid: 'w', parent: 'c' })
+  const rows = rowMap(crew, worker)
+  const linkOf = (on?: string): string | null => waitLink({ ...worker, why: why('task', [], on) }, rows)?.address ?? null
+  expect([linkOf('c'), linkOf('lexer'), linkOf('w'), linkOf()]).toEqual(['/p/c', '/p/c/board/lexer', null, null])
+  expect(waitLink({ ...crew, why: why('node', [], 'gone') }, rows)).toBe(null)
+})
