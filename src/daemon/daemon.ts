@@ -53,6 +53,7 @@ import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
 import { BUILD } from '../api/build.ts'
 import { readHolderRecord } from '../api/client/daemon-holder.ts'
+import { viaOf } from './loop/pipeline.ts'
 import type { DaemonView } from '../api/views/daemon.ts'
 import type { Now } from '../kernel/model/ids.ts'
 import type { Limits } from '../kernel/model/words.ts'
@@ -270,6 +271,7 @@ class RunningDaemon implements Daemon {
       onRemoved: (uuid) => rows.onRemoved(uuid),
       removeRecordings: (uuid) => gateways.removeRecordings(uuid),
       findCrewGitState: (process) => crewGit.findKept(process),
+      log,
     })
     retirements.connect(removals)
     autoRemovals.start(removals, table.rows())
@@ -343,7 +345,8 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),
       agents: (query) => agentsView(query, { paths, settings }),
-      crewUp: async (body, parentUuid) => (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, under: parentUuid }),
+      crewUp: async (body, { parentUuid, via }) =>
+        (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, under: parentUuid, ...viaOf(via) }),
       crewPlan: async (body) => (await import('./crew/up/crew-up.ts')).planCrew(body, crewDeps),
       crewReads,
       crews,

@@ -14,6 +14,7 @@ import type { ComposeNodes } from './nodes.ts'
 import type { GatewaySessions } from '../incarnation/gateway-sessions.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline, RequestBody } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Waiter } from '../loop/waiter.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
@@ -30,6 +31,8 @@ export interface ComposeResumeDeps {
   readonly nodes: Pick<ComposeNodes, 'keepRunSecrets' | 'runSecretsOf'>
   /** throws while nothing new may start */
   readonly checkMayStart: () => void
+  /** the session of the page that requests it */
+  readonly via?: string
 }
 
 type Request = Extract<RequestBody, { type: 'composeResume' }>
@@ -57,6 +60,7 @@ export async function resumeNode(ref: string, body: ResumeNodeBody, deps: Compos
     message: body.message === undefined ? null : { id: uuidv7(), text: body.message },
     rerun: child !== null && resumeSource(child) === 'rerun',
     fork: null,
+    ...viaOf(deps.via),
   }
   deps.nodes.keepRunSecrets(run.uuid, secretsFor(run, body, deps))
   const note = body.fork && child ? await forkNode(child, body, { request, deps }) : await continueNode(run, child, body, { request, deps })

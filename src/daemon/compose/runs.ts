@@ -17,6 +17,7 @@ import type { ComposeFile, NodeFile } from '../../config/compose.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { AgentBody, BuiltSpec } from '../operations/spec-builder.ts'
+import { viaOf, type Requester } from '../loop/pipeline.ts'
 import type { Table } from '../loop/table.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -57,7 +58,7 @@ export class ComposeRuns {
   /**
    * Starts a run. Errors: AGENT_INVALID with its line, those of a spawn for any node, CREDENTIALS_MISSING. After an error, nothing runs.
    */
-  async up(body: ComposeBody, under: Uuid | null = null): Promise<OneRunView> {
+  async up(body: ComposeBody, { parentUuid: under, via }: Requester): Promise<OneRunView> {
     const { pipeline, reads, nodes, homeLimits, checkMayStart } = this.#deps
     checkMayStart()
     const file = await findCompose(body.cwd, body.file, body.nodes)
@@ -73,7 +74,14 @@ export class ComposeRuns {
     // All nodes share one environment, which is stored once.
     const env = preparedNodes[0]?.env ?? {}
     const spec = { ...runSpec(file, body), env, name: body.name ?? this.#unusedName(file.file), compose }
-    await pipeline.request({ type: 'spawn', by: 'user', uuid, spec: withHomeLimits(spec, homeLimits(), under), parent: under })
+    await pipeline.request({
+      type: 'spawn',
+      by: 'user',
+      uuid,
+      spec: withHomeLimits(spec, homeLimits(), under),
+      parent: under,
+      ...viaOf(via),
+    })
     const notes = [...new Set(preparedNodes.flatMap(({ note }) => note ?? []))]
     return { version: 1, run: await runView(await reads.get(uuid), reads), ...(notes.length === 0 ? {} : { note: notes.join('\n') }) }
   }
@@ -134,8 +142,9 @@ export class ComposeRuns {
     return { version: 1, run: await runView(run, reads) }
   }
 
-  resume(ref: string, body: ResumeNodeBody): Promise<OneRunView> {
-    return resumeNode(ref, body, this.#deps)
+  /** Resumes a node. `via`: the session of the page that requests it. */
+  resume(ref: string, body: ResumeNodeBody, via?: string): Promise<OneRunView> {
+    return resumeNode(ref, body, { ...this.#deps, ...viaOf(via) })
   }
 
   #prepare(file: ComposeFile, body: ComposeBody): Promise<PreparedNode[]> {

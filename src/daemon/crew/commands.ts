@@ -23,6 +23,7 @@ import type { buildTaskAgentTemplates } from './up/task-agents.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { CrewCaller, CrewToolPort } from '../mcp/tool.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/pipeline.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 export interface CrewCommandsDeps {
@@ -47,8 +48,8 @@ export class CrewCommands implements CrewToolPort {
     return { note: await this.#request(await this.#deps.reads.resolve(ref), by, command) }
   }
 
-  /** Sends a command of the user. Errors: those of the command; NOT_FOUND for an ended crew, with a hint how to continue. */
-  async runUserCommand(ref: string, body: CrewCommandBody): Promise<CrewSteerView> {
+  /** Sends a command of the user. `via`: the session of the page that sent it. Errors: those of the command; NOT_FOUND for an ended crew, with a hint how to continue. */
+  async runUserCommand(ref: string, body: CrewCommandBody, via?: string): Promise<CrewSteerView> {
     const { reads } = this.#deps
     const process = await reads.resolve(ref)
     if (process.life.state === 'dead')
@@ -60,10 +61,10 @@ export class CrewCommands implements CrewToolPort {
       )
     const note =
       body.type === 'deny_task'
-        ? await this.#denyTask(process, body)
+        ? await this.#denyTask(process, body, via)
         : await this.#request(
             process,
-            null,
+            { via },
             body.type === 'reopen_task'
               ? await this.#reopenCommand(process, body)
               : await this.#checkTaskAgent(process, leadCommandOf(body)),
@@ -125,7 +126,11 @@ export class CrewCommands implements CrewToolPort {
   /**
    * Denies a task for the user, by answering the crew's question. Returns the new state as text. Errors: CONFLICT without an open question.
    */
-  async #denyTask(crew: Process, { task: id, reason = '', lines = [] }: Extract<CrewCommandBody, { type: 'deny_task' }>): Promise<string> {
+  async #denyTask(
+    crew: Process,
+    { task: id, reason = '', lines = [] }: Extract<CrewCommandBody, { type: 'deny_task' }>,
+    via: string | undefined,
+  ): Promise<string> {
     const { ask, kind, state } = requireTask(crew, id)
     if (kind === 'human')
       throw new KernelError('CONFLICT', `${id} is a question for you, not a change`, undefined, '`reeve answer` answers it.')
@@ -138,7 +143,7 @@ export class CrewCommands implements CrewToolPort {
       )
     const text = await quoteComments(this.#deps.diffs, { crew, task: id }, reason, lines)
     if (text.trim() === '') throw new KernelError('INVALID', 'a denial needs a reason', undefined, 'Give a reason, or comments on lines.')
-    await this.#send({ type: 'answer', by: 'user', uuid: crew.uuid, id: ask.id, option: 'deny', text })
+    await this.#send({ type: 'answer', by: 'user', uuid: crew.uuid, id: ask.id, option: 'deny', text, ...viaOf(via) })
     const updatedTask = requireTask(await this.#deps.reads.resolve(crew.uuid), id)
     return updatedTask.state === 'addressing_feedback'
       ? `${id} went back to ${updatedTask.implementer ?? 'its author'}`
@@ -171,8 +176,16 @@ export class CrewCommands implements CrewToolPort {
     return { members, tasks: tasks.map((candidate) => (candidate.id === task ? detail : candidate)) }
   }
 
-  async #request({ uuid }: Process, by: CrewCaller | null, command: LeadCommand | WorkerCommand): Promise<string | null> {
-    const issuer = by ? { by: `agent:${by.uuid}` as const, call: { pid: by.pid, turn: by.turn, id: by.call } } : { by: 'user' as const }
+  /** `by`: the member; for the user, the session of the page. */
+  async #request(
+    { uuid }: Process,
+    by: CrewCaller | { readonly via: string | undefined },
+    command: LeadCommand | WorkerCommand,
+  ): Promise<string | null> {
+    const issuer =
+      'uuid' in by
+        ? { by: `agent:${by.uuid}` as const, call: { pid: by.pid, turn: by.turn, id: by.call } }
+        : { by: 'user' as const, ...viaOf(by.via) }
     return this.#send({ type: 'crew', uuid, command, ...issuer })
   }
 

@@ -50,18 +50,23 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
   }),
 ]
 
-function actionsFor({ operations, removals, annotations }: RoutesDeps, { subtree, text = '' }: BatchBody, via: string): BatchActions {
+/** `client`: the name of the client, for signals. */
+function actionsFor(
+  { operations, removals, annotations, via }: RoutesDeps,
+  { subtree, text = '' }: BatchBody,
+  client: string,
+): BatchActions {
   const tree = subtree === undefined ? {} : { subtree }
   const pin = (ref: string, pinned: boolean): ReturnType<BatchActions['pin']> =>
     removals.runExclusively(ref, (uuid) => annotations.pin(uuid, pinned))
   return {
-    pause: (ref) => operations.pause(ref, tree, via),
+    pause: (ref) => operations.pause(ref, tree, client),
     resume: (ref) => removals.runExclusively(ref, (uuid) => operations.resume(uuid, tree)),
-    stop: (ref) => operations.signal(ref, { signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS, ...tree }, via),
-    kill: (ref) => operations.signal(ref, { signal: 'SIGKILL', ...tree }, via),
+    stop: (ref) => operations.signal(ref, { signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS, ...tree }, client),
+    kill: (ref) => operations.signal(ref, { signal: 'SIGKILL', ...tree }, client),
     send: (ref) => operations.send(ref, { text }),
     remove: async (ref) => {
-      await removals.remove(ref, { force: false, unchanged: false })
+      await removals.remove(ref, { force: false, unchanged: false, via })
       return {}
     },
     pin: (ref) => pin(ref, true),

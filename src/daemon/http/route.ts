@@ -19,6 +19,7 @@ import type { UsageRateView, UsageReportView } from '../../api/views/usage.ts'
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Process } from '../../kernel/model/process.ts'
+import type { Requester } from '../loop/pipeline.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Archive } from '../archive/archive.ts'
 import type { AgentsQuery } from '../views/agents.ts'
@@ -56,6 +57,8 @@ export interface RoutesDeps {
   readonly composeRuns: ComposeRuns
   /** the parent of a new crew or compose run: the process whose program sends the request; null for the user */
   readonly parentUuid: Uuid | null
+  /** the session of the page that sends the request, `web:ID`; undefined for other clients */
+  readonly via?: string
   readonly removals: Removals
   readonly collector: GarbageCollector
   readonly archive: Archive
@@ -83,7 +86,7 @@ export interface RoutesDeps {
   readonly waiter: Waiter
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
   readonly roles: (cwd: string) => Promise<RolesView>
-  readonly crewUp: (body: CrewUpBody, parentUuid: Uuid | null) => Promise<CrewUpView>
+  readonly crewUp: (body: CrewUpBody, requester: Requester) => Promise<CrewUpView>
   readonly crewPlan: (body: CrewUpBody) => Promise<CrewPlanView>
   readonly crewReads: CrewQueries
   readonly crewReport: (process: Process) => Promise<CrewReportView>

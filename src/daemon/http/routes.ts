@@ -260,7 +260,7 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     query: schemas.childQuery,
     answer: 'steered',
     errors: ['DISK_FULL', 'READ_ONLY'],
-    handle: ({ supervisors }, { ref, query }) => supervisors.removeChild(ref, query.id),
+    handle: ({ supervisors, via }, { ref, query }) => supervisors.removeChild(ref, query.id, via),
   }),
   defineRoute({
     id: 'removeProcess',
@@ -271,7 +271,8 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     query: schemas.removeQuery,
     answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
-    handle: ({ removals }, { ref, query }) => removals.remove(ref, { force: query.force ?? false, unchanged: query.unchanged ?? false }),
+    handle: ({ removals, via }, { ref, query }) =>
+      removals.remove(ref, { force: query.force ?? false, unchanged: query.unchanged ?? false, via }),
   }),
 ]
 

@@ -5,6 +5,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { checkName } from './spec-builder.ts'
 import type { SteerView } from '../../api/views/process.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { InputOf, LabelChange } from '../../kernel/model/inputs.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -75,7 +76,7 @@ export class Annotations {
     const via = this.#via
     const process = await reads.get(uuid)
     const endedRow = process.life.state === 'dead' ? process : null
-    const done = await pipeline.request({ ...annotation, by: 'user', uuid, endedRow, ...(via === undefined ? {} : { via }) })
+    const done = await pipeline.request({ ...annotation, by: 'user', uuid, endedRow, ...viaOf(via) })
     const view = reads.view(await reads.get(uuid))
     if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
     return { version: 1, affected: done.affected, process: view, ...(done.note === null ? {} : { note: done.note }) }

@@ -82,13 +82,14 @@ export class Operations {
    * names counts as named by the user.
    */
   asClient(via: string, trustsNames: boolean): Operations {
-    const { pipeline, forks } = this.#deps
+    const { pipeline, forks, supervisors } = this.#deps
     const request: Pipeline['request'] = (body) => pipeline.request({ ...body, via } as RequestBody)
     const fork: ForkOperations['fork'] = (origin, body) => forks.fork(origin, body, (forkRequest) => ({ ...forkRequest, via }))
     return new Operations({
       ...this.#deps,
       trustsNames,
       forks: { fork },
+      supervisors: { spawn: (body) => supervisors.spawn(body, via) },
       pipeline: { request, submit: (input) => pipeline.submit(input) },
     })
   }

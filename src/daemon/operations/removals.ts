@@ -30,6 +30,7 @@ interface RemovalsDeps {
   readonly onRemoved?: (uuid: Uuid) => void
   /** deletes the recorded calls of a process; absent: there are none */
   readonly removeRecordings?: (uuid: Uuid) => Promise<void>
+  readonly log?: (message: string, error: unknown) => void
   /** finds the branches and refs of a crew that git keeps; null if there are none, or for other processes */
   readonly findCrewGitState?: (process: Process) => Promise<CrewKeptView | null>
 }
@@ -37,6 +38,8 @@ interface RemovalsDeps {
 export interface RemoveOptions {
   readonly force?: boolean
   readonly unchanged?: boolean
+  /** the session of the page that requests it */
+  readonly via?: string | undefined
 }
 
 export class Removals {
@@ -54,7 +57,7 @@ export class Removals {
    * Removes a process. `force`: also a pinned one. `unchanged`: only if its worktree has no changes. Errors: `CONFLICT` if it may not be
    * removed; those of a reference and of the store.
    */
-  remove(ref: string, { force = false, unchanged = false }: RemoveOptions = {}): Promise<RemovedView> {
+  remove(ref: string, { force = false, unchanged = false, via }: RemoveOptions = {}): Promise<RemovedView> {
     return this.runExclusively(ref, async (uuid) => {
       const process = await this.#deps.reads.get(uuid)
       const {
@@ -68,6 +71,8 @@ export class Removals {
       const removed = await this.#remove(process)
       if (removed === null) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
       const { at, worktree } = removed
+      // The journal is gone with the process, so the daemon's log has the session.
+      if (via !== undefined) this.#deps.log?.(`${via} removed process ${pid}${name === null ? '' : ` (${name})`}, ${uuid}`, null)
       return {
         version: 1,
         uuid,

@@ -10,6 +10,7 @@ import { withHomeLimits } from './home-limits.ts'
 import { killInput, undoSpawn } from './undo-spawn.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/pipeline.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Limits } from '../../kernel/model/words.ts'
@@ -45,7 +46,7 @@ export class SupervisorSpawner {
   /**
    * Starts a supervisor and its children; returns the supervisor. Errors: those of each spawn; after an error none of the processes runs.
    */
-  async spawn(body: SpawnBody): Promise<ProcessView> {
+  async spawn(body: SpawnBody, via?: string): Promise<ProcessView> {
     const { pipeline, reads, homeLimits } = this.#deps
     const parent = body.parent === undefined ? null : (await reads.resolve(body.parent)).uuid
     const planned: PlannedProcess[] = []
@@ -53,7 +54,13 @@ export class SupervisorSpawner {
       await this.#plan(body, parent, planned, [])
       await waitForAll(
         planned.map((process) =>
-          pipeline.request({ type: 'spawn', by: 'user', ...process, spec: withHomeLimits(process.spec, homeLimits(), process.parent) }),
+          pipeline.request({
+            type: 'spawn',
+            by: 'user',
+            ...process,
+            spec: withHomeLimits(process.spec, homeLimits(), process.parent),
+            ...viaOf(via),
+          }),
         ),
       )
     } catch (error) {
@@ -64,11 +71,11 @@ export class SupervisorSpawner {
     return reads.view(await reads.get(first.uuid))
   }
 
-  /** Removes a child from its supervisor, and stops it. */
-  async removeChild(ref: string, id: string): Promise<SteerView> {
+  /** Removes a child from its supervisor, and stops it. `via`: the session of the page that requests it. */
+  async removeChild(ref: string, id: string, via?: string): Promise<SteerView> {
     const { pipeline, reads } = this.#deps
     const { uuid } = await reads.resolve(ref)
-    const done = await pipeline.request({ type: 'removeChild', by: 'user', uuid, id, graceMs: null })
+    const done = await pipeline.request({ type: 'removeChild', by: 'user', uuid, id, graceMs: null, ...viaOf(via) })
     if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
     return { version: 1, affected: done.affected, process: reads.view(await reads.get(uuid)) }
   }

@@ -120,6 +120,7 @@ export async function restrictToSession<
   const via = `web:${session.id}`
   const ownDeps = {
     ...deps,
+    via,
     needs,
     operations: deps.operations.asClient(via, openings.includes('commands')),
     annotations: deps.annotations.asClient(via),

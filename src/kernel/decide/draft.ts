@@ -68,13 +68,35 @@ const FACTS_WITH_VIA: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>(
   'process.pinned',
   'process.seen',
   'process.snoozed',
+  'supervisor.removed',
+  'compose.again',
+  'compose.resumed',
+  'crew.member',
+  'crew.leaving',
+  'crew.left',
+  'crew.replaced',
+  'crew.sent',
+  'crew.notified',
+  'crew.ending',
+  'task.added',
+  'task.ordered',
+  'task.edited',
+  'task.assigned',
+  'task.review',
+  'task.approved',
+  'task.requeued',
+  'task.done',
+  'task.failed',
+  'task.cancelled',
+  'task.retried',
+  'task.reopened',
 ])
 
-/** Adds the session to a fact that the user has caused. */
-function withVia(body: FactBody, via: string | undefined): FactBody {
+/** Adds the session to a fact that the user has caused. A fact without a sender gets it only as the direct result of the command. */
+function withVia(body: FactBody, via: string | undefined, isDirect: boolean): FactBody {
   if (via === undefined || !FACTS_WITH_VIA.has(body.type)) return body
   const sender = 'by' in body ? body.by : 'from' in body ? body.from : null
-  return sender === 'user' ? ({ ...body, via } as FactBody) : body
+  return sender === 'user' || (sender === null && isDirect) ? ({ ...body, via } as FactBody) : body
 }
 
 export class DecisionDraft extends Overlay {
@@ -132,9 +154,9 @@ export class DecisionDraft extends Overlay {
     this.#endedRow = row
   }
 
-  /** Adds a fact to the decision, and returns the process after it. */
-  emit(uuid: Uuid, decided: FactBody): Process {
-    const body = withVia(decided, this.#via)
+  /** Adds a fact to the decision, and returns the process after it. `isDirect`: the fact is what the user's command asked for. */
+  emit(uuid: Uuid, decided: FactBody, isDirect = false): Process {
+    const body = withVia(decided, this.#via, isDirect)
     const before = this.latestRow(uuid)
     const seq = (body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)) + 1
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }

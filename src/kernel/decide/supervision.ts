@@ -457,10 +457,17 @@ export function removeChild(draft: DecisionDraft, input: InputOf<'removeChild'>)
   if (!supervisesChildren(supervisor) || !child) throw new KernelError('NOT_FOUND', `process ${supervisor.pid} has no child "${input.id}"`)
   if (isComposeRun(supervisor))
     throw new KernelError('INVALID', `process ${supervisor.pid} is a run, which keeps its nodes: stop the process of "${child.id}"`)
-  draft.emit(supervisor.uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid })
+  draft.emit(supervisor.uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid }, true)
   const row = draft.get(child.uuid)
   if (row && isLiving(row))
-    deliverSignal(draft, row.uuid, { signal: 'SIGTERM', by: input.by, root: null, graceMs: input.graceMs ?? STOP_GRACE_MS, freeze: false })
+    deliverSignal(draft, row.uuid, {
+      signal: 'SIGTERM',
+      by: input.by,
+      root: null,
+      graceMs: input.graceMs ?? STOP_GRACE_MS,
+      freeze: false,
+      ...(input.via === undefined ? {} : { via: input.via }),
+    })
   advance(draft, supervisor.uuid)
   draft.replyDone(input.reply, supervisor.uuid, { affected: row && isLiving(row) ? 1 : 0 })
 }

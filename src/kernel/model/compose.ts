@@ -55,8 +55,8 @@ export type ComposeFact =
   | { readonly type: 'compose.blocked'; readonly node: string; readonly by: string }
   | { readonly type: 'compose.cancelled'; readonly node: string; readonly reason: string }
   /** the node waits again, and will run with a new process */
-  | { readonly type: 'compose.again'; readonly node: string; readonly by: Sender }
+  | { readonly type: 'compose.again'; readonly node: string; readonly by: Sender; readonly via?: string }
   /** the node's process is resumed, or a fork replaces it */
-  | { readonly type: 'compose.resumed'; readonly node: string; readonly child: Uuid; readonly by: Sender }
+  | { readonly type: 'compose.resumed'; readonly node: string; readonly child: Uuid; readonly by: Sender; readonly via?: string }
   /** every node has a final state */
   | { readonly type: 'compose.finished'; readonly outcome: RunOutcome }

@@ -410,7 +410,7 @@ export type FactBody =
       readonly restart: RestartType
       readonly onComplete?: OnComplete
     }
-  | { readonly type: 'supervisor.removed'; readonly id: string; readonly child: Uuid }
+  | { readonly type: 'supervisor.removed'; readonly id: string; readonly child: Uuid; readonly via?: string }
   /** a child restarts; `group`: the siblings that stop and restart with it; `delayMs` counts from the end of the last of them */
   | {
       readonly type: 'supervisor.restarting'

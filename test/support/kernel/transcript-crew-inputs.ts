@@ -80,6 +80,7 @@ export const CREW_READERS: Readonly<Record<string, InputReader>> = {
     uuid: wordAt(line, 1),
     command: commandOf(line),
     ...callOf(line, world),
+    ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
   }),
   done: (line, world, reply) => {
     const crew = world.row(wordAt(line, 1))?.crew
@@ -146,7 +147,7 @@ function commandOf(line: Line): Command {
   const type = wordAt(line, 2) as LeadCommand['type']
   const fields = Object.fromEntries(
     [...line.options]
-      .filter(([key]) => !['by', 'pid', 'turn', 'call'].includes(key))
+      .filter(([key]) => !['by', 'via', 'pid', 'turn', 'call'].includes(key))
       .map(([key, value]) => [key, LISTS.has(key) ? value.split(',') : value === 'true' ? true : value === 'false' ? false : value]),
   )
   const task = type === 'add_task' ? { title: `the ${line.options.get('id')}`, text: `do ${line.options.get('id')}` } : {}

@@ -58,6 +58,7 @@ const READERS: Readonly<Record<string, InputReader>> = {
     uuid: wordAt(line, 1),
     id: wordAt(line, 2),
     graceMs: null,
+    ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
   }),
   signal: (line, _, reply) => ({
     type: 'signal',

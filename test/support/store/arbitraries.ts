@@ -233,7 +233,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
     },
     ['onComplete'],
   ],
-  'supervisor.removed': [{ id: shortText, child: uuid }],
+  'supervisor.removed': [{ id: shortText, child: uuid, via: shortText }, ['via']],
   'supervisor.restarting': [
     {
       id: shortText,
@@ -382,8 +382,8 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'compose.failed': [{ node: shortText, reason: text }],
   'compose.blocked': [{ node: shortText, by: shortText }],
   'compose.cancelled': [{ node: shortText, reason: text }],
-  'compose.again': [{ node: shortText, by: sender }],
-  'compose.resumed': [{ node: shortText, child: uuid, by: sender }],
+  'compose.again': [{ node: shortText, by: sender, via: shortText }, ['via']],
+  'compose.resumed': [{ node: shortText, child: uuid, by: sender, via: shortText }, ['via']],
   'compose.finished': [{ outcome: fc.record({ completed: names, failed: names, blocked: names, cancelled: names }) }],
   'child.spawned': [{ child: uuid, childPid: number }],
   'child.exited': [{ child: uuid, childPid: number, code: fc.nat(255), reason: text }],

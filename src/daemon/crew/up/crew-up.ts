@@ -20,6 +20,7 @@ import type { ContainmentManager } from '../../../drivers/contain/containment-co
 import type { Credentials } from '../../incarnation/credentials.ts'
 import type { Clock } from '../../loop/clock.ts'
 import type { Pipeline } from '../../loop/pipeline.ts'
+import { viaOf } from '../../loop/pipeline.ts'
 import type { ProcessQueries } from '../../views/process-queries.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 import type { CrewProcessSpec } from '../../../kernel/model/process-spec.ts'
@@ -27,6 +28,8 @@ import type { CrewProcessSpec } from '../../../kernel/model/process-spec.ts'
 export interface CrewUpDeps extends MemberTemplatesDeps {
   /** the process whose program sent the request; it becomes the parent of the crew */
   readonly under?: Uuid | null
+  /** the session of the page that starts it */
+  readonly via?: string
   readonly pipeline: Pipeline
   readonly reads: ProcessQueries
   readonly store: Pick<Store, 'tail'>
@@ -167,10 +170,11 @@ async function submitRequests(
   uuid: Uuid,
   spec: CrewProcessSpec,
   tasks: readonly NewTask[],
-  { pipeline, reads, under }: CrewUpDeps,
+  { pipeline, reads, under, via }: CrewUpDeps,
 ): Promise<void> {
-  const requests = [pipeline.request({ type: 'spawn', by: 'user', uuid, spec, parent: under ?? null })]
-  if (tasks.length > 0) requests.push(pipeline.request({ type: 'crew', by: 'user', uuid, command: { type: 'add_tasks', tasks } }))
+  const requests = [pipeline.request({ type: 'spawn', by: 'user', uuid, spec, parent: under ?? null, ...viaOf(via) })]
+  if (tasks.length > 0)
+    requests.push(pipeline.request({ type: 'crew', by: 'user', uuid, command: { type: 'add_tasks', tasks }, ...viaOf(via) }))
   const failure = (await Promise.allSettled(requests)).find((result) => result.status === 'rejected')
   if (!failure) return
   throw await undoSpawn(failure.reason, [uuid], {

@@ -56,7 +56,7 @@ export const COMPOSE_ROUTES: readonly ApiRoute[] = [
     status: 201,
     errors: ['CONFLICT', 'RESOURCE_EXHAUSTED', 'AGENT_INVALID', 'CREDENTIALS_MISSING', 'DISK_FULL', 'READ_ONLY'],
     example: { cwd: '/src/app', nodes: ['test'] },
-    handle: ({ composeRuns, parentUuid }, { body }) => composeRuns.up(body, parentUuid),
+    handle: ({ composeRuns, parentUuid, via }, { body }) => composeRuns.up(body, { parentUuid, via }),
   }),
   defineRoute({
     id: 'composePlan',
@@ -102,6 +102,6 @@ export const COMPOSE_ROUTES: readonly ApiRoute[] = [
     answer: 'run',
     errors: ['CONFLICT', 'NOT_RESUMABLE', 'RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'],
     example: { node: 'test', message: 'Use pnpm.' },
-    handle: ({ composeRuns, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => composeRuns.resume(uuid, body)),
+    handle: ({ composeRuns, removals, via }, { ref, body }) => removals.runExclusively(ref, (uuid) => composeRuns.resume(uuid, body, via)),
   }),
 ]

@@ -92,6 +92,6 @@ export const CREW_COMMAND_ROUTES: readonly ApiRoute[] = [
     answer: 'crewSteer',
     errors: ['CONFLICT', 'PERMISSION', 'RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'],
     example: { type: 'assign_task', task: 'lexer', member: 'worker-1' },
-    handle: ({ crews }, { ref, body }) => crews.runUserCommand(ref, body),
+    handle: ({ crews, via }, { ref, body }) => crews.runUserCommand(ref, body, via),
   }),
 ]

@@ -27,7 +27,7 @@ export const CREW_ROUTES: readonly ApiRoute[] = [
     status: 201,
     errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_EXHAUSTED', 'AGENT_INVALID', 'CREDENTIALS_MISSING', 'DISK_FULL', 'READ_ONLY'],
     example: { cwd: '/src/app', workers: 2, tasks: [{ id: 'lexer', text: 'Write the lexer.', acceptance: 'It has tests.' }] },
-    handle: ({ crewUp, parentUuid }, { body }) => crewUp(body, parentUuid),
+    handle: ({ crewUp, parentUuid, via }, { body }) => crewUp(body, { parentUuid, via }),
   }),
   defineRoute({
     id: 'planCrew',

@@ -83,16 +83,17 @@ export function decideCrew(crew: Crew, spec: CrewSpec, command: Command, ctx: Cr
   checkPermission(draft, command)
   const earlierCall =
     by.type === 'member' && by.call !== null ? draft.findMember(by.id)?.heard.find(({ call }) => call === by.call) : undefined
-  if (earlierCall) return { facts: [], acts: [], note: earlierCall.note }
+  if (earlierCall) return { facts: [], acts: [], note: earlierCall.note, directCount: 0 }
   if (by.type === 'member' && COMMAND_ISSUERS[command.type] === 'worker') checkCurrentTurn(draft.requireMember(by.id), by)
   const note = runHandler(draft, command)
+  const directCount = draft.facts.length
   if (by.type === 'member') draft.emit({ type: 'crew.heard', member: by.id, call: by.call, tool: command.type, note })
   // While the crew's process is paused, stopping or not started, the rules wait for `unpaused` or `begin`.
   if (!ctx.paused && !draft.isHalted) {
     applyRules(draft)
     runEngine(draft)
   }
-  return { facts: draft.facts, acts: draft.acts, note }
+  return { facts: draft.facts, acts: draft.acts, note, directCount }
 }
 
 function runHandler(draft: CrewDraft, command: Command): string {

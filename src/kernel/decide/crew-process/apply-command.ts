@@ -111,8 +111,8 @@ function decideAndApply(
 ): string {
   const process = draft.mustGet(uuid)
   const context = { by, at: draft.now.wall, seq: process.seq, paused: !mayStartWork(process) }
-  const { facts, acts, note } = decideCrew(process.crew ?? NEW_CREW, crewSpecOf(process), command, context)
-  for (const fact of facts) draft.emit(uuid, fact)
+  const { facts, acts, note, directCount } = decideCrew(process.crew ?? NEW_CREW, crewSpecOf(process), command, context)
+  for (const [index, fact] of facts.entries()) draft.emit(uuid, fact, by.type === 'user' && index < directCount)
   for (const act of acts) (ACT_HANDLERS[act.type] as ActHandler<Act['type']>)(draft, uuid, act, strict)
   if (facts.some(({ type }) => type === 'crew.joined')) superviseMembers(draft, uuid)
   for (const id of membersWithFinishedFileJobs(

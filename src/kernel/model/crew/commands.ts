@@ -245,6 +245,8 @@ export type Act =
 /** The result of one command. */
 export interface CrewDecision {
   readonly facts: readonly CrewFact[]
+  /** this number of facts, the first ones, are what the command asked for; the others are their consequences */
+  readonly directCount: number
   readonly acts: readonly Act[]
   /** the answer to the issuer, such as `task-3: added` */
   readonly note: string

@@ -28,11 +28,12 @@ import type {
  */
 export type TurnEnd = 'complete' | 'exempt' | 'waits' | 'reminded' | 'through' | 'failed'
 
+/** `via`: the session of the page, `web:ID`, whose command asked for this very fact. Consequences of the command lack it. */
 export type CrewFact =
   /** the first members are requested; emitted at the first start only */
   | { readonly type: 'crew.begun' }
   /** a member is requested; `who`: overrides of the role's agent or model */
-  | { readonly type: 'crew.member'; readonly member: MemberId; readonly role: Role; readonly who?: TaskAgent }
+  | { readonly type: 'crew.member'; readonly member: MemberId; readonly role: Role; readonly who?: TaskAgent; readonly via?: string }
   /** the member's process has started or resumed; `inherits`: unread messages of its predecessors are being moved to it */
   | { readonly type: 'crew.joined'; readonly member: MemberId; readonly process: Uuid; readonly inherits?: true }
   /** the setup of the member's worktree ended: files were copied and the setup command ran */
@@ -40,11 +41,18 @@ export type CrewFact =
   /** all unread messages of its predecessors have been moved to the member */
   | { readonly type: 'crew.inherited'; readonly member: MemberId }
   /** the member was asked to leave */
-  | { readonly type: 'crew.leaving'; readonly member: MemberId; readonly how: Leave; readonly reason: string }
+  | { readonly type: 'crew.leaving'; readonly member: MemberId; readonly how: Leave; readonly reason: string; readonly via?: string }
   /** the member has left; `by`: the user ended its process */
-  | { readonly type: 'crew.left'; readonly member: MemberId; readonly how: Leave; readonly reason: string; readonly by?: 'user' }
+  | {
+      readonly type: 'crew.left'
+      readonly member: MemberId
+      readonly how: Leave
+      readonly reason: string
+      readonly by?: 'user'
+      readonly via?: string
+    }
   /** the successor `heir` takes over the task and phase at once, and the messages when it has started */
-  | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string }
+  | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string; readonly via?: string }
   /** the successor could not start: the member stays if its process is alive */
   | { readonly type: 'crew.kept'; readonly member: MemberId }
   /** the member was paused or resumed; `wakes`: the hold ends automatically */
@@ -69,13 +77,20 @@ export type CrewFact =
   | { readonly type: 'crew.job'; readonly job: Job }
   | { readonly type: 'crew.job.done'; readonly job: number; readonly result: JobResult }
   /** a message was queued for a member; the queue has its text */
-  | { readonly type: 'crew.sent'; readonly message: number; readonly to: MemberId; readonly from: Sender; readonly task?: TaskId }
-  | { readonly type: 'crew.notified'; readonly text: string }
+  | {
+      readonly type: 'crew.sent'
+      readonly message: number
+      readonly to: MemberId
+      readonly from: Sender
+      readonly task?: TaskId
+      readonly via?: string
+    }
+  | { readonly type: 'crew.notified'; readonly text: string; readonly via?: string }
   /** the coordinator was notified that no task makes progress */
   | { readonly type: 'crew.stalled' }
   /** the crew starts nothing more until the user repairs the cause and resumes it; null: the halt has ended */
   | { readonly type: 'crew.halted'; readonly reason: string | null }
-  | { readonly type: 'crew.ending'; readonly outcome: CrewOutcome; readonly summary: string }
+  | { readonly type: 'crew.ending'; readonly outcome: CrewOutcome; readonly summary: string; readonly via?: string }
   /** no turn and no job is open: the members are retired, and the crew ends */
   | { readonly type: 'crew.ended' }
   | {
@@ -95,15 +110,23 @@ export type CrewFact =
       readonly verify?: CrewShellCommand | false
       /** the required agent and model */
       readonly who?: TaskAgent
+      readonly via?: string
     }
   /** the task has a new position: its priority and, within it, the task that follows */
-  | { readonly type: 'task.ordered'; readonly task: TaskId; readonly priority: number; readonly before?: TaskId; readonly by: Sender }
-  | { readonly type: 'task.assigned'; readonly task: TaskId; readonly member: MemberId }
+  | {
+      readonly type: 'task.ordered'
+      readonly task: TaskId
+      readonly priority: number
+      readonly before?: TaskId
+      readonly by: Sender
+      readonly via?: string
+    }
+  | { readonly type: 'task.assigned'; readonly task: TaskId; readonly member: MemberId; readonly via?: string }
   /** the implementer has clean files and has received the task */
   | { readonly type: 'task.prepared'; readonly task: TaskId; readonly base: string | null; readonly salvaged?: string }
   | { readonly type: 'task.reported'; readonly task: TaskId; readonly member: MemberId; readonly summary: string }
   /** a reviewer was assigned; `earlier`: the reviewer once implemented the task, but no other worker can review it */
-  | { readonly type: 'task.review'; readonly task: TaskId; readonly member: MemberId; readonly earlier?: true }
+  | { readonly type: 'task.review'; readonly task: TaskId; readonly member: MemberId; readonly earlier?: true; readonly via?: string }
   /** the verify command ran; after a failure the attempt counts as failed, and the task goes back to the implementer */
   | ({
       readonly type: 'task.verify'
@@ -134,7 +157,7 @@ export type CrewFact =
     }
   | { readonly type: 'task.answered'; readonly task: TaskId; readonly option: string | null; readonly text: string | null }
   /** the task may be committed; `by` is null when the crew has no gate */
-  | { readonly type: 'task.approved'; readonly task: TaskId; readonly by: Sender | null }
+  | { readonly type: 'task.approved'; readonly task: TaskId; readonly by: Sender | null; readonly via?: string }
   | { readonly type: 'task.committing'; readonly task: TaskId }
   /** the worker was reminded to commit */
   | { readonly type: 'task.uncommitted'; readonly task: TaskId; readonly reason: string }
@@ -171,12 +194,13 @@ export type CrewFact =
       readonly counts: boolean
       readonly lost?: true
       readonly keeps?: KeptFiles
+      readonly via?: string
     }
   /** `by`: the sender who marked it done; nothing was reviewed or committed */
-  | { readonly type: 'task.done'; readonly task: TaskId; readonly reason: string | null; readonly by?: Sender }
+  | { readonly type: 'task.done'; readonly task: TaskId; readonly reason: string | null; readonly by?: Sender; readonly via?: string }
   /** `need`: the needed task whose failure is the only cause of this one */
-  | { readonly type: 'task.failed'; readonly task: TaskId; readonly reason: string; readonly need?: TaskId }
-  | { readonly type: 'task.cancelled'; readonly task: TaskId; readonly reason: string }
+  | { readonly type: 'task.failed'; readonly task: TaskId; readonly reason: string; readonly need?: TaskId; readonly via?: string }
+  | { readonly type: 'task.cancelled'; readonly task: TaskId; readonly reason: string; readonly via?: string }
   /** the task was done by an earlier crew: its result and report */
   | {
       readonly type: 'task.taken'
@@ -189,9 +213,9 @@ export type CrewFact =
       readonly byWord?: Sender
     }
   /** the failed or cancelled task is queued again; its attempts count from 0 */
-  | { readonly type: 'task.retried'; readonly task: TaskId; readonly by: Sender }
+  | { readonly type: 'task.retried'; readonly task: TaskId; readonly by: Sender; readonly via?: string }
   /** the user rejected the done task: it is queued again, and its attempts count from 0 */
-  | { readonly type: 'task.reopened'; readonly task: TaskId; readonly comments: string; readonly by: Sender }
+  | { readonly type: 'task.reopened'; readonly task: TaskId; readonly comments: string; readonly by: Sender; readonly via?: string }
   /** only the fields that are present change */
   | {
       readonly type: 'task.edited'
@@ -207,6 +231,7 @@ export type CrewFact =
       readonly limits?: TaskLimits
       /** replaces the required agent and model; {}: the role's default */
       readonly who?: TaskAgent
+      readonly via?: string
     }
   /** a message in the thread of a task; `task` null: it is about no task */
   | { readonly type: 'task.message'; readonly task: TaskId | null; readonly from: MemberId; readonly to: string; readonly text: string }

@@ -51,6 +51,21 @@ describe('exclusive operations', () => {
   })
 })
 
+test('the log names the session of the page that removed a process, and no other client', async () => {
+  const lines: string[] = []
+  const removals = new Removals({
+    reads: { resolve: async (ref: string) => deadProcess(ref), get: async (uuid: string) => deadProcess(uuid) },
+    store: { updateUsageLedger: async () => false, remove: async () => true },
+    clock: new ManualClock(),
+    sweeper: { sweep: () => {} },
+    worktrees,
+    log: (line) => lines.push(line),
+  })
+  await removals.remove(uuidOf(1), { via: 'web:7f3a' })
+  await removals.remove(uuidOf(2))
+  expect(lines).toEqual([`web:7f3a removed process 1, ${uuidOf(1)}`])
+})
+
 describe('a reader', () => {
   test('gets an error instead of a partial result, if the process was removed', async () => {
     await using fixture = await openTestStore()

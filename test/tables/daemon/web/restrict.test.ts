@@ -125,6 +125,10 @@ describe('the fields of a body', () => {
     expect(await named(['commands'])).toMatchObject({ trustsNames: true })
   })
 
+  test('handlers get the name of the session', async () => {
+    expect((await restrict('tellCrew', { type: 'retry_task', task: 'x' })).deps).toMatchObject({ via: 'web:7f3a' })
+  })
+
   test('a fork needs the right to start', async () => {
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'steer' }))).toBe('PERMISSION')
     expect(await codeOf(restrict('resumeProcess', { fork: true }, { right: 'start' }))).toBe('passes')

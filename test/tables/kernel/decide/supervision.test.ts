@@ -552,7 +552,7 @@ test('children are added and removed while their supervisor runs, and ids are un
     spawn b command under=s
     spawn b command child=y
     removeChild s nobody
-    removeChild s x
+    removeChild s x via=web:7f3a
     .report a exited 1
     released a
     spawn c command under=s child=x
@@ -567,9 +567,9 @@ test('children are added and removed while their supervisor runs, and ids are un
       -> refused INVALID: only a supervisor has children with ids, and PID 0 is not one
     > removeChild s nobody
       -> refused NOT_FOUND: process 1 has no child "nobody"
-    > removeChild s x
+    > removeChild s x via=web:7f3a
     s.6 supervisor.removed x a
-    a.4 signal.sent SIGTERM by user: default
+    a.4 signal.sent SIGTERM by user via web:7f3a: default
     a.5 process.stopping SIGTERM by user -> 143 SIGTERM from user
       -> driver.stop a#2 SIGTERM 10000
       -> done, 1 affected

@@ -67,6 +67,47 @@ test('the crew requests its members when it starts; a member is known with the c
   `)
 })
 
+test('what a command of the page asks for has its session, and what follows from it has not', () => {
+  expect(
+    play(`${ONE_WORKER}
+    say c add_task id=one via=web:7f3a
+    say c send_message to=worker-1 text=hello via=web:7f3a
+    say c cancel_task task=one reason=no requeue=false via=web:7f3a
+    say c notify_user text=hello
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > say c add_task id=one via=web:7f3a
+    c.11 task.added one, kind work, needs, role null, reviews true, via web:7f3a
+    c.12 task.assigned one, worker-1
+    c.13 crew.job 2 prepare worker-1 one
+      -> job 2 prepare worker-1 one
+      -> done, 1 affected: added one
+    > say c send_message to=worker-1 text=hello via=web:7f3a
+    c.14 crew.sent message 1, to worker-1, from user, via web:7f3a
+    w1.4 process.queue 1
+      -> done, 1 affected: sent to worker-1
+    > say c cancel_task task=one reason=no requeue=false via=web:7f3a
+    c.15 task.cancelled one, reason no, via web:7f3a
+    c.16 crew.ending outcome completed, summary 0 of 1 tasks are done, 1 were cancelled
+    c.17 crew.ended
+    w1.5 process.retired
+    c.18 process.ready turn 0 ok
+    c.19 process.stopping SIGTERM by system -> 0 completed
+    w1.6 signal.sent SIGTERM by agent:c: default
+    w1.7 process.stopping SIGTERM by agent:c -> 0 retired
+      -> done, 1 affected: one "the one" is cancelled
+      -> driver.stop w1#2 SIGTERM 10000
+      == c stopping
+      == w1 stopping
+    > say c notify_user text=hello
+    c.20 crew.notified
+    c.21 process.note hello
+      -> done, 1 affected: the user is notified
+    "
+  `)
+})
+
 test('tasks added before the start wait', () => {
   expect(
     play(`
