@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import { BUILD, BUILD_HEADER } from '../../api/build.ts'
 import { issueText } from '../../config/zod-messages.ts'
 import { ERRORS, KernelError } from '../../kernel/model/errors.ts'
+import { compressAnswer } from './compress.ts'
 import { errorBody } from './error-body.ts'
 import { passOf } from '../web/pass.ts'
 
@@ -58,6 +59,12 @@ export function createServer({ log, recordStart }: ApiServerDeps): ApiServer {
     recordStart(`${request.method} ${request.url}`)
     // For a request over TCP, web/door.ts has already applied stricter rules.
     if (!passOf(request.raw)) refuseBrowsers(request)
+  })
+  app.addHook('onSend', async ({ raw }, reply, payload) => {
+    const compressed = await compressAnswer(raw, payload)
+    if (compressed === null) return payload
+    reply.headers(compressed.headers)
+    return compressed.body
   })
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(async (request, reply) => {

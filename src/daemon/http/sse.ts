@@ -1,6 +1,8 @@
 // Writes events as server-sent events to a response, no faster than the client reads them.
 // Owns the format on the wire and the heartbeat. The feed decides which events are sent. Test: test/e2e/daemon/events.test.ts.
 import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
+import { beginStream } from './compress.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
 import type { EventView } from '../../api/views/daemon.ts'
@@ -13,16 +15,23 @@ const MAX_BATCH = 64 * 1024
 
 /** Writes all events, then ends the response. Stops when `clientGone` aborts. Errors: those of the events. */
 export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, clientGone: AbortSignal): Promise<void> {
-  const batch = new Batch(response)
-  await writeStream(response, events, clientGone, { add: (event) => batch.add(frameOf(event)), flush: () => batch.flush() })
+  const batch = new Batch(beginStream(response))
+  await writeStream(response, events, clientGone, {
+    output: batch.output,
+    add: (event) => batch.add(frameOf(event)),
+    flush: () => batch.flush(),
+  })
 }
 
 /** Writes encoded events, like `writeEvents`. */
 export async function writeFrames(response: ServerResponse, frames: AsyncIterable<Buffer>, clientGone: AbortSignal): Promise<void> {
-  await writeStream(response, frames, clientGone, { add: (bytes) => response.write(bytes), flush: () => {} })
+  const output = beginStream(response)
+  await writeStream(response, frames, clientGone, { output, add: (bytes) => output.write(bytes), flush: () => {} })
 }
 
 interface StreamWriter<T> {
+  /** the response, or a compressor in front of it */
+  readonly output: Writable
   readonly add: (item: T) => unknown
   readonly flush: () => void
 }
@@ -33,39 +42,38 @@ async function writeStream<T>(
   clientGone: AbortSignal,
   writer: StreamWriter<T>,
 ): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-  response.flushHeaders()
+  const { output } = writer
   const heartbeat = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(': still here\n\n')
+    if (!output.writableNeedDrain) output.write(': still here\n\n')
   }, HEARTBEAT_MS)
   try {
     for await (const item of items) {
       writer.add(item)
-      if (response.writableNeedDrain && !clientGone.aborted) await waitForDrain(response, clientGone)
+      if (output.writableNeedDrain && !clientGone.aborted) await waitForDrain(output, clientGone)
       if (clientGone.aborted) return
     }
     writer.flush()
-    response.end()
+    output.end()
   } catch (error) {
     if (!(error instanceof KernelError)) throw error
     // The client must learn why the stream ends: without the error it would reconnect.
     writer.flush()
-    response.end(`event: error\ndata: ${JSON.stringify(errorBody(error))}\n\n`)
+    output.end(`event: error\ndata: ${JSON.stringify(errorBody(error))}\n\n`)
     throw error
   } finally {
     clearInterval(heartbeat)
     // Without a proper end the client knows that the stream was cut off, and reconnects.
-    if (!response.writableEnded) response.destroy()
+    if (!output.writableEnded) response.destroy()
   }
 }
 
 /** Combines events that are available at the same time into one write, which costs a tenth of the separate writes. */
 class Batch {
-  readonly #response: ServerResponse
+  readonly output: Writable
   #text = ''
 
-  constructor(response: ServerResponse) {
-    this.#response = response
+  constructor(output: Writable) {
+    this.output = output
   }
 
   add(frame: string): void {
@@ -76,7 +84,7 @@ class Batch {
   }
 
   flush(): void {
-    if (this.#text !== '' && !this.#response.destroyed) this.#response.write(this.#text)
+    if (this.#text !== '' && !this.output.destroyed) this.output.write(this.#text)
     this.#text = ''
   }
 }
@@ -98,15 +106,15 @@ function serialize(event: EventView): string {
   return `${id}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-/** Resolves when the response accepts more data, or the client has gone. */
-function waitForDrain(response: ServerResponse, clientGone: AbortSignal): Promise<void> {
+/** Resolves when more data can be written, or the client has gone. */
+function waitForDrain(output: Writable, clientGone: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const done = (): void => {
-    response.off('drain', done)
+    output.off('drain', done)
     clientGone.removeEventListener('abort', done)
     resolve()
   }
-  response.on('drain', done)
+  output.on('drain', done)
   clientGone.addEventListener('abort', done)
   return promise
 }

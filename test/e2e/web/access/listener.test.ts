@@ -2,7 +2,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { get, type IncomingMessage as RawReply } from 'node:http'
+import { brotliDecompressSync, createGunzip, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { WebView } from '../../../../src/api/views/web.ts'
 import { helloText } from '../../../../src/api/web-hello.ts'
@@ -222,6 +223,42 @@ describe('the files of the page', () => {
     if (reply) expect(reply.status).toBe(200)
     expect((await sendRawHead(web.port, { path: '/', headers: [['host', `localhost:${web.port}`]] })).status).toBe(200)
   })
+})
+
+test('answers and streams are compressed for a session that reads gzip, and never on the socket', async () => {
+  const web = await WebAccess.open(daemon)
+  const { token } = await web.startSession()
+  const ask = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<RawReply> =>
+    new Promise((resolve, reject) => {
+      const own = { authorization: `Bearer ${token}`, origin: web.origin, 'sec-fetch-site': 'same-origin', ...headers }
+      get(`${web.origin}${path}`, { headers: own }, resolve).on('error', reject)
+    })
+  const GZIP = { 'accept-encoding': 'br, gzip' }
+  const bodyOf = async (reply: RawReply): Promise<Buffer> => Buffer.concat((await Array.fromAsync(reply)) as Buffer[])
+  const whole = await ask('/v1/openapi.json', GZIP)
+  expect(whole.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+  const small = await bodyOf(whole)
+  const plain = await bodyOf(await ask('/v1/openapi.json'))
+  expect(gunzipSync(small).toString('utf8')).toBe(plain.toString('utf8'))
+  expect(small.length).toBeLessThan(plain.length / 4)
+  for (const headers of [{}, { 'accept-encoding': 'br' }, { 'accept-encoding': 'gzip;q=0' }])
+    expect((await ask('/v1/openapi.json', headers)).headers).not.toHaveProperty('content-encoding')
+  expect((await ask('/v1/places', GZIP)).headers, 'a short answer').not.toHaveProperty('content-encoding')
+  const onSocket = await new Promise<RawReply>((resolve, reject) => {
+    get({ socketPath: daemon.paths.socket, path: '/v1/openapi.json', headers: GZIP }, resolve).on('error', reject)
+  })
+  expect(onSocket.headers).not.toHaveProperty('content-encoding')
+
+  const stream = await ask('/v1/rows?follow=1&shape=objects', GZIP)
+  expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+  let text = ''
+  const gunzip = stream.pipe(createGunzip()).on('data', (part: Buffer) => (text += part.toString('utf8')))
+  await expect.poll(() => text).toContain('event: reset')
+  const { uuid } = await daemon.spawnShell('sleep 600', { name: 'streamed' })
+  await expect.poll(() => text).toContain('"name":"streamed"')
+  stream.destroy()
+  gunzip.destroy()
+  await daemon.signal(uuid, 'SIGKILL')
 })
 
 test('a process of reeve gets no session', async () => {

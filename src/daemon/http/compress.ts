@@ -1,0 +1,44 @@
+// Compresses what a session of the page reads: JSON and streams. Never the answers on the Unix socket, which no network slows down, and
+// never one without a session, which may have the token of a new session. Each write of a stream is compressed on its own: then the
+// size of one frame tells nothing about a text of another. Test: test/e2e/web/access/listener.test.ts.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
+import { constants, createGzip, gzip as gzipWithCallback } from 'node:zlib'
+import { promisify } from 'node:util'
+import { passOf } from '../web/pass.ts'
+
+const gzip = promisify(gzipWithCallback)
+/** Shorter answers fit into one packet anyway. */
+const MIN_BYTES = 1_024
+/** The fastest level: JSON of reeve shrinks to a tenth with it. */
+const LEVEL = 1
+const HEADERS = { 'content-encoding': 'gzip', vary: 'accept-encoding' } as const
+
+/** Whether the sender of a request is a session of the page that reads gzip. */
+export function acceptsGzip(request: IncomingMessage): boolean {
+  if (!passOf(request)?.session) return false
+  return String(request.headers['accept-encoding'] ?? '')
+    .split(',')
+    .some((coding) => /^\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$).*)?$/i.test(coding))
+}
+
+/** The compressed body of an answer with its headers; null for an answer that stays as it is. */
+export async function compressAnswer(
+  request: IncomingMessage,
+  payload: unknown,
+): Promise<{ readonly body: Buffer; readonly headers: typeof HEADERS } | null> {
+  if (!acceptsGzip(request) || typeof payload !== 'string' || payload.length < MIN_BYTES) return null
+  return { body: await gzip(payload, { level: LEVEL }), headers: HEADERS }
+}
+
+/** Begins a stream of events. Returns what they are written to: the response, or a compressor in front of it. */
+export function beginStream(response: ServerResponse): Writable {
+  const isCompressed = acceptsGzip(response.req)
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...(isCompressed ? HEADERS : {}) })
+  response.flushHeaders()
+  if (!isCompressed) return response
+  const compressor = createGzip({ level: LEVEL, flush: constants.Z_FULL_FLUSH })
+  response.once('close', () => compressor.destroy())
+  compressor.pipe(response)
+  return compressor
+}
