@@ -234,7 +234,7 @@ test('answers and streams are compressed for a session that reads gzip, and neve
       get(`${web.origin}${path}`, { headers: own }, resolve).on('error', reject)
     })
   const GZIP = { 'accept-encoding': 'br, gzip' }
-  const bodyOf = async (reply: RawReply): Promise<Buffer> => Buffer.concat((await Array.fromAsync(reply)) as Buffer[])
+  const bodyOf = async (reply: RawReply): Promise<Buffer> => Buffer.concat((await reply.toArray()) as Buffer[])
   const whole = await ask('/v1/openapi.json', GZIP)
   expect(whole.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
   const small = await bodyOf(whole)
