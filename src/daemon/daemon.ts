@@ -40,6 +40,7 @@ import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
 import { Merges } from './operations/merges.ts'
 import { Removals } from './operations/removals.ts'
+import { MachineFigures } from './host/machine-figures.ts'
 import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
@@ -53,7 +54,6 @@ import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
 import { BUILD } from '../api/build.ts'
 import { readHolderRecord } from '../api/client/daemon-holder.ts'
-import { viaOf } from './loop/pipeline.ts'
 import type { DaemonView } from '../api/views/daemon.ts'
 import type { Now } from '../kernel/model/ids.ts'
 import type { Limits } from '../kernel/model/words.ts'
@@ -155,6 +155,7 @@ class RunningDaemon implements Daemon {
   /** closes all open resources, in the reverse order of their opening */
   readonly #resources: AsyncDisposableStack
   readonly #startedAt: Now
+  readonly #figures: MachineFigures
   readonly #stopped = Promise.withResolvers<void>()
   /** true: another daemon starts afterwards, and opens the page again */
   #isRestart = false
@@ -165,6 +166,7 @@ class RunningDaemon implements Daemon {
     this.#parts = parts
     this.#resources = resources
     this.#startedAt = deps.clock.now()
+    this.#figures = new MachineFigures({ state: deps.paths.state, table: parts.table, clock: deps.clock })
   }
 
   get stopped(): Promise<void> {
@@ -345,8 +347,7 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),
       agents: (query) => agentsView(query, { paths, settings }),
-      crewUp: async (body, { parentUuid, via }) =>
-        (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, under: parentUuid, ...viaOf(via) }),
+      crewUp: async (body, requester) => (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, ...requester }),
       crewPlan: async (body) => (await import('./crew/up/crew-up.ts')).planCrew(body, crewDeps),
       crewReads,
       crews,
@@ -380,7 +381,7 @@ class RunningDaemon implements Daemon {
     await drain.run()
   }
 
-  #view(): DaemonView {
+  async #view(): Promise<DaemonView> {
     const { paths, containments, clock } = this.#deps
     const { table, pipeline } = this.#parts
     return {
@@ -396,6 +397,7 @@ class RunningDaemon implements Daemon {
       containment: containments.kind,
       processes: { live: table.activeCount, suspended: table.suspended, max: table.maxProcesses },
       cursor: pipeline.cursor,
+      ...(await this.#figures.read()),
       ...(this.#drain
         ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } }
         : {}),

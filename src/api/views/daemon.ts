@@ -20,6 +20,30 @@ export interface DaemonView {
   containment: ContainmentKind
   processes: { live: number; suspended: number; max: number }
   cursor: number
+  /** the average number of OS processes that could run */
+  load: {
+    cores: number
+    oneMinute: number
+    fiveMinutes: number
+    fifteenMinutes: number
+  }
+  memory: {
+    totalBytes: number
+    /** what programs can still get without swapping */
+    availableBytes: number
+    /** the programs of all processes together, as last measured */
+    programsBytes: number
+    daemonBytes: number
+  }
+  /** the volume of the store; null if unknown */
+  disk: {
+    totalBytes: number
+    freeBytes: number
+    /** the store with its write-ahead log */
+    storeBytes: number
+  } | null
+  /** the number of OS processes of the machine; null if unknown */
+  osProcesses: number | null
   /** only present while the daemon drains before it stops */
   stopping?: {
     leftMs: number

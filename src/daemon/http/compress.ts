@@ -1,6 +1,6 @@
-// Compresses what a session of the page reads: JSON and streams. Never the answers on the Unix socket, which no network slows down, and
-// never one without a session, which may have the token of a new session. Each write of a stream is compressed on its own: then the
-// size of one frame tells nothing about a text of another. Test: test/e2e/web/access/listener.test.ts.
+// Compresses what a session of the page reads: JSON and streams. Answers on the Unix socket stay as they are: no network slows them down.
+// So do answers without a session, which may have the token of a new one. Each write of a stream is compressed on its own. So the size of
+// one frame does not depend on the text of another. Test: test/e2e/web/access/listener.test.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { constants, createGzip, gzip as gzipWithCallback } from 'node:zlib'
@@ -15,7 +15,7 @@ const LEVEL = 1
 const HEADERS = { 'content-encoding': 'gzip', vary: 'accept-encoding' } as const
 
 /** Whether the sender of a request is a session of the page that reads gzip. */
-export function acceptsGzip(request: IncomingMessage): boolean {
+function acceptsGzip(request: IncomingMessage): boolean {
   if (!passOf(request)?.session) return false
   return String(request.headers['accept-encoding'] ?? '')
     .split(',')

@@ -96,7 +96,7 @@ export interface RoutesDeps {
   readonly cursor: () => number
   /** time slices of the event loop for long responses */
   readonly slices: SliceQueue
-  readonly daemon: () => DaemonView
+  readonly daemon: () => Promise<DaemonView>
   readonly heartbeat: () => Promise<HeartbeatView>
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly providers: ModelsCheckDeps

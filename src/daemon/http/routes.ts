@@ -318,10 +318,10 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     method: 'GET',
     path: '/v1/daemon',
     right: 'read',
-    summary: 'Describes the daemon, with the number of its processes.',
+    summary: 'Describes the daemon: its processes, and load, memory and disk of the machine.',
     answer: 'daemon',
     errors: [],
-    handle: async ({ daemon }) => daemon(),
+    handle: ({ daemon }) => daemon(),
   }),
   defineRoute({
     id: 'getHeartbeat',

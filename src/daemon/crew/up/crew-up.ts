@@ -19,17 +19,13 @@ import type { Store } from '../../../store/store.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { Credentials } from '../../incarnation/credentials.ts'
 import type { Clock } from '../../loop/clock.ts'
-import type { Pipeline } from '../../loop/pipeline.ts'
+import type { Pipeline, Requester } from '../../loop/pipeline.ts'
 import { viaOf } from '../../loop/pipeline.ts'
 import type { ProcessQueries } from '../../views/process-queries.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 import type { CrewProcessSpec } from '../../../kernel/model/process-spec.ts'
 
-export interface CrewUpDeps extends MemberTemplatesDeps {
-  /** the process whose program sent the request; it becomes the parent of the crew */
-  readonly under?: Uuid | null
-  /** the session of the page that starts it */
-  readonly via?: string
+export interface CrewUpDeps extends MemberTemplatesDeps, Partial<Requester> {
   readonly pipeline: Pipeline
   readonly reads: ProcessQueries
   readonly store: Pick<Store, 'tail'>
@@ -160,7 +156,11 @@ async function prepareCrew(body: CrewUpBody, deps: CrewUpDeps, isPlan: boolean):
     taskTemplates,
     crewRepository,
     takeOver,
-    spec: withHomeLimits(crewProcessSpec(definition, templates, crewRepository, restartCommand), deps.settings.limits, deps.under ?? null),
+    spec: withHomeLimits(
+      crewProcessSpec(definition, templates, crewRepository, restartCommand),
+      deps.settings.limits,
+      deps.parentUuid ?? null,
+    ),
     notes: [...takeOver.notes, ...templates.notes, ...(crewRepository?.notes ?? [])],
   }
 }
@@ -170,9 +170,9 @@ async function submitRequests(
   uuid: Uuid,
   spec: CrewProcessSpec,
   tasks: readonly NewTask[],
-  { pipeline, reads, under, via }: CrewUpDeps,
+  { pipeline, reads, parentUuid = null, via }: CrewUpDeps,
 ): Promise<void> {
-  const requests = [pipeline.request({ type: 'spawn', by: 'user', uuid, spec, parent: under ?? null, ...viaOf(via) })]
+  const requests = [pipeline.request({ type: 'spawn', by: 'user', uuid, spec, parent: parentUuid, ...viaOf(via) })]
   if (tasks.length > 0)
     requests.push(pipeline.request({ type: 'crew', by: 'user', uuid, command: { type: 'add_tasks', tasks }, ...viaOf(via) }))
   const failure = (await Promise.allSettled(requests)).find((result) => result.status === 'rejected')

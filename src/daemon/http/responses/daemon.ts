@@ -18,6 +18,20 @@ const daemon = z.object({
   containment,
   processes: z.object({ live: count, suspended: count, max: count }),
   cursor: count,
+  load: z
+    .object({ cores: count, oneMinute: z.number(), fiveMinutes: z.number(), fifteenMinutes: z.number() })
+    .describe('the average number of OS processes that could run'),
+  memory: z.object({
+    totalBytes: count,
+    availableBytes: count.describe('what programs can still get without swapping'),
+    programsBytes: count.describe('the programs of all processes together, as last measured'),
+    daemonBytes: count,
+  }),
+  disk: z
+    .object({ totalBytes: count, freeBytes: count, storeBytes: count.describe('the store with its write-ahead log') })
+    .nullable()
+    .describe('the volume of the store; null if unknown'),
+  osProcesses: count.nullable().describe('the number of OS processes of the machine; null if unknown'),
   stopping: z
     .object({ leftMs: ms, waitsFor: z.array(count).describe('the PIDs of processes that still work on a turn or a tool call') })
     .exactOptional()
