@@ -7,18 +7,10 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { sendMessage } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
+import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { Dialog } from '../parts/dialog.tsx'
 
 const opened = signal<readonly RowView[]>([])
-/** what was typed and not sent, by the UUIDs of its receivers */
-const drafts = signal<ReadonlyMap<string, string>>(new Map())
-/** the most drafts that are kept; the oldest go */
-const MAX_DRAFTS = 50
-
-function keepDraft(key: string, text: string): void {
-  const others = [...drafts.value].filter(([other]) => other !== key)
-  drafts.value = new Map(text === '' ? others : [...others, [key, text] as const].slice(-MAX_DRAFTS))
-}
 
 export function openMessage(targets: readonly RowView[]): void {
   opened.value = targets
@@ -32,7 +24,7 @@ export function MessageDialog(): JSX.Element | null {
     .map(({ uuid }) => uuid)
     .toSorted()
     .join(' ')
-  const text = drafts.value.get(key) ?? ''
+  const text = draftOf(key)
   const close = (): void => {
     opened.value = []
   }
@@ -41,8 +33,7 @@ export function MessageDialog(): JSX.Element | null {
     if (text === '') return
     close()
     const isSent = targets.length === 1 ? await sendMessage(first.uuid, text, false) : await doToAll('send', targets, text)
-    // What was typed in the meantime is a new draft.
-    if (isSent && drafts.value.get(key) === text) keepDraft(key, '')
+    if (isSent) removeSent(key, text)
   }
   return (
     <Dialog title={targets.length === 1 ? `Message to ${titleOf(first)}` : `Message to ${targets.length} processes`} onClose={close}>

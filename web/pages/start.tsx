@@ -5,6 +5,7 @@ import type { JSX } from 'preact'
 import type { AgentView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { callApi, failure, failureOf } from '../actions.ts'
+import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
@@ -13,14 +14,19 @@ import { isStale, may } from '../store.ts'
 const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
 const EMPTY = { agent: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
 
-/** what was typed; it stays while other pages are shown */
-const fields = signal(EMPTY)
+/** the draft of the form, as JSON */
+const DRAFT = 'start'
 const isSending = signal(false)
 
 type Fields = typeof EMPTY
 
+/** What was typed. It stays while other pages are shown, and over a reload. */
+function fieldsOf(draft: string): Fields {
+  return draft === '' ? EMPTY : { ...EMPTY, ...(JSON.parse(draft) as Partial<Fields>) }
+}
+
 function setField<K extends keyof Fields>(name: K, value: Fields[K]): void {
-  fields.value = { ...fields.value, [name]: value }
+  keepDraft(DRAFT, JSON.stringify({ ...fieldsOf(draftOf(DRAFT)), [name]: value }))
 }
 
 export function StartPage(): JSX.Element {
@@ -40,14 +46,16 @@ interface StartProps {
 }
 
 function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element {
-  const body = bodyOf(fields.value, cwd)
+  const draft = draftOf(DRAFT)
+  const fields = fieldsOf(draft)
+  const body = bodyOf(fields, cwd)
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
     isSending.value = true
     try {
       const { process } = await callApi<{ process: ProcessView }>('/v1/processes', { method: 'POST', body })
       failure.value = null
-      fields.value = EMPTY
+      removeSent(DRAFT, draft)
       navigate(`/p/${process.uuid}`)
     } catch (error) {
       failure.value = failureOf(error, 'Look at the list before you start it again.')
@@ -61,9 +69,9 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
       <form class="fork-form" onSubmit={(event) => void start(event)}>
         <label>
           What it should do
-          <textarea rows={4} required value={fields.value.intent} onInput={(event) => setField('intent', event.currentTarget.value)} />
+          <textarea rows={4} required value={fields.intent} onInput={(event) => setField('intent', event.currentTarget.value)} />
         </label>
-        <StartFields dirs={dirs} cwd={cwd} agents={agents} onDirectory={onDirectory} />
+        <StartFields fields={fields} dirs={dirs} cwd={cwd} agents={agents} onDirectory={onDirectory} />
         <CommandLine words={commandOf(body)} />
         <p class="buttons">
           <button type="submit" class="primary" disabled={isSending.value || isStale.value}>
@@ -75,8 +83,8 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
   )
 }
 
-function StartFields({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element {
-  const { agent, name, model, permissions, budget, hasWorktree } = fields.value
+function StartFields({ fields, dirs, cwd, agents, onDirectory }: StartProps & { readonly fields: Fields }): JSX.Element {
+  const { agent, name, model, permissions, budget, hasWorktree } = fields
   const chosen = agents.find((one) => one.name === (agent === '' ? 'default' : agent))
   return (
     <>

@@ -7,10 +7,11 @@ import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isPending, readProcess } from '../actions.ts'
+import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
-import { useHasElapsed } from '../use-has-elapsed.ts'
+import { useHasElapsed } from './use-has-elapsed.ts'
 import { Since } from './clock.tsx'
 import { Change } from './change.tsx'
 
@@ -84,7 +85,8 @@ export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
 /** The buttons of a question, or a field for a text. */
 export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps): JSX.Element | null {
   const isReady = useHasElapsed(GUARD_MS)
-  const [text, setText] = useState('')
+  const key = `${uuid} ${ask.id}`
+  const text = draftOf(key)
   const [touched, setTouched] = useState<string | null>(null)
   const isDisabled = !isReady || isStale.value || isPending(uuid, 'answer')
   if (!may('answer')) return null
@@ -101,14 +103,14 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
             onClick={(event) => {
               // An option that applies from now on needs a second touch.
               if (kind.endsWith('_always') && isTouch(event) && touched !== id) setTouched(id)
-              else void answerOption(uuid, ask, id, text)
+              else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSent(key, text))
             }}
           >
             {touched === id ? `${name}: touch again` : name} {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
         {hasComment ? (
-          <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => keepDraft(key, event.currentTarget.value)} />
         ) : null}
       </p>
     )
@@ -117,10 +119,10 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
       class="reply"
       onSubmit={(event) => {
         event.preventDefault()
-        if (text !== '' && !isDisabled) void answerText(uuid, ask, text)
+        if (text !== '' && !isDisabled) void answerText(uuid, ask, text).then((isSent) => isSent && removeSent(key, text))
       }}
     >
-      <input aria-label="Answer" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input aria-label="Answer" value={text} onInput={(event) => keepDraft(key, event.currentTarget.value)} />
       <button type="submit" class="primary" disabled={isDisabled || text === ''}>
         Answer
       </button>

@@ -1,4 +1,4 @@
-// The tabs of a process in Chromium: its context, signals, limits and events.
+// The tabs of a process in Chromium: its context, signals, limits and events; and that what was typed stays.
 
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
@@ -129,5 +129,26 @@ describePage('a tab of a process', {}, (world) => {
     await press('[', 'limits')
     await press('[', 'signals')
     await world.daemon.signal(uuid, 'SIGKILL')
+  })
+
+  test('keeps a message that was not sent over a reload, at each place, until it is sent', async () => {
+    const { uuid } = await world.daemon.spawnScripted([{ text: 'ready' }, { text: 'again' }], { interactive: true, intent: 'begin' })
+    await world.daemon.waitUntilReady(uuid)
+    const page = await world.visit(`/p/${uuid}`)
+    await page.getByLabel('Message').fill('look at the cart')
+    await page.reload()
+    await page.locator(`[data-link="open"]`).waitFor()
+    await page.locator('input[aria-label="Message"]').waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('look at the cart')
+    await page.goto(`${world.web.origin}/`)
+    await page.locator(`.row[data-uuid="${uuid}"] .why`).click()
+    await page.keyboard.press('m')
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByLabel('Message').inputValue()).toBe('look at the cart')
+    await dialog.getByRole('button', { name: 'Send' }).click()
+    await world.daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.queue')
+    await page.goto(`${world.web.origin}/p/${uuid}`)
+    await page.locator('input[aria-label="Message"]').waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('')
   })
 })
