@@ -72,6 +72,7 @@ export const KEYS = {
   previousEdit: { keys: ['{'], does: 'the previous step that changed files', places: ['process'] },
   nextEdit: { keys: ['}'], does: 'the next step that changed files', places: ['process'] },
   unfoldRun: { keys: ['Enter'], does: 'show each step of a folded run', places: ['process'] },
+  find: { keys: ['/'], does: 'search in the steps or the log', places: ['process'] },
   replay: { keys: ['z'], does: 'show the process as of the step, or as it is now', places: ['process'] },
   confirm: { keys: ['y'], does: 'do it', places: ['dialog'] },
 } as const satisfies Readonly<Record<string, KeyRow>>

@@ -107,7 +107,7 @@ function TabContent({ row, tab, steps }: TabProps & { readonly tab: Tab }): JSX.
     case 'files':
       return <Files row={row} />
     case 'logs':
-      return <Logs uuid={row.uuid} />
+      return <Logs row={row} />
     case 'board':
       return <CrewBoard row={row} />
     case 'context':

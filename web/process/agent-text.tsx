@@ -3,7 +3,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild, JSX } from 'preact'
 import { readRichText, targetOf, type TextBlock, type TextPart } from '../../src/faces/rich-text.ts'
-import { colouredParts, visibleText } from '../../src/faces/visible-text.ts'
+import { hiddenChars, logParts } from '../../src/faces/log-list.ts'
+import { colouredParts, visibleText, type ColouredPart } from '../../src/faces/visible-text.ts'
 
 /** the part of a text that is shown at first, in characters */
 const SHOWN_CHARS = 30_000
@@ -114,15 +115,14 @@ function Coloured({ text, class: name }: { readonly text: string; readonly class
   )
 }
 
-/** the part of a line of the log that is shown, in characters */
-const LINE_CHARS = 5_000
-
-/** A line of the log. */
-export function LogText({ text }: { readonly text: string }): JSX.Element {
-  const left = text.length - LINE_CHARS
+/** A line of the log. `find`: what the user looks for in it. */
+export function LogText({ text, find }: { readonly text: string; readonly find: RegExp | null }): JSX.Element {
+  const left = hiddenChars(text)
   return (
     <span class="text">
-      <ColouredText text={left > 0 ? text.slice(0, LINE_CHARS).toWellFormed() : text} />
+      {logParts(text, find).map((part, index) =>
+        part.isMatch ? <mark key={index}>{drawColoured(part, index)}</mark> : drawColoured(part, index),
+      )}
       {left > 0 ? <span class="quiet"> … {left.toLocaleString('en')} more characters</span> : null}
     </span>
   )
@@ -130,23 +130,21 @@ export function LogText({ text }: { readonly text: string }): JSX.Element {
 
 function ColouredText({ text }: { readonly text: string }): JSX.Element {
   const parts = useMemo(() => colouredParts(text), [text])
-  return (
-    <>
-      {parts.map(({ text: shown, colour, isBold, isFaint, isUnderlined }, index) => {
-        const classes = [
-          ...(colour === null ? [] : [`colour-${colour % 8}`]),
-          ...(isBold ? ['bold'] : []),
-          ...(isFaint ? ['quiet'] : []),
-          ...(isUnderlined ? ['underlined'] : []),
-        ]
-        return classes.length === 0 ? (
-          shown
-        ) : (
-          <span key={index} class={classes.join(' ')}>
-            {shown}
-          </span>
-        )
-      })}
-    </>
+  return <>{parts.map((part, index) => drawColoured(part, index))}</>
+}
+
+function drawColoured({ text, colour, isBold, isFaint, isUnderlined }: ColouredPart, key: number): ComponentChild {
+  const classes = [
+    ...(colour === null ? [] : [`colour-${colour % 8}`]),
+    ...(isBold ? ['bold'] : []),
+    ...(isFaint ? ['quiet'] : []),
+    ...(isUnderlined ? ['underlined'] : []),
+  ]
+  return classes.length === 0 ? (
+    text
+  ) : (
+    <span key={key} class={classes.join(' ')}>
+      {text}
+    </span>
   )
 }
