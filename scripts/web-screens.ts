@@ -55,7 +55,7 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
       before: (page) => page.locator('[data-need] a').first().click(),
     },
     { name: 'process', path: at('lexer'), ready: '.question button:enabled' },
-    tab('files', '.file'),
+    tab('files', '.file-line'),
     tab('logs', '.log'),
     ...['context', 'signals', 'limits', 'events'].map((name) => tab(name)),
     {

@@ -73,3 +73,58 @@ function unquoted(name: string): string {
   }
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
+
+/** A row of a diff with the old file at the left and the new one at the right; null: the file has no line there. */
+export interface SplitRow {
+  readonly left: DiffLine | null
+  readonly right: DiffLine | null
+}
+
+/** Puts the lines of a diff side by side: removed lines beside those that replace them. A heading of a changed part is on both sides. */
+export function splitRows(lines: readonly DiffLine[]): SplitRow[] {
+  const rows: SplitRow[] = []
+  let removed: DiffLine[] = []
+  let added: DiffLine[] = []
+  const flush = (): void => {
+    for (let index = 0; index < Math.max(removed.length, added.length); index += 1)
+      rows.push({ left: removed[index] ?? null, right: added[index] ?? null })
+    removed = []
+    added = []
+  }
+  let side: 'removed' | 'added' | null = null
+  for (const line of lines) {
+    // A note, such as a missing newline, belongs to the side of the line before it.
+    if (line.kind === 'removed' || (line.kind === 'note' && side === 'removed')) {
+      if (added.length > 0) flush()
+      removed.push(line)
+      side = 'removed'
+    } else if (line.kind === 'added' || (line.kind === 'note' && side === 'added')) {
+      added.push(line)
+      side = 'added'
+    } else {
+      flush()
+      rows.push({ left: line, right: line })
+      side = null
+    }
+  }
+  flush()
+  return rows
+}
+
+/** wider lines are scrolled in full only in the unified layout */
+const MAX_COLUMNS = 1_000
+const TAB_COLUMNS = 8
+
+/** The columns that the longest line of each side needs. Characters of other widths are counted as one. */
+export function columnsOf(rows: readonly SplitRow[]): readonly [number, number] {
+  const widest = (side: 'left' | 'right'): number =>
+    rows.reduce((most, row) => {
+      const line = row[side]
+      return line && line.kind !== 'hunk' ? Math.max(most, columnsOfText(line.text)) : most
+    }, 0)
+  return [Math.min(MAX_COLUMNS, widest('left')), Math.min(MAX_COLUMNS, widest('right'))]
+}
+
+function columnsOfText(text: string): number {
+  return text.includes('\t') ? text.length + (text.split('\t').length - 1) * (TAB_COLUMNS - 1) : text.length
+}

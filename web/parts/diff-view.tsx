@@ -1,16 +1,66 @@
-// The unified diff of one file; only the visible lines are drawn. Test: test/e2e/web/files.test.ts.
+// The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts, bench/page.ts.
+import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { parseDiffLines, type DiffLine } from '../../src/faces/unified-diff.ts'
+import { columnsOf, parseDiffLines, splitRows, type DiffLine, type SplitRow } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { RowWindow } from './row-window.tsx'
 
 const LINE_HEIGHT = 20
+/** the number of keys for lines, more than any screen shows: a line that appears reuses the nodes of one that has left */
+const SLOTS = 200
+const LAYOUTS = ['unified', 'split'] as const
+const STORAGE_KEY = 'reeve.diff'
 
-/** `text`: the diff of the file as git writes it. `none`: what is shown if no line differs. */
-export function DiffView({ path, text, none }: { readonly path: string; readonly text: string; readonly none: string }): JSX.Element {
+/** How this browser shows diffs where there is room. */
+const layout = signal(LAYOUTS.find((name) => name === localStorage.getItem(STORAGE_KEY)) ?? 'unified')
+
+const wide = matchMedia('(width >= 75rem)')
+/** Whether two files fit side by side. */
+const isWide = signal(wide.matches)
+wide.addEventListener('change', () => (isWide.value = wide.matches))
+
+/** The buttons for the layout of diffs; none where only one fits. */
+export function DiffLayout(): JSX.Element | null {
+  if (!isWide.value) return null
+  const choose = (name: (typeof LAYOUTS)[number]): void => {
+    localStorage.setItem(STORAGE_KEY, name)
+    layout.value = name
+  }
+  return (
+    <span class="buttons" role="group" aria-label="Layout of diffs">
+      {LAYOUTS.map((name) => (
+        <button key={name} type="button" class="kind-filter" aria-pressed={layout.value === name} onClick={() => choose(name)}>
+          {name}
+        </button>
+      ))}
+    </span>
+  )
+}
+
+interface DiffViewProps {
+  readonly path: string
+  /** the diff of the file as git writes it */
+  readonly text: string
+  /** what is shown if no line differs */
+  readonly none: string
+  /** true: side by side, if the user has chosen that */
+  readonly canSplit?: boolean
+}
+
+export function DiffView({ path, text, none, canSplit = false }: DiffViewProps): JSX.Element {
   const lines = useMemo(() => parseDiffLines(text).filter(({ kind }) => kind !== 'head'), [text])
+  const isSplit = canSplit && isWide.value && layout.value === 'split'
   if (lines.length === 0) return <p class="quiet">{none}</p>
+  return isSplit ? <SplitDiff path={path} lines={lines} /> : <UnifiedDiff path={path} lines={lines} />
+}
+
+interface LinesProps {
+  readonly path: string
+  readonly lines: readonly DiffLine[]
+}
+
+function UnifiedDiff({ path, lines }: LinesProps): JSX.Element {
   return (
     <RowWindow
       class="diff"
@@ -20,7 +70,31 @@ export function DiffView({ path, text, none }: { readonly path: string; readonly
       attributes={{ tabIndex: 0, 'aria-label': `Diff of ${path}`, role: 'region' }}
       draw={(index, top) => {
         const line = lines[index]
-        return line ? <DiffRow key={index} line={line} top={top} /> : <></>
+        return line ? <DiffRow key={index % SLOTS} line={line} top={top} /> : <></>
+      }}
+    />
+  )
+}
+
+function SplitDiff({ path, lines }: LinesProps): JSX.Element {
+  const rows = useMemo(() => splitRows(lines), [lines])
+  // All rows have the same columns, each as wide as its longest line.
+  const [left, right] = useMemo(() => columnsOf(rows), [rows])
+  return (
+    <RowWindow
+      class="diff"
+      count={rows.length}
+      rowHeight={LINE_HEIGHT}
+      selected={null}
+      attributes={{
+        tabIndex: 0,
+        'aria-label': `Diff of ${path}`,
+        role: 'region',
+        style: { '--left': `${left}ch`, '--right': `${right}ch` },
+      }}
+      draw={(index, top) => {
+        const row = rows[index]
+        return row ? <SplitDiffRow key={index % SLOTS} row={row} top={top} /> : <></>
       }}
     />
   )
@@ -35,6 +109,26 @@ function DiffRow({ line, top }: { readonly line: DiffLine; readonly top: number 
       <span class="number quiet">{line.new ?? ''}</span>
       <span class="sign">{SIGNS[line.kind]}</span>
       <span class="code">{visibleText(line.text)}</span>
+    </div>
+  )
+}
+
+function SplitDiffRow({ row: { left, right }, top }: { readonly row: SplitRow; readonly top: number }): JSX.Element {
+  if (left?.kind === 'hunk')
+    return (
+      <div class="diff-line split hunk" style={{ transform: `translateY(${top}px)` }}>
+        <span class="code">{visibleText(left.text)}</span>
+      </div>
+    )
+  return (
+    <div class="diff-line split" style={{ transform: `translateY(${top}px)` }}>
+      {[left, right].map((line, side) => (
+        <div key={side} class={`side ${line?.kind ?? 'none'}`}>
+          <span class="number quiet">{(side === 0 ? line?.old : line?.new) ?? ''}</span>
+          <span class="sign">{line ? SIGNS[line.kind] : ''}</span>
+          <span class="code">{line ? visibleText(line.text) : ''}</span>
+        </div>
+      ))}
     </div>
   )
 }

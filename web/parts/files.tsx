@@ -10,8 +10,9 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { asOf } from '../process/address.ts'
+import { FileTree } from '../process/file-tree.tsx'
 import { query, setQuery } from '../router.ts'
-import { DiffView } from './diff-view.tsx'
+import { DiffLayout, DiffView } from './diff-view.tsx'
 
 interface Changes {
   readonly files: ProcessFilesView
@@ -119,7 +120,7 @@ function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes 
       ))}
       {selected ? (
         <div class="file-view">
-          <FileList files={files.files} selected={selected} />
+          <FileTree files={files.files} selected={selected} onSelect={(path) => setQuery('path', path)} />
           <FileDiff key={selected.path} file={selected} text={texts.get(selected.path)} isCut={diff.left.includes(selected.path)} />
         </div>
       ) : (
@@ -127,31 +128,6 @@ function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes 
       )}
     </>
   )
-}
-
-function FileList({ files, selected }: { readonly files: readonly ChangedFileView[]; readonly selected: ChangedFileView }): JSX.Element {
-  return (
-    <ul class="file-list" aria-label="Changed files">
-      {files.map((file) => (
-        <li key={file.path}>
-          <button
-            type="button"
-            class={file === selected ? 'file selected' : 'file'}
-            aria-pressed={file === selected}
-            onClick={() => setQuery('path', file.path)}
-          >
-            <span class="path">{visibleText(file.from === null ? file.path : `${file.from} → ${file.path}`)}</span>
-            <span class="number quiet">{sizeText(file)}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function sizeText({ change, insertions, deletions }: ChangedFileView): string {
-  const size = insertions === null || deletions === null ? 'binary' : `+${insertions} −${deletions}`
-  return change === 'changed' ? size : `${change} ${size}`
 }
 
 interface FileDiffProps {
@@ -163,13 +139,21 @@ interface FileDiffProps {
 function FileDiff({ file, text, isCut }: FileDiffProps): JSX.Element {
   return (
     <section class="file-diff" aria-label={file.path} data-path={file.path}>
-      <p class="quiet">
-        {file.steps.length === 0
-          ? ''
-          : `changed by ${file.steps.length > 12 ? formatCount(file.steps.length, 'step') : `step ${file.steps.join(', ')}`}`}
-      </p>
+      <header>
+        <h3>{visibleText(file.from === null ? file.path : `${file.from} → ${file.path}`)}</h3>
+        <span class="quiet">{stepsText(file)}</span>
+        <DiffLayout />
+      </header>
       {isCut ? <p class="problem">The file is too large: a part of its diff is not shown.</p> : null}
-      <DiffView path={file.path} text={text ?? ''} none={file.insertions === null ? 'A binary file.' : 'No line differs.'} />
+      <DiffView path={file.path} text={text ?? ''} none={file.insertions === null ? 'A binary file.' : 'No line differs.'} canSplit />
     </section>
   )
+}
+
+/** the most steps that are named */
+const MAX_STEPS = 12
+
+function stepsText({ steps }: ChangedFileView): string {
+  if (steps.length === 0) return ''
+  return `changed by ${steps.length > MAX_STEPS ? formatCount(steps.length, 'step') : `step ${steps.join(', ')}`}`
 }

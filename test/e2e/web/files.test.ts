@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Repository } from '../../support/crew/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
+import { findFaults } from '../../support/web/faults.ts'
 import { PageWorld } from '../../support/web/open-page.ts'
 
 const writeStep = (path: string, content: string): object => ({ text: '', tools: [{ name: 'write', input: { path, content } }] })
@@ -40,18 +41,62 @@ describe.runIf(CHROMIUM !== null)('the files of a process', () => {
     )
     await world.daemon.waitForEnd(uuid)
     const page = await world.visit(`/p/${uuid}/files`)
-    await page.getByRole('button', { name: /^a\.txt/ }).waitFor()
-    expect(await page.locator('.file .path').allTextContents()).toEqual(['a.txt', 'new <b>.txt'])
+    await page.getByRole('treeitem', { name: /^a\.txt/ }).waitFor()
+    expect(await page.locator('.file-line .path').allTextContents()).toEqual(['a.txt', 'new <b>.txt'])
     expect([await diffOf(page, 'removed'), await diffOf(page, 'added')]).toEqual([['two'], ['TWO']])
     await page.getByText('changed by step 1').waitFor()
-    await page.getByRole('button', { name: /^new/ }).click()
+    await page.getByRole('treeitem', { name: /^new/ }).click()
     await page.locator('[data-path="new <b>.txt"]').waitFor()
     expect(await diffOf(page, 'added')).toEqual(['new'])
     await page.getByLabel('to', { exact: true }).selectOption('1')
-    await page.locator('.file').first().waitFor()
     await page.locator('[data-path="a.txt"]').waitFor()
-    expect(await page.locator('.file .path').allTextContents()).toEqual(['a.txt'])
+    expect(await page.locator('.file-line .path').allTextContents()).toEqual(['a.txt'])
     expect(new URL(page.url()).searchParams.get('to')).toBe('1')
+  })
+
+  test('are a tree that is moved through by keys, with diffs side by side where that was chosen', async () => {
+    const repository = Repository.make(join(world.daemon.work, 'repo'), world.daemon.work)
+    repository.commit({ 'src/deep/a.txt': 'one\ntwo\n', 'src/b.txt': 'b\n', 'z.txt': 'z\n' })
+    const { uuid } = await world.daemon.spawnShell('echo TWO > src/deep/a.txt; echo B > src/b.txt; seq 1 20000 > z.txt', {
+      worktree: true,
+      cwd: repository.dir,
+    })
+    await world.daemon.waitForEnd(uuid)
+    const page = await world.visit(`/p/${uuid}/files`)
+    const names = (): Promise<string[]> => page.locator('.file-line .path').allTextContents()
+    await page.locator('.file-line.folder').first().waitFor()
+    expect(await names()).toEqual(['src/', 'deep/', 'a.txt', 'b.txt', 'z.txt'])
+    expect(await page.locator('.file-line.folder .number').first().textContent()).toBe('2 files +2 −3')
+    const tree = page.getByRole('tree', { name: 'Changed files' })
+    const press = (key: string): Promise<void> => tree.press(key)
+    await press('ArrowUp')
+    await page.locator('[data-path="src/deep/a.txt"]').waitFor()
+    await press('ArrowLeft')
+    await press('ArrowLeft')
+    expect(await names()).toEqual(['src/', 'deep/', 'b.txt', 'z.txt'])
+    await press('ArrowLeft')
+    await press('ArrowLeft')
+    expect(await names()).toEqual(['src/', 'z.txt'])
+    await press('ArrowDown')
+    await page.locator('[data-path="z.txt"]').waitFor()
+    await page.locator('.diff-line').first().waitFor()
+    // Of 20,000 lines only the visible ones are drawn.
+    expect(await page.locator('.diff-line').count()).toBeLessThan(80)
+    await page.evaluate('document.querySelector(".diff").scrollTop = 1e9')
+    await page.locator('.diff-line .code', { hasText: /^20000$/ }).waitFor()
+    expect(await page.locator('.diff-line').count()).toBeLessThan(80)
+
+    await page.getByRole('button', { name: 'split' }).click()
+    await page.locator('.file-line.folder').click()
+    await page.getByRole('treeitem', { name: /^b\.txt/ }).click()
+    await page.locator('.side.removed').waitFor()
+    expect(await page.locator('.diff-line.split .code').allTextContents()).toEqual(['@@ -1 +1 @@', 'b', 'B'])
+    expect(await findFaults(page)).toEqual([])
+    await page.reload()
+    await page.locator('.side.removed').waitFor()
+    await page.setViewportSize({ width: 900, height: 800 })
+    await page.locator('.diff-line.removed').waitFor()
+    expect(await page.locator('.side, [aria-label="Layout of diffs"]').count()).toBe(0)
   })
 
   test('of a process without a worktree are those that its agent reported', async () => {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { diffByFile, parseDiffLines } from '../../../src/faces/unified-diff.ts'
+import { columnsOf, diffByFile, parseDiffLines, splitRows } from '../../../src/faces/unified-diff.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 test('each line has its kind and its numbers', () => {
@@ -39,6 +39,23 @@ test('each line has its kind and its numbers', () => {
     ['note', null, null, 'No newline at end of file'],
   ])
   expect(parseDiffLines('')).toEqual([])
+})
+
+test('side by side, removed lines stand beside those that replace them', () => {
+  const diff = ['@@ -1,5 +1,5 @@', ' same', '-a', '-b', '\\ No newline', '+A', ' same', '+only new', '-only\told', '+last', ''].join('\n')
+  const rows = splitRows(parseDiffLines(diff))
+  expect(rows.map(({ left, right }) => [left?.text ?? null, right?.text ?? null])).toEqual([
+    ['@@ -1,5 +1,5 @@', '@@ -1,5 +1,5 @@'],
+    ['same', 'same'],
+    ['a', 'A'],
+    ['b', null],
+    ['No newline', null],
+    ['same', 'same'],
+    [null, 'only new'],
+    ['only\told', 'last'],
+  ])
+  expect(columnsOf(rows)).toEqual([15, 8])
+  expect(columnsOf([])).toEqual([0, 0])
 })
 
 test('a diff of several files by real git is divided by their paths', async () => {
