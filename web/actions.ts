@@ -149,15 +149,30 @@ export async function readSteps(uuid: string, after: number): Promise<StepView[]
 
 /** The stored events of a process, with long texts cut. `which`: `tail=N` or `after=CURSOR`. */
 export async function readEvents(uuid: string, which: string): Promise<EventView[]> {
-  const opened = session.value
-  if (typeof opened === 'string') throw new Error('there is no session')
   const events: EventView[] = []
-  await readStream({ token: opened.token, id: opened.session.id }, `/v1/processes/${uuid}/events?brief=1&${which}`, {
-    onEvent: ({ data }) => events.push(JSON.parse(data) as EventView),
-    onByte: () => undefined,
-    signal: AbortSignal.timeout(EVENTS_MS),
-  })
+  const onEvent = (event: EventView): void => void events.push(event)
+  await streamEvents(uuid, `brief=1&${which}`, { onEvent, signal: AbortSignal.timeout(EVENTS_MS) })
   return events
 }
 /** the limit for reading events, in ms */
 const EVENTS_MS = 30_000
+
+interface EventHandlers {
+  readonly onEvent: (event: EventView) => void
+  readonly signal: AbortSignal
+}
+
+/** Follows the events of a process until the signal aborts, or the process ends. Errors: those of a request. */
+export function followEvents(uuid: string, which: string, handlers: EventHandlers): Promise<void> {
+  return streamEvents(uuid, `follow=1&${which}`, handlers)
+}
+
+async function streamEvents(uuid: string, which: string, { onEvent, signal: end }: EventHandlers): Promise<void> {
+  const opened = session.peek()
+  if (typeof opened === 'string') throw new Error('there is no session')
+  await readStream(credentialsOf(opened), `/v1/processes/${uuid}/events?${which}`, {
+    onEvent: ({ data }) => onEvent(JSON.parse(data) as EventView),
+    onByte: () => undefined,
+    signal: end,
+  })
+}

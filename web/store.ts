@@ -68,3 +68,9 @@ export function may(right: WebRight): boolean {
   const opened = session.value
   return typeof opened !== 'string' && WEB_RIGHTS.indexOf(opened.session.right) >= WEB_RIGHTS.indexOf(right)
 }
+
+/** Whether the session sees no inputs, results and outputs. */
+export function isRedacted(): boolean {
+  const opened = session.value
+  return typeof opened !== 'string' && opened.session.redact
+}

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import type { StepDetailView } from '../../src/api/views/steps.ts'
 import { formatClock, formatCost, formatCount, formatDuration, formatElapsed, formatTokens } from '../../src/faces/format.ts'
+import { NOTHING_LIVE, type LiveStep } from '../../src/faces/live-step.ts'
 import { hasFlag, type StepColumns } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
@@ -12,16 +13,22 @@ import { daemonNow } from '../parts/clock.tsx'
 import { openFork } from '../parts/fork-dialog.tsx'
 import { showStep } from './address.ts'
 import { AgentText } from './agent-text.tsx'
+import { LiveText } from './live-step.tsx'
 import { canFork } from './step-rows.tsx'
 import { ToolCall } from './tool-call.tsx'
 
-interface StepDetailProps {
+interface StepHeadProps {
   readonly row: RowView
   readonly columns: StepColumns
   readonly index: number
 }
 
-export function StepDetail({ row, columns, index }: StepDetailProps): JSX.Element {
+interface StepDetailProps extends StepHeadProps {
+  /** what the open step has written so far */
+  readonly live: LiveStep
+}
+
+export function StepDetail({ row, columns, index, live }: StepDetailProps): JSX.Element {
   const step = columns.step[index] ?? 0
   // Usage and records of files can come while the next step runs.
   const isSettled = (): boolean => !hasFlag(columns, index, 'open') && index < columns.step.length - 2
@@ -32,12 +39,16 @@ export function StepDetail({ row, columns, index }: StepDetailProps): JSX.Elemen
     <section class="step-detail" aria-label={`Step ${step}`} data-step={step} tabIndex={0}>
       <StepHead row={row} columns={columns} index={index} />
       {error.value === null ? null : <p class="problem">{error.value}</p>}
-      {value.value === null ? <p class="quiet">The step is being read.</p> : <StepContent uuid={row.uuid} step={value.value} />}
+      {value.value === null ? (
+        <p class="quiet">The step is being read.</p>
+      ) : (
+        <StepContent uuid={row.uuid} step={value.value} live={live.step === step || live.step === 0 ? live : NOTHING_LIVE} />
+      )}
     </section>
   )
 }
 
-function StepHead({ row, columns, index }: StepDetailProps): JSX.Element {
+function StepHead({ row, columns, index }: StepHeadProps): JSX.Element {
   const step = columns.step[index] ?? 0
   const [before, after] = [columns.step[index - 1], columns.step[index + 1]]
   const show = (to: number | undefined): void => {
@@ -68,7 +79,13 @@ function StepHead({ row, columns, index }: StepDetailProps): JSX.Element {
   )
 }
 
-function StepContent({ uuid, step }: { readonly uuid: string; readonly step: StepDetailView }): JSX.Element {
+interface StepContentProps {
+  readonly uuid: string
+  readonly step: StepDetailView
+  readonly live: LiveStep
+}
+
+function StepContent({ uuid, step, live }: StepContentProps): JSX.Element {
   return (
     <>
       {step.messages.map((message) => (
@@ -86,9 +103,9 @@ function StepContent({ uuid, step }: { readonly uuid: string; readonly step: Ste
           <AgentText text={step.reasoning} />
         </details>
       )}
-      {step.text === null ? null : <AgentText text={step.text} />}
+      {step.text === null ? <LiveText live={live} /> : <AgentText text={step.text} />}
       {step.tools.map((tool) => (
-        <ToolCall key={tool.callId} uuid={uuid} step={step.step} tool={tool} />
+        <ToolCall key={tool.callId} uuid={uuid} step={step.step} tool={tool} output={live.outputs.get(tool.callId)} />
       ))}
       <Interruptions step={step} />
       {step.compaction ? (

@@ -1,6 +1,6 @@
 // The steps of a process: the time axis, the list, and the selected step in full. Keys work in all three. Test: test/e2e/web/process/steps.test.ts.
 import { signal } from '@preact/signals'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { indexOfStep, lineOfStep, STEP_KINDS, stepLines, type StepColumns, type StepKind } from '../../src/faces/step-list.ts'
@@ -9,6 +9,7 @@ import { lazy } from '../lazy.tsx'
 import type { Live } from '../live.ts'
 import { query, setQuery } from '../router.ts'
 import { addressedStep, asOf } from './address.ts'
+import { useLiveStep } from './live-step.tsx'
 import { StepDetail } from './step-detail.tsx'
 import { StepRows } from './step-rows.tsx'
 import { stepHandlers } from './step-keys.ts'
@@ -50,6 +51,7 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
   const index = indexOfStep(columns, step)
   const hasStep = columns.step[index] === step
   const unfold = (first: number): void => unfoldRun(row.uuid, first)
+  const live = useLiveStep(row, upTo === null && index === columns.step.length - 1)
   useKeys('process', stepHandlers({ row, columns, lines, step, unfold }))
   if (columns.step.length === 0)
     return (
@@ -68,7 +70,7 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
           <StepRows row={row} columns={columns} lines={lines} selected={lineOfStep(columns, lines, step)} onUnfold={unfold} />
         </section>
         {hasStep ? (
-          <StepDetail key={step} row={row} columns={columns} index={index} />
+          <StepDetail key={step} row={row} columns={columns} index={index} live={live} />
         ) : (
           <p class="quiet">
             There is no step {step}: the last one is {columns.step.at(-1)}.
@@ -86,12 +88,15 @@ function unfoldRun(uuid: string, step: number): void {
 const KIND_NAMES: Readonly<Record<StepKind, string>> = { text: 'text', edits: 'edits', failed: 'failed', slow: '> 30 s', dear: '> $0.05' }
 
 function FilterBar({ only, find, shown }: { readonly only: string; readonly find: string; readonly shown: number }): JSX.Element {
+  const field = useRef<HTMLInputElement>(null)
+  useKeys('process', { find: () => field.current?.focus() })
   const kinds = only.split(',').filter((kind) => kind !== '')
   const toggle = (kind: StepKind): void =>
     setQuery('only', (kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind]).join(','))
   return (
     <div class="step-filter" role="search">
       <input
+        ref={field}
         type="search"
         aria-label="Find in the steps"
         placeholder="find"

@@ -23,14 +23,17 @@ interface ToolCallProps {
   readonly uuid: string
   readonly step: number
   readonly tool: StepToolView
+  /** the output of a call that still runs, as far as it was seen */
+  readonly output: string | undefined
 }
 
-export function ToolCall({ uuid, step, tool }: ToolCallProps): JSX.Element {
+export function ToolCall({ uuid, step, tool, output }: ToolCallProps): JSX.Element {
   const address = `/v1/processes/${uuid}/steps/${step}/tools/${encodeURIComponent(tool.callId)}`
   const isFailed = (tool.outcome !== null && tool.outcome !== 'ok') || (tool.exitCode !== null && tool.exitCode !== 0)
   const change = changeOf(tool.input)
+  const isWriting = tool.result === null && output !== undefined
   return (
-    <details class={isFailed ? 'tool failed' : 'tool'} open={isFailed || change !== null}>
+    <details class={isFailed ? 'tool failed' : 'tool'} open={isFailed || change !== null || isWriting}>
       <summary>
         <span class="tool-name">{visibleText(tool.name)}</span>{' '}
         <code>
@@ -48,6 +51,7 @@ export function ToolCall({ uuid, step, tool }: ToolCallProps): JSX.Element {
       {change ? <Change change={change} /> : null}
       {change || tool.input === null ? null : <ProgramText class="input" text={JSON.stringify(tool.input, null, 2)} />}
       {tool.truncated.includes('input') ? <WholePart address={address} part="input" /> : null}
+      {isWriting ? <ProgramText class="result live" text={output} /> : null}
       {tool.result === null ? null : <ProgramText class="result" text={tool.result} />}
       {tool.truncated.includes('result') ? <WholePart address={address} part="result" /> : null}
       {tool.images.map(({ mediaType, bytes }, index) => (
