@@ -42,11 +42,7 @@ function Line({ line: { at, stream, text, uuid, pid, name }, today, find, isCurr
   return (
     <div class={kind} data-uuid={uuid}>
       <span class="quiet number">{formatClock(at, today)}</span>
-      {uuid === undefined ? null : (
-        <a class="name" href={`/p/${uuid}/logs`}>
-          {name ? visibleText(name) : pid}
-        </a>
-      )}
+      {uuid === undefined ? null : <span class="name">{name ? visibleText(name) : pid}</span>}
       <span class="stream quiet">{stream}</span>
       <LogText text={text} find={find} />
     </div>

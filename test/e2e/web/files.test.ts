@@ -92,6 +92,7 @@ describe.runIf(CHROMIUM !== null)('the files of a process', () => {
     await page.locator('.side.removed').waitFor()
     expect(await page.locator('.diff-line.split .code').allTextContents()).toEqual(['@@ -1 +1 @@', 'b', 'B'])
     expect(await findFaults(page)).toEqual([])
+    await page.setViewportSize({ width: 1440, height: 900 })
     await page.reload()
     await page.locator('.side.removed').waitFor()
     await page.setViewportSize({ width: 900, height: 800 })
