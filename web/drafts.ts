@@ -1,5 +1,5 @@
 // What the user has typed and not sent: messages, replies and forms, by the UUID that they are for. It survives a reload, a new start of the
-// daemon and a lost link, and goes when it was sent. Kept for each tab alone. Tests: test/tables/faces/drafts.test.ts,
+// daemon and a lost link, and goes when it was sent. Kept for each tab alone. Tests: test/tables/faces/process/drafts.test.ts,
 // test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 

@@ -74,7 +74,7 @@ function unquoted(name: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
 
-/** A row of a diff side by side: the old file at the left, the new one at the right. null: it has no line there. */
+/** A row of a diff side by side, with the old file at the left. null: a file has no line there. */
 export interface SplitRow {
   readonly left: DiffLine | null
   readonly right: DiffLine | null

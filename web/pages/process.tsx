@@ -36,7 +36,7 @@ import { may } from '../store.ts'
 
 const CrewBoard = lazy('The board', async () => (await import('../crew/board.tsx')).CrewBoard)
 const Files = lazy('The list of files', async () => (await import('../parts/files.tsx')).Files)
-const Logs = lazy('The log', async () => (await import('../parts/logs.tsx')).Logs)
+const Logs = lazy('The log', async () => (await import('../parts/log/logs.tsx')).Logs)
 
 const ContextTab = lazy('The context', async () => (await import('../process/context-tab.tsx')).ContextTab)
 const SignalsTab = lazy('The list of signals', async () => (await import('../process/signals-tab.tsx')).SignalsTab)

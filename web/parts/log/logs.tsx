@@ -1,18 +1,18 @@
 // The log of a process, or of it and all below it: the newest lines at the end, and earlier ones on request. It follows new lines until the
 // user scrolls up. A line is drawn only once, and the browser leaves out what is not visible.
-// Tests: test/e2e/web/process/logs.test.ts, test/tables/faces/log-list.test.ts.
+// Tests: test/e2e/web/process/logs.test.ts, test/tables/faces/process/log-list.test.ts.
 import { signal, useSignal, type Signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JSX, VNode } from 'preact'
-import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCount } from '../../src/faces/format.ts'
-import { joinEarlier, joinNewest, linesWith, nextMatch, patternOf, type LogList, type LogRead } from '../../src/faces/log-list.ts'
-import { subtreeOf } from '../../src/faces/tree.ts'
-import { callApi } from '../actions.ts'
-import { useKeys } from '../keyboard.ts'
-import { useReader } from '../live.ts'
-import { query, setQuery } from '../router.ts'
-import { rows, rowSignal, watchList } from '../rows.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
+import { formatCount } from '../../../src/faces/format.ts'
+import { joinEarlier, joinNewest, linesWith, nextMatch, patternOf, type LogList, type LogRead } from '../../../src/faces/log-list.ts'
+import { subtreeOf } from '../../../src/faces/tree.ts'
+import { callApi } from '../../actions.ts'
+import { useKeys } from '../../keyboard.ts'
+import { useReader } from '../../live.ts'
+import { query, setQuery } from '../../router.ts'
+import { rows, rowSignal, watchList } from '../../rows.ts'
 import { LogChunk, CHUNK_LINES, type ChunkProps } from './log-lines.tsx'
 
 /** the lines of one answer */

@@ -1,6 +1,6 @@
 // What the page keeps of what the user typed.
 import { expect, test } from 'vitest'
-import { parseDrafts, withDraft } from '../../../web/drafts.ts'
+import { parseDrafts, withDraft } from '../../../../web/drafts.ts'
 
 test.each([
   ['nothing was stored', null, []],
