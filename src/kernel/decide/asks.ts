@@ -4,7 +4,7 @@
 // Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'
-import { freezeDrained } from './holds.ts'
+import { freezeDrained } from './holds/release-holds.ts'
 import { isEnding, isLiving, isSuspended } from '../model/status.ts'
 import type { InputOf } from '../model/inputs.ts'
 import type { Ack, ReportOf } from '../model/reports.ts'

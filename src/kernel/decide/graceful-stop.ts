@@ -3,7 +3,7 @@
 // Owns the division of the grace. The request to stop is durable like any other. Test:
 // test/tables/kernel/decide/graceful-stop.test.ts.
 import { isExternal } from '../model/capabilities.ts'
-import { startNextTurn } from './holds.ts'
+import { startNextTurn } from './turns.ts'
 import { signalMessageId } from '../model/signals.ts'
 import { enqueueMessage, isQueueFull } from './spawn.ts'
 import type { Process, Stopping } from '../model/process.ts'

@@ -18,12 +18,12 @@ import {
 } from './member-process.ts'
 import { membersWithFinishedFileJobs } from './file-jobs.ts'
 import { KernelError } from '../../model/errors.ts'
-import { addHold } from '../add-hold.ts'
+import { addHold } from '../holds/add-hold.ts'
 import { keptMessageId } from '../../crew/state/member-facts.ts'
-import { startNextTurn } from '../holds.ts'
+import { startNextTurn } from '../turns.ts'
 import { isQueueFull } from '../spawn.ts'
 import { isLiving } from '../../model/status.ts'
-import type { Act, By, Command, SystemCommand } from '../../model/crew/commands.ts'
+import type { Act, Issuer, Command, SystemCommand } from '../../model/crew/commands.ts'
 import type { InputOf } from '../../model/inputs.ts'
 import type { ExitStatus, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
@@ -71,7 +71,7 @@ export function applyCrewCommand(draft: DecisionDraft, input: InputOf<'crew'>): 
 }
 
 /** The issuer of a command. Errors: PERMISSION for a process that is not a member of the crew, LATE for an incarnation that has ended. */
-function issuerOf(draft: DecisionDraft, { uuid: crewUuid, pid: crewPid }: Process, { by, call }: InputOf<'crew'>): By {
+function issuerOf(draft: DecisionDraft, { uuid: crewUuid, pid: crewPid }: Process, { by, call }: InputOf<'crew'>): Issuer {
   if (by === 'user') return { type: 'user' }
   if (by === 'system') return { type: 'system' }
   const process = draft.sendingProcess(by)
@@ -107,7 +107,7 @@ function decideAndApply(
   draft: DecisionDraft,
   uuid: Uuid,
   command: Command,
-  { by, strict }: { readonly by: By; readonly strict: boolean },
+  { by, strict }: { readonly by: Issuer; readonly strict: boolean },
 ): string {
   const process = draft.mustGet(uuid)
   const context = { by, at: draft.now.wall, seq: process.seq, paused: !mayStartWork(process) }

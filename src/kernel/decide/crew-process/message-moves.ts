@@ -4,7 +4,7 @@
 // Tests: test/tables/kernel/decide/crew-process/succession.test.ts, test/tables/kernel/decide/crew-process/message-moves.test.ts.
 import { coordinatorRecipient, predecessorsOf, lastSuccessorOf } from '../../crew/state/queries.ts'
 import { keptMessageId, keptMessages } from '../../crew/state/member-facts.ts'
-import { startNextTurn } from '../holds.ts'
+import { startNextTurn } from '../turns.ts'
 import { enqueueMessage, isQueueFull } from '../spawn.ts'
 import { isLiving } from '../../model/status.ts'
 import type { Member } from '../../model/crew/crew.ts'

@@ -17,7 +17,7 @@ import {
   usedOf,
 } from '../../state/limits.ts'
 import { payerOf } from '../../state/accounts.ts'
-import { releaseHolds } from '../holds.ts'
+import { releaseHolds } from '../holds/release-holds.ts'
 import { paidSubtree } from './payer.ts'
 import { handleReachedLimit } from './limit-reached.ts'
 import { budgetsToWarnOf, configuredBudgets, withWarning } from '../../state/home.ts'

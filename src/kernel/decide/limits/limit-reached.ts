@@ -3,7 +3,7 @@
 // hold `budget` and the exit `budget_exceeded`. Tests: test/tables/kernel/state/limits.test.ts,
 // test/tables/kernel/decide/reports.test.ts.
 import { MAX_STEPS_EXIT } from '../../model/exit.ts'
-import { addHold } from '../add-hold.ts'
+import { addHold } from '../holds/add-hold.ts'
 import { limitActionOf, meteringOf, reachedText } from '../../state/limits.ts'
 import { paidSubtree } from './payer.ts'
 import { terminate } from '../release.ts'

@@ -4,8 +4,8 @@
 // (refused-keys.ts) restarts suspended, with its session. Test: test/tables/kernel/decide/limits/rate-limits.test.ts.
 import { isProviderLimited } from '../../model/exit.ts'
 import { continueObstacle } from '../resume-modes.ts'
-import { addHold } from '../add-hold.ts'
-import { releaseHolds } from '../holds.ts'
+import { addHold } from '../holds/add-hold.ts'
+import { releaseHolds } from '../holds/release-holds.ts'
 import { narrowToParent } from '../authorize.ts'
 import { holdForAccount } from './refused-keys.ts'
 import { terminate } from '../release.ts'

@@ -4,7 +4,7 @@
 // They are not stored, so counting restarts with the daemon, and when the user resumes a process. Test:
 // test/tables/kernel/decide/liveness/loops.test.ts.
 import { CAPABILITIES, isExternal } from '../../model/capabilities.ts'
-import { addHold } from '../add-hold.ts'
+import { addHold } from '../holds/add-hold.ts'
 import { isNotice, noticeId } from '../../model/signals.ts'
 import { enqueueMessage, isQueueFull } from '../spawn.ts'
 import { isSuspended } from '../../model/status.ts'

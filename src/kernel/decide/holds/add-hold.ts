@@ -1,11 +1,11 @@
-// Adds a hold to a process, pauses its driver, and informs its ancestors. holds.ts releases holds. Test:
-// test/tables/kernel/decide/holds.test.ts.
-import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
-import { isSameHold } from '../model/holds.ts'
-import { livingAncestors } from '../state/tree.ts'
-import type { Hold, Process } from '../model/process.ts'
-import type { DecisionDraft } from './draft.ts'
-import type { Sender, Uuid } from '../model/ids.ts'
+// Adds a hold to a process, pauses its driver, and informs its ancestors. release-holds.ts releases them.
+// Test: test/tables/kernel/decide/holds.test.ts.
+import { CAPABILITIES, isExternal } from '../../model/capabilities.ts'
+import { isSameHold } from '../../model/holds.ts'
+import { livingAncestors } from '../../state/tree.ts'
+import type { Hold, Process } from '../../model/process.ts'
+import type { DecisionDraft } from '../draft.ts'
+import type { Sender, Uuid } from '../../model/ids.ts'
 
 /** Adds a hold to a running process, unless it has an equal one. `freeze`: does not wait for a boundary. True if the hold is new. */
 export function addHold(draft: DecisionDraft, uuid: Uuid, added: Hold, freeze: boolean): boolean {
