@@ -2,13 +2,13 @@
 // Used by test/tables/kernel/crew.
 import { addTasks, playAct } from './regular-work.ts'
 import { specOf, World } from './world.ts'
-import type { Act, By, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'
+import type { Act, Issuer, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact } from '../../../src/kernel/model/crew/facts.ts'
 import type { Member, Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { MemberId, TaskState } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export const USER: By = { type: 'user' }
+export const USER: Issuer = { type: 'user' }
 
 /** A started crew with its initial members and these tasks. */
 export function startedWorld(
@@ -116,6 +116,6 @@ function actLine(act: Act): string {
 }
 
 /** The error code of a refusal; null when the command was accepted. */
-export function refusalCode(world: World, command: Command, by: By = USER): string | null {
+export function refusalCode(world: World, command: Command, by: Issuer = USER): string | null {
   return world.submit(command, by) === null ? (world.lastRefusal?.code ?? null) : null
 }

@@ -3,16 +3,16 @@
 import { nextEngineCommand } from '../../../src/kernel/crew/decide/engine.ts'
 import { isIndependentJob, needsUnusedFiles } from '../../../src/kernel/crew/state/queries.ts'
 import { resetFiles, commitFiles, commitResult, editFiles, keepFiles, keptFiles, reviewCommitOf } from './files.ts'
-import type { By, Command, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
+import type { Issuer, Command, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { MemberProcess, World } from './world.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 
-export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>, call: string | null = null): By {
+export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>, call: string | null = null): Issuer {
   return { type: 'member', id, turn, call }
 }
 
-const USER: By = { type: 'user' }
+const USER: Issuer = { type: 'user' }
 
 /** Whether a message waits, and no job needs the member's files. */
 export function canBeginTurn({ crew }: World, { id, queue }: MemberProcess): boolean {

@@ -6,7 +6,7 @@ import { decideCrew } from '../../../src/kernel/crew/decide/decide.ts'
 import { lastSuccessorOf } from '../../../src/kernel/crew/state/queries.ts'
 import { foldCrew, NEW_CREW } from '../../../src/kernel/crew/state/fold.ts'
 import { checkLaws } from './laws.ts'
-import type { Act, By, Command } from '../../../src/kernel/model/crew/commands.ts'
+import type { Act, Issuer, Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
 import type { Sender } from '../../../src/kernel/model/ids.ts'
@@ -70,7 +70,7 @@ export interface WorldRepository {
   /** performs a job; null if it is not done yet */
   perform: (job: Exclude<Job, { type: 'spawn' }>) => JobResult | null
   /** called after each command */
-  recordCommand: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
+  recordCommand: (before: Crew, facts: readonly CrewFact[], command: Command, by: Issuer) => void
 }
 
 export interface WorldOptions {
@@ -132,7 +132,7 @@ export class World {
   }
 
   /** Applies a command and performs its acts. Returns the note for the sender; null if the command was refused. */
-  submit(command: Command, by: By = { type: 'system' }): string | null {
+  submit(command: Command, by: Issuer = { type: 'system' }): string | null {
     const before = this.crew
     this.commandCount += 1
     this.log.push(`${by.type === 'member' ? by.id : by.type}: ${JSON.stringify(command).slice(0, 200)}`)

@@ -3,7 +3,7 @@
 // their members. Used by simulated-repository.ts.
 import { hasVerifyCommand } from '../../../src/kernel/crew/state/verify-rules.ts'
 import { treeId } from './objects.ts'
-import type { By, Command } from '../../../src/kernel/model/crew/commands.ts'
+import type { Issuer, Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew, Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Operation, SimulatedRepository } from './simulated-repository.ts'
@@ -38,7 +38,7 @@ interface CommandRecord {
   readonly before: Crew
   readonly facts: readonly CrewFact[]
   readonly command: Command
-  readonly by: By
+  readonly by: Issuer
 }
 
 const CLOSED: ReadonlySet<Task['state']> = new Set(['done', 'failed', 'cancelled'])
@@ -263,7 +263,7 @@ export class GitLaws {
     }
   }
 
-  #recordApproval(task: string, by: By): void {
+  #recordApproval(task: string, by: Issuer): void {
     const current = this.#repository.world.crew.tasks.find(({ id }) => id === task)
     // The user is shown the reviewed commit, or the commit that replaced it.
     const commit =

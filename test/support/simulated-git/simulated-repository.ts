@@ -8,7 +8,7 @@ import { GitLaws } from './laws.ts'
 import { SimulatedJobs } from './jobs.ts'
 import { Objects, treeId, type Files } from './objects.ts'
 import { Worktree } from './worktree.ts'
-import type { By, Command } from '../../../src/kernel/model/crew/commands.ts'
+import type { Issuer, Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
 import type { MemberProcess, World } from '../crew-world/world.ts'
@@ -289,7 +289,7 @@ export class SimulatedRepository {
   }
 
   /** Checks the laws after each command. */
-  recordCommand(before: Crew, facts: readonly CrewFact[], command: Command, by: By): void {
+  recordCommand(before: Crew, facts: readonly CrewFact[], command: Command, by: Issuer): void {
     if (this.world.spec.git) this.laws.recordCommand({ before, facts, command, by })
   }
 

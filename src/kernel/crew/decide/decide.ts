@@ -21,7 +21,7 @@ import { beginCrew, completeCrew, unpauseCrew } from './lifecycle.ts'
 import { addTasks, approveCommit, askReview, assignReview, assignTask, cancelTask, markDone, markFailed } from './commands/task-commands.ts'
 import { handleMemberUsage } from './task-limits.ts'
 import { handleTurnBegun, handleTurnEnded } from './worker-turns.ts'
-import type { By, Command, CrewContext, CrewDecision, CommandOf } from '../../model/crew/commands.ts'
+import type { Issuer, Command, CrewContext, CrewDecision, CommandOf } from '../../model/crew/commands.ts'
 import type { Crew, Member } from '../../model/crew/crew.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
 
@@ -136,7 +136,7 @@ function checkPermission(draft: CrewDraft, { type }: Command): void {
 }
 
 /** Refuses a worker's command that comes from another turn than the current one. Errors: LATE. */
-function checkCurrentTurn({ id, turn }: Member, by: Extract<By, { type: 'member' }>): void {
+function checkCurrentTurn({ id, turn }: Member, by: Extract<Issuer, { type: 'member' }>): void {
   if (turn.open !== null && (by.turn === null || by.turn === turn.open)) return
   throw refusalError('LATE', `turn ${by.turn ?? '?'} of ${id} is over`, 'Nothing was changed. Call it again in the current turn.')
 }

@@ -1,5 +1,5 @@
-// The commands that change a crew, and the acts, which are the changes that a command causes outside the crew's row. Owns both unions, and
-// the permitted issuer of each command. Has only types and data. Test: test/tables/kernel/crew/state/transition-tables.test.ts.
+// The commands that change a crew, and the acts, which are the changes that a command causes outside the crew's row. Also has the
+// permitted issuer of each command. Only types and data. Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import type { CrewFact, Job, JobResult } from './facts.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { Cause } from '../words.ts'
@@ -43,7 +43,7 @@ export interface TakenTask {
   readonly byWord?: Sender
 }
 
-/** Commands of the user and of coordinators. */
+/** Commands of the user, of coordinators, and of the engine (engine.ts), which needs no permission. */
 export type LeadCommand =
   | ({ readonly type: 'add_task' } & NewTask)
   /** adds all tasks or none; the tasks may depend on each other */
@@ -142,7 +142,7 @@ export type SystemCommand =
 
 /** The circumstances of a decision. */
 export interface CrewContext {
-  readonly by: By
+  readonly by: Issuer
   /** wall time in ms */
   readonly at: number
   /** the last fact of the crew's journal; the facts of the decision follow it without a gap */
@@ -156,16 +156,15 @@ export type Command = LeadCommand | WorkerCommand | SystemCommand
 export type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>
 
 /** The issuer of a command. */
-export type By =
+export type Issuer =
   | { readonly type: 'user' }
   /** `turn` and `call` identify the member's tool call; a repeated call gets the same answer and changes nothing */
   | { readonly type: 'member'; readonly id: MemberId; readonly turn: number | null; readonly call: string | null }
   | { readonly type: 'system' }
-  | { readonly type: 'engine' }
 
 type IssuerKind = 'lead' | 'worker' | 'system'
 
-/** The permitted issuer of each command: `lead` is the user or a coordinator, `system` the kernel or the daemon. */
+/** The permitted issuer of each command: `lead` is the user or a coordinator, `system` the kernel or the daemon. The engine needs no permission. */
 export const COMMAND_ISSUERS: { readonly [C in Command['type']]: IssuerKind } = {
   add_task: 'lead',
   add_tasks: 'lead',

@@ -1,5 +1,6 @@
-// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. Owns the rule for when a member
-// may leave: never while it commits, and never before its successor is running. Test: test/tables/kernel/crew/decide/engine.test.ts.
+// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. No member leaves
+// while it commits. A replaced member is dismissed in member-lifecycle.ts, when its successor has joined.
+// Test: test/tables/kernel/crew/decide/engine.test.ts.
 import { refusalError } from '../draft.ts'
 import { releaseHeldTask } from '../release-task.ts'
 import { stateText } from '../../state/phases.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { senderOfMember } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { By } from '../../../../../src/kernel/model/crew/commands.ts'
+import type { Issuer } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
@@ -16,7 +16,7 @@ function loseAllWorkers(world: World): void {
 test('after five losses in a row, a coordinator agent may not start another worker, but the user may', () => {
   const world = startedWorld({ coordinator: 'agent', staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
   const spawn = { type: 'spawn_worker', role: 'generic' } as const
-  const byCoordinator = (call: string): By => senderOfMember(world.requireProcess('coordinator'), call)
+  const byCoordinator = (call: string): Issuer => senderOfMember(world.requireProcess('coordinator'), call)
   loseAllWorkers(world)
   for (let lossCount = 1; lossCount < 5; lossCount += 1) {
     expect(world.submit(spawn, byCoordinator(`s${lossCount}`))).not.toBeNull()
