@@ -4,7 +4,8 @@
 // Test: test/tables/config/credentials.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
-import { problemError, readText } from './untrusted-files.ts'
+import { problemError } from './problem.ts'
+import { readText } from './untrusted-files.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
 

@@ -1,6 +1,6 @@
 // Shows and edits the configuration for `reeve config`: the values in force with their sources, and single keys of the user's config.yaml.
 // An edit keeps comments and order. The new text is checked, and then replaces the file atomically. Must never show a secret: only the
-// names and programs of MCP servers are shown. Test: test/tables/config/edit.test.ts.
+// names of MCP servers with their programs, and the origins of URLs, are shown. Test: test/tables/config/edit.test.ts.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -8,7 +8,8 @@ import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'y
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { BUDGET_KEYS } from './keys/budgets.ts'
-import { problemError, readText } from './untrusted-files.ts'
+import { problemError } from './problem.ts'
+import { readText } from './untrusted-files.ts'
 import { WEB_KEYS } from './keys/web.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
@@ -25,7 +26,7 @@ export interface ConfigEntry {
   readonly key: string
   readonly value: unknown
   readonly source: 'default' | 'user' | 'project' | 'environment'
-  /** the file or variable that sets the value; `default` if none does */
+  /** the file or variable that sets the value; `default` if none does; `not set` for a part without a value */
   readonly where: string
 }
 

@@ -1,5 +1,5 @@
-// Computes the paths of configuration, state and socket. Only this file reads REEVE_HOME and the XDG variables. Every command loads this
-// file at its start, so it must import nothing but node:path and node:fs.
+// Computes the paths of configuration, state and socket. Only this file derives reeve's own paths from REEVE_HOME and the XDG variables.
+// Every command loads this file at its start, so it must import nothing but node:path and node:fs.
 // `pathsFrom` only computes; `prepareState` creates the directories, and `checkSocketDir` refuses a directory of another user.
 // Test: test/tables/config/paths.test.ts.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -68,7 +68,10 @@ export function clientSocket(where: Paths): string {
   return socketInFile(where.daemonJson) ?? where.socket
 }
 
-/** Creates the state directory and the socket's directory with mode 0700. Throws if other users can access an existing one. */
+/**
+ * Creates the state directory and the socket's directory with mode 0700. Closes an open state directory that is empty or reeve's own.
+ * Throws for any other open directory.
+ */
 export function prepareState(where: Paths): void {
   makeDir(where.state)
   closeState(where.state)

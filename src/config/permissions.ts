@@ -1,6 +1,6 @@
-// Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny` (tool names, `read:PATH`, `write:PATH`,
-// `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission. Paths stay as written:
-// src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
+// Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny` (tool names, calls such as `bash(npm test:*)`,
+// `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission.
+// Paths stay as written: src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isToolAllowed } from '../kernel/state/tool-lists.ts'
 import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'
@@ -121,7 +121,11 @@ export function invalidRuleMessage({
     : `\`${denied}\` cannot be denied alone: allow the paths that it may ${denied.startsWith('read') ? 'read' : 'write'}`
 }
 
-/** Returns the permissions of a new process: `allow` replaces the permissions of the agent, `deny` adds to its denied tools. */
+/**
+ * Returns the permissions of a new process. Each kind of permission that `allow` names replaces that of the agent: the tools, the paths to
+ * read, the paths to write, the network, signals, the agents that it may start. An empty `allow` leaves no tools. `deny` wins over `allow`:
+ * it adds to the denied tools, and takes the network, signals and children away.
+ */
 export function applySpawnRules(
   agent: PermissionSet,
   { allow, deny = [] }: { readonly allow?: readonly string[]; readonly deny?: readonly string[] },

@@ -6,34 +6,14 @@ import { constants, type Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { KernelError } from '../kernel/model/errors.ts'
+import type { KernelError } from '../kernel/model/errors.ts'
+import { problemError } from './problem.ts'
 import { isMissing } from '../kernel/util/missing-file.ts'
 
 /** maximum size of a configuration, credentials or agent file */
 export const MAX_FILE_BYTES = 256 * 1024
 /** maximum number of directories that are searched upwards */
 const MAX_LEVELS = 64
-
-/** A problem of a file. */
-export interface Problem {
-  readonly file: string
-  /** 0: the problem concerns the file as a whole */
-  readonly line: number
-  readonly message: string
-}
-
-/** Returns the error AGENT_INVALID for a problem. */
-export function problemError(problem: Problem): KernelError {
-  const location = problem.line > 0 ? `${problem.file}:${problem.line}` : problem.file
-  return new KernelError('AGENT_INVALID', `${location}: ${problem.message}`, { ...problem })
-}
-
-/** Returns the problem in an error of `problemError`. Throws any other error again. */
-export function problemIn(error: unknown): Problem {
-  const { file, line, message } = (error instanceof KernelError ? error.details : undefined) ?? {}
-  if (typeof file !== 'string' || typeof line !== 'number' || typeof message !== 'string') throw error
-  return { file, line, message }
-}
 
 /** Returns `dir` and the directories above it, nearest first. */
 export function ancestorDirectories(dir: string): string[] {

@@ -3,7 +3,7 @@
 // Test: test/tables/config/config.test.ts.
 import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
-import type { Problem } from './untrusted-files.ts'
+import type { Problem } from './problem.ts'
 import { issueText } from './zod-messages.ts'
 import { closestWord } from '../kernel/util/did-you-mean.ts'
 import { MAX_NESTING, findTooDeepLine } from '../kernel/util/nesting-depth.ts'

@@ -1,7 +1,8 @@
 // Finds the prompts of a crew's roles: the nearest `.reeve/roles/ROLE.md` of the project, else the file of the user, else the built-in
 // prompt. A file is Markdown without front matter. Test: test/tables/config/crew/roles.test.ts.
 import { join } from 'node:path'
-import { ancestorDirectories, problemError, problemIn, readText, trustedOwners, type Problem } from '../untrusted-files.ts'
+import { problemError, problemIn, type Problem } from '../problem.ts'
+import { ancestorDirectories, readText, trustedOwners } from '../untrusted-files.ts'
 import { ROLE_PROMPTS } from './role-prompts.ts'
 import type { Paths } from '../paths.ts'
 

@@ -1,10 +1,11 @@
 // The key `notifications` of the user's config.yaml: how reeve notifies the user, and about which events. A project cannot set it.
-// Secrets in the URL and in headers are written as `${NAME}`. They are filled in when a message is sent, and are never shown.
+// Secrets in the URL and in headers are written as `${NAME}`. They are filled in when a notice is sent, and are never shown.
 // Test: test/tables/config/keys/notifications.test.ts.
 import * as z from 'zod'
 import { withDefaults, variablesIn } from '../expand-variables.ts'
 
-/** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit. */
+/** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit; `session` is a new
+ * session of the page. */
 export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget', 'session'] as const
 export type NoticeKind = (typeof NOTICES)[number]
 
