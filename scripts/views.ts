@@ -22,6 +22,7 @@ import { CREW_UP_TYPES } from '../src/daemon/http/responses/crew/up.ts'
 import { CREW_TYPES } from '../src/daemon/http/responses/crew/crew.ts'
 import { DAEMON_TYPES } from '../src/daemon/http/responses/daemon.ts'
 import { DIFF_TYPES } from '../src/daemon/http/responses/diff.ts'
+import { GC_TYPES } from '../src/daemon/http/responses/gc.ts'
 import { HEARTBEAT_TYPES } from '../src/daemon/http/responses/heartbeat.ts'
 import { LINEAGE_TYPES } from '../src/daemon/http/responses/lineage.ts'
 import { MCP_TYPES } from '../src/daemon/http/responses/mcp.ts'
@@ -67,7 +68,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     types: { ...AGENT_TYPES, ...PLACE_TYPES },
   },
   archive: {
-    about: 'collection, export and import.',
+    about: 'export and import.',
     test: 'e2e/daemon/archive',
     types: { DirBody: dirBody, ...ARCHIVE_TYPES },
   },
@@ -101,6 +102,7 @@ const VIEWS: Readonly<Record<string, View>> = {
     test: 'e2e/daemon/api',
     types: { ...DAEMON_TYPES, DoctorModelsBody: doctorModelsBody, ModelsBody: modelsBody },
   },
+  gc: { about: 'the collection of ended processes.', test: 'e2e/daemon/gc', types: GC_TYPES },
   heartbeat: { about: 'the liveness of each living process.', test: 'e2e/lifecycle/liveness', types: HEARTBEAT_TYPES },
   mcp: {
     about: 'what `reeve mcp` and the daemon exchange besides MCP.',

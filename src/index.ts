@@ -37,7 +37,8 @@ import type { ReeveEvent } from './api/events.ts'
 import type { RowEvent } from './api/row-events.ts'
 import type { RowsView } from './api/views/rows.ts'
 import type { HeartbeatView } from './api/views/heartbeat.ts'
-import type { DirBody, ExportedView, GcView, ImportedView } from './api/views/archive.ts'
+import type { DirBody, ExportedView, ImportedView } from './api/views/archive.ts'
+import type { GcView } from './api/views/gc.ts'
 import type { CompareView, LineageView } from './api/views/lineage.ts'
 import type { ResumablesView } from './api/views/resume.ts'
 import type { NeedView, NeedsView } from './api/views/needs.ts'
@@ -66,7 +67,8 @@ export type {
 export type { Crews } from './api/client/crews.ts'
 export type { Web } from './api/client/web.ts'
 export type { WebOpenBody, WebOpenedView, WebSessionView, WebView } from './api/views/web.ts'
-export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
+export type { ExportedView, ImportedView } from './api/views/archive.ts'
+export type { GcEntryView, GcSkippedView, GcView } from './api/views/gc.ts'
 export type {
   ChangedFileView,
   CommittedView,

@@ -3,9 +3,9 @@
 // Must import nothing: the page has this file, too. Test: test/tables/daemon/web/hello.test.ts.
 
 /** The pattern of a nonce: at least 128 random bits, as base64url. */
-export const NONCE = /^[\w-]{22,86}$/
+export const NONCE_PATTERN = /^[\w-]{22,86}$/
 
-/** The text of the MAC. `host`: the address of the page with its port, as in `location.host`. */
+/** Returns the text that the MAC covers. `host`: the address of the page with its port, as in `location.host`. */
 export function helloText(host: string, nonce: string): string {
   return `reeve-hello-1\n${host}\n${nonce}`
 }

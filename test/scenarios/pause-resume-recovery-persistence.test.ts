@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
-import type { GcView } from '../../src/api/views/archive.ts'
+import type { GcView } from '../../src/api/views/gc.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { CHECK_MS } from '../../src/daemon/operations/collector.ts'
 import type { ProcessRow } from '../../src/store/statements.ts'

@@ -12,6 +12,7 @@ import { crewUpAnswers } from './responses/crew/up.ts'
 import { crewAnswers } from './responses/crew/crew.ts'
 import { daemonAnswers } from './responses/daemon.ts'
 import { diffAnswers } from './responses/diff.ts'
+import { gcAnswers } from './responses/gc.ts'
 import { heartbeatAnswers } from './responses/heartbeat.ts'
 import { lineageAnswers } from './responses/lineage.ts'
 import { mcpAnswers } from './responses/mcp.ts'
@@ -34,6 +35,7 @@ export const responseSchemas = {
   ...rowAnswers,
   ...resumeAnswers,
   ...lineageAnswers,
+  ...gcAnswers,
   ...archiveAnswers,
   ...composeAnswers,
   ...usageAnswers,

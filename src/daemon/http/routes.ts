@@ -14,6 +14,7 @@ import { CREW_REPORT_ROUTES } from './crew/report-route.ts'
 import { CREW_ROUTES } from './crew/routes.ts'
 import { BATCH_ROUTES } from './batch-route.ts'
 import { COMPOSE_ROUTES } from './compose/routes.ts'
+import { ANNOTATION_ROUTES } from './annotation-routes.ts'
 import { ARCHIVE_ROUTES } from './archive-routes.ts'
 import { RESUME_ROUTES } from './resume-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
@@ -276,6 +277,29 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
   }),
 ]
 
+const COLLECTION_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'previewCollection',
+    method: 'GET',
+    path: '/v1/gc',
+    right: 'read',
+    summary: 'Shows what a collection would remove now.',
+    answer: 'collected',
+    errors: ['AGENT_INVALID'],
+    handle: ({ collector }) => collector.preview(),
+  }),
+  defineRoute({
+    id: 'collect',
+    method: 'POST',
+    path: '/v1/gc',
+    right: 'all',
+    summary: 'Collects ended processes now; answers when their removal is complete.',
+    answer: 'collected',
+    errors: ['AGENT_INVALID', 'DISK_FULL', 'READ_ONLY'],
+    handle: ({ collector }) => collector.run(),
+  }),
+]
+
 const STREAM_ROUTES: readonly ApiRoute[] = [
   defineRoute({
     id: 'followEvents',
@@ -412,6 +436,8 @@ export const ROUTES: readonly ApiRoute[] = [
   ...WORKTREE_ROUTES,
   ...OPERATION_ROUTES,
   ...BATCH_ROUTES,
+  ...ANNOTATION_ROUTES,
+  ...COLLECTION_ROUTES,
   ...ARCHIVE_ROUTES,
   ...COMPOSE_ROUTES,
   ...RESUME_ROUTES,

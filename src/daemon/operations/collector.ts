@@ -9,7 +9,7 @@ import { GcSelector, isGcOff, type GcRule, type GcRules } from '../../kernel/sta
 import { KernelError } from '../../kernel/model/errors.ts'
 import { ClockTrust } from './clock-trust.ts'
 import { isoTime } from '../views/format-times.ts'
-import type { GcEntryView, GcView } from '../../api/views/archive.ts'
+import type { GcEntryView, GcView } from '../../api/views/gc.ts'
 import type { GcConfig } from '../../config/keys/gc.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Collectable, Store } from '../../store/store.ts'

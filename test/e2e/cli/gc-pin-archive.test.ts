@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { GcView } from '../../../src/api/views/archive.ts'
+import type { GcView } from '../../../src/api/views/gc.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'

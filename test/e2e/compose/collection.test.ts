@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import type { GcView } from '../../../src/api/views/archive.ts'
+import type { GcView } from '../../../src/api/views/gc.ts'
 
 let daemon: LocalDaemon
 afterEach(async () => {

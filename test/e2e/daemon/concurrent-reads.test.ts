@@ -1,6 +1,6 @@
 // The whole store is read while processes write, end and are removed. The readers report no damage, and the sums are right.
 import { expect, test } from 'vitest'
-import type { GcView } from '../../../src/api/views/archive.ts'
+import type { GcView } from '../../../src/api/views/gc.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 import { deep } from '../../support/deep.ts'

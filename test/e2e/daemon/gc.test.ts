@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ApiError } from '../../../src/api/client/client.ts'
-import type { GcView } from '../../../src/api/views/archive.ts'
+import type { GcView } from '../../../src/api/views/gc.ts'
 import type { SteerView } from '../../../src/api/views/process.ts'
 import { CHECK_MS } from '../../../src/daemon/operations/collector.ts'
 import { ManualClock } from '../../support/clock.ts'

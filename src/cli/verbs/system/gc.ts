@@ -1,6 +1,6 @@
 // `reeve gc`: lists the ended processes that the rules of the configuration select, and collects them. Asks first if there are many. Test:
 // test/e2e/cli/gc-pin-archive.test.ts.
-import type { GcEntryView, GcView } from '../../../api/views/archive.ts'
+import type { GcEntryView, GcView } from '../../../api/views/gc.ts'
 import { askToConfirm } from '../../input/confirm.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'

@@ -1,37 +1,8 @@
-// Schemas of collection, export and import, for src/api/views/archive.ts. Test: test/e2e/daemon/openapi.test.ts.
+// Schemas of export and import, for src/api/views/archive.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { GC_RULES } from '../../../kernel/state/gc-selection.ts'
-import { count, text, texts, time, version } from './fields.ts'
+import { count, text, texts, version } from './fields.ts'
 
 const identity = { uuid: text, pid: count, name: text.nullable() }
-
-const entry = z
-  .object({
-    uuid: text,
-    pid: count,
-    name: text.nullable(),
-    agent: text,
-    exitedAt: time,
-    bytes: count.nullable().describe('the estimated size; null if unknown'),
-    rule: z.enum(GC_RULES).describe('the rule of the configuration that applies'),
-  })
-  .meta({ id: 'GcEntryView', description: 'A process that is collected, or would be collected without `dryRun`.' })
-
-const skipped = z
-  .object({ uuid: text, pid: count, warning: text })
-  .describe('A process that cannot be collected: its row cannot be read, or has no exit time.')
-
-const collected = z.object({
-  version,
-  dryRun: z.boolean().describe('true: nothing was removed'),
-  rules: z.object({ retentionDays: z.number(), maxEntries: count, maxBytes: count }).describe('the configured rules; 0 turns a rule off'),
-  count: count.describe('the number of collected processes'),
-  entries: z.array(entry).describe('the first 1,000 collected processes, oldest first'),
-  bytes: count.describe('the estimated size of the entries'),
-  freedBytes: count.nullable().describe('the measured space that became free in the store; null: nothing was removed'),
-  skipped: z.array(skipped).describe('the first 100 processes that cannot be collected'),
-  store: z.object({ bytes: count, freeBytes: count }).describe('the size of the store file after the collection, and the free part of it'),
-})
 
 const exported = z.object({
   version,
@@ -54,12 +25,9 @@ const imported = z.object({
   ),
 })
 
-export const archiveAnswers = { collected, exported, imported }
+export const archiveAnswers = { exported, imported }
 
 export const ARCHIVE_TYPES = {
-  GcEntryView: entry,
-  GcSkippedView: skipped,
-  GcView: collected,
   ExportedView: exported,
   ImportedView: imported,
 }

@@ -1,7 +1,7 @@
 // Schemas of the page's links and sessions, for src/api/views/web.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { NONCE } from '../../../api/web-hello.ts'
+import { NONCE_PATTERN } from '../../../api/web-hello.ts'
 import { WEB_RIGHTS, WEB_WAYS } from '../../../kernel/model/words.ts'
 import { count, ms, text, time, version } from './fields.ts'
 
@@ -58,7 +58,7 @@ export const webHelloBody = z
       .string()
       .regex(/^[0-9a-f]{4}$/)
       .describe('the id of a session; not its token'),
-    nonce: z.string().regex(NONCE).describe('at least 128 random bits, as base64url'),
+    nonce: z.string().regex(NONCE_PATTERN).describe('at least 128 random bits, as base64url'),
   })
   .describe('POST /v1/web/hello.')
 

@@ -2,11 +2,11 @@
 // computes the same.
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { helloText, NONCE } from '../../../../src/api/web-hello.ts'
+import { helloText, NONCE_PATTERN } from '../../../../src/api/web-hello.ts'
 import { Sessions } from '../../../../src/daemon/web/sessions.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
-const NONCE_A = 'A'.repeat(43)
+const NONCE_PATTERN_A = 'A'.repeat(43)
 const HOST = '127.0.0.1:7338'
 
 async function webCryptoMac(token: string, host: string, nonce: string): Promise<string> {
@@ -17,17 +17,17 @@ async function webCryptoMac(token: string, host: string, nonce: string): Promise
 
 describe('the MAC', () => {
   test('has a fixed form, which pages of other builds verify', async () => {
-    expect(helloText(HOST, NONCE_A)).toBe(`reeve-hello-1\n127.0.0.1:7338\n${NONCE_A}`)
-    expect(await webCryptoMac('token', HOST, NONCE_A)).toBe('Al0CsYt1uLIsR--xEmZpAJYrOhr8oF5UgvXhv70evp4')
+    expect(helloText(HOST, NONCE_PATTERN_A)).toBe(`reeve-hello-1\n127.0.0.1:7338\n${NONCE_PATTERN_A}`)
+    expect(await webCryptoMac('token', HOST, NONCE_PATTERN_A)).toBe('Al0CsYt1uLIsR--xEmZpAJYrOhr8oF5UgvXhv70evp4')
   })
 
   test.each<[string, string, string, string]>([
-    ['token', 'token2', HOST, NONCE_A],
-    ['name of this machine', 'token', 'localhost:7338', NONCE_A],
-    ['port', 'token', '127.0.0.1:7339', NONCE_A],
-    ['nonce', 'token', HOST, `${NONCE_A.slice(1)}B`],
+    ['token', 'token2', HOST, NONCE_PATTERN_A],
+    ['name of this machine', 'token', 'localhost:7338', NONCE_PATTERN_A],
+    ['port', 'token', '127.0.0.1:7339', NONCE_PATTERN_A],
+    ['nonce', 'token', HOST, `${NONCE_PATTERN_A.slice(1)}B`],
   ])('differs for another %s', async (_, token, host, nonce) => {
-    expect(await webCryptoMac(token, host, nonce)).not.toBe(await webCryptoMac('token', HOST, NONCE_A))
+    expect(await webCryptoMac(token, host, nonce)).not.toBe(await webCryptoMac('token', HOST, NONCE_PATTERN_A))
   })
 
   test('has the hash of the token as its key, as the page computes it; an unknown, revoked or ended session has no key', async () => {
@@ -42,8 +42,8 @@ describe('the MAC', () => {
     const key = sessions.proofKey(one.session.id)
     if (!key) throw new Error('the session has no key')
     expect(key).toEqual(createHash('sha256').update(one.token).digest())
-    expect(createHmac('sha256', key).update(helloText(HOST, NONCE_A)).digest('base64url')).toBe(
-      await webCryptoMac(one.token, HOST, NONCE_A),
+    expect(createHmac('sha256', key).update(helloText(HOST, NONCE_PATTERN_A)).digest('base64url')).toBe(
+      await webCryptoMac(one.token, HOST, NONCE_PATTERN_A),
     )
     expect(sessions.proofKey('none')).toBeNull()
     clock.wind(1_000)
@@ -61,5 +61,5 @@ test.each([
   [`${'A'.repeat(30)}\n${'A'.repeat(30)}`, false],
   ['', false],
 ])('the nonce %j is accepted: %s', (nonce, isAccepted) => {
-  expect(NONCE.test(nonce)).toBe(isAccepted)
+  expect(NONCE_PATTERN.test(nonce)).toBe(isAccepted)
 })
