@@ -7,12 +7,12 @@ import { isStale, link, now } from '../store.ts'
 export function Freshness(): JSX.Element {
   const { state, lastByteAt } = link.value
   const age = lastByteAt === null ? null : Math.max(0, Math.round((now.value - lastByteAt) / 1_000))
-  const heard = age === null ? 'nothing heard yet' : `last heard of ${age} s ago`
+  const heard = age === null ? 'nothing heard yet' : `last heard from it ${age} s ago`
   const text =
     state === 'lost'
-      ? `the daemon does not answer · ${heard} · tries again`
+      ? `the daemon does not answer · ${heard} · this page keeps trying`
       : state === 'foreign'
-        ? `another program answers · ${heard} · tries again`
+        ? `another program answers · ${heard} · this page keeps trying`
         : heard
   return (
     <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state}>
@@ -35,7 +35,7 @@ export function StaleBar(): JSX.Element | null {
     )
   return (
     <p class="stale-bar" role="status">
-      The daemon does not answer. {was} The page goes on by itself when the daemon runs again; do not load it anew. After{' '}
+      The daemon does not answer. {was} The page goes on by itself when the daemon runs again; do not reload it. After{' '}
       <code>reeve daemon stop</code>, <code>reeve web</code> opens a new page.
     </p>
   )

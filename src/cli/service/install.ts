@@ -1,5 +1,6 @@
-// `reeve daemon install` and `uninstall`: the daemon as a user unit of systemd. The unit starts the daemon with the machine, restarts it
-// when it dies, and delegates a cgroup to it. A unit that cannot be enabled is removed. A unit that the user has changed stays unchanged.
+// `reeve daemon install` and `uninstall`: the daemon as a user unit of systemd. The unit starts the daemon at login, or with the machine
+// after `loginctl enable-linger`. It restarts the daemon when it dies, and delegates a cgroup to it. A unit that cannot be enabled is
+// removed. A unit that the user has changed stays unchanged.
 // Test: test/processes/daemon/systemd-unit.test.ts.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
@@ -34,7 +35,7 @@ export async function installService(out: Output, { print, now, stop, start, fin
     return 0
   }
   const previousText = readOrNull(file)
-  checkUnchanged(file, previousText)
+  checkUnchanged(file, previousText, 'Move the file away and install again.')
   checkManager()
   writeAndEnable(file, text, previousText)
   const isNew = previousText !== text
@@ -70,7 +71,7 @@ export async function uninstallService(out: Output, { now, stop }: Pick<InstallO
   const previousText = readOrNull(file)
   if (previousText === null) await out.message(`${file} does not exist`)
   else {
-    checkUnchanged(file, previousText)
+    checkUnchanged(file, previousText, 'To remove it, delete the file yourself.')
     const isManaged = findManagerProblem() === null
     if (now) await stop()
     if (isManaged) systemctlOrThrow('disable', UNIT_NAME)
@@ -98,12 +99,13 @@ function isInPath(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((dir) => isAbsolute(dir) && existsSync(join(dir, program)))
 }
 
-function checkUnchanged(file: string, text: string | null): void {
+/** `instead`: what the user can do about a changed unit. */
+function checkUnchanged(file: string, text: string | null, instead: string): void {
   if (text === null || isUnmodifiedUnit(text)) return
   throw new Failure(
     1,
     `${file} was changed by hand, or not written by reeve: it is left alone`,
-    `\`reeve daemon install --print\` shows the new unit. Keep your own changes beside it (\`systemctl --user edit ${UNIT_NAME}\`); move the file away and install again.`,
+    `\`reeve daemon install --print\` shows the new unit. Keep your own changes beside it (\`systemctl --user edit ${UNIT_NAME}\`). ${instead}`,
   )
 }
 
@@ -123,7 +125,7 @@ function checkManager(): void {
   throw new Failure(
     1,
     `nothing was written: no systemd user manager answers (${problem})`,
-    'A login starts it (su and sudo do not), or permanently `loginctl enable-linger`. Without systemd, let another service manager start `reeve daemon run`; `--print` shows the unit.',
+    'A login starts one (su and sudo do not); `loginctl enable-linger` keeps one running. Without systemd, let another service manager start `reeve daemon run`; `--print` shows the unit.',
   )
 }
 

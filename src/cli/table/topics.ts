@@ -44,7 +44,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   'agent-files': {
     summary: 'Where agent files are, and what they contain',
     text: [
-      'An agent is a Markdown file: a YAML front matter between two lines of `---`, then its system prompt. Keys: name, description, model, fallback, effort, tools, deny, limits, mcp.',
+      'An agent is a Markdown file: a YAML front matter between two lines of `---`, then its system prompt. The usual keys: name, description, model, fallback, effort, tools, deny, limits, mcp; docs/reference/agents.md has all.',
       'For each name the first match counts:',
       [
         ['.reeve/agents/*.md', 'in this directory and its parents, nearest first'],
@@ -134,7 +134,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['126, 127', 'the command cannot be run; the command does not exist'],
         ['128+n', 'ended by a signal: 143 SIGTERM, 137 SIGKILL, 130 SIGINT'],
       ],
-      '`run`, `attach` and `wait` return the code of the process (2: a limit ended it). Their own codes are only 75 (`wait --for done`) and 123 (`wait`) to 127, so that scripts can distinguish the two.',
+      '`run`, `attach` and `wait` return the code of the process (1: out of steps or time; 2: another limit). Their own codes are only 75 (`wait --for done`) and 123 (`wait`) to 127, so that scripts can distinguish the two.',
     ],
     verbs: ['run', 'wait', 'attach'],
   },

@@ -84,7 +84,7 @@ export class Notifier {
     else for (const channel of [this.#webhook, this.#desktop]) if (channel.mark.isFarBehind(this.#newestCursor)) this.#advanceMark(channel)
   }
 
-  /** Reports a new session of the page from elsewhere. One attempt; a failure is in the log. */
+  /** Reports a new session of the page from another machine. One attempt; a failure is in the log. */
   announceSession(text: string): void {
     const notice = { kind: 'session', text, at: this.#deps.clock.now().wall } as const
     this.#sendSession(notice).catch((error: unknown) => this.#deps.log('notifications: a new session of the page was not reported', error))

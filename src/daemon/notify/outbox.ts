@@ -160,7 +160,7 @@ export class NotificationOutbox {
     return result
   }
 
-  /** Gives up a notice. Logs the first loss and every hundredth one, to keep the log short. */
+  /** Gives up on a notice. Logs the first loss and every hundredth one, to keep the log short. */
   #giveUp(notice: Notice, why: string): void {
     // A notice that a full queue dropped during its delivery was counted then.
     if (!this.#markSettled(notice)) return

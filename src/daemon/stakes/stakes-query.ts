@@ -1,5 +1,6 @@
-// Gathers the facts about what an action would cost: rows, the kernel's decisions, open calls from the journal, and git. Reads only.
-// Owns the time limit of git, after which the files are not known. The view is made in stakes.ts. Test: test/e2e/lifecycle/stakes.test.ts.
+// Gathers the data about what an action would cost: rows, the kernel's decisions, open calls from the journal, and git. Reads only.
+// Passes the request's `filesMs` to git; after that time the files are not known. The view is made in stakes.ts.
+// Test: test/e2e/lifecycle/stakes.test.ts.
 import { oneLine, toolInputLine } from '../../api/text/one-line.ts'
 import { foresee, type Foreseen } from '../../kernel/decide/foresee.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -70,5 +70,6 @@ export function gaveUpNote({ spec, restarts, life }: Process): string | null {
     restart.type === 'temporary'
   )
     return null
-  return `no longer restarted, after ${restarts?.times.length ?? 0} times`
+  const count = restarts?.times.length ?? 0
+  return `not restarted again, after ${count} ${count === 1 ? 'restart' : 'restarts'}`
 }

@@ -42,7 +42,7 @@ export interface WebDeps {
   readonly file: string
   readonly clock: Clock
   readonly log: (message: string, error: unknown) => void
-  /** reports a session from elsewhere to the user */
+  /** reports a session from another machine to the user */
   readonly announce: (text: string) => void
   /** hands a request to the routes of the API */
   readonly route: (request: IncomingMessage, response: ServerResponse) => void

@@ -58,7 +58,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await page.locator(`[data-uuid="${uuid}"][data-status="stopped"]`).waitFor()
     await page.reload()
     await page.waitForSelector('[data-link="open"]')
-    expect(await page.locator('.freshness').textContent()).toMatch(/^last heard of \d+ s ago$/)
+    expect(await page.locator('.freshness').textContent()).toMatch(/^last heard from it \d+ s ago$/)
     expect(problems).toEqual([])
   })
 
@@ -83,7 +83,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await daemon.stop()
     await page.waitForSelector('[data-link="lost"]')
     expect(await page.locator('.freshness.stale').textContent()).toMatch(
-      /^the daemon does not answer · last heard of \d+ s ago · tries again$/,
+      /^the daemon does not answer · last heard from it \d+ s ago · this page keeps trying$/,
     )
     await daemon.start()
   })

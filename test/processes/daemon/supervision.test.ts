@@ -55,7 +55,7 @@ describe('a restart policy', () => {
       restart: { type: 'on-failure', maxRestarts: 4, windowMs: DAY, backoff: SHORT },
     })
     const endedView = await home.waitForEnd(uuid)
-    expect(endedView).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; no longer restarted, after 4 times' })
+    expect(endedView).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; not restarted again, after 4 restarts' })
     expect(countStarts('loop')).toBe(5)
     const pids = (await readFacts(uuid)).filter(({ fact }) => fact === 'process.started').map(({ pid }) => pid)
     expect(new Set(pids).size).toBe(5)

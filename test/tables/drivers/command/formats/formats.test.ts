@@ -243,6 +243,10 @@ describe('opencode', () => {
     })
   })
 
+  test('newer versions have a line for the end', () => {
+    expect(lastOfType('opencode', [{ type: 'done', sessionID: 'ses_1' }], 'ended')).toEqual({ type: 'ended', error: null, result: null })
+  })
+
   test('a failure has its reason', () => {
     expect(lastOfType('opencode', lines.OPENCODE_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
   })
