@@ -1,6 +1,7 @@
-// Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny` (tool names, calls such as `bash(npm test:*)`,
-// `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`). The kernel defines the meaning of a permission.
-// Paths stay as written: src/daemon/operations/permission-paths.ts resolves them. Test: test/tables/config/permissions.test.ts.
+// Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny`. A rule names a tool or its calls (`bash`,
+// `bash(npm test:*)`), a path (`read:PATH`, `write:PATH`), an agent (`spawn:AGENT`), or is `network`, `spawn` or `signal`. The kernel
+// defines the meaning of a permission. Paths stay as written: src/daemon/operations/permission-paths.ts resolves them.
+// Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isToolAllowed } from '../kernel/state/tool-lists.ts'
 import { hasPattern, parseToolRule, toolRuleProblem } from '../kernel/state/tool-rules.ts'
@@ -122,9 +123,9 @@ export function invalidRuleMessage({
 }
 
 /**
- * Returns the permissions of a new process. Each kind of permission that `allow` names replaces that of the agent: the tools, the paths to
- * read, the paths to write, the network, signals, the agents that it may start. An empty `allow` leaves no tools. `deny` wins over `allow`:
- * it adds to the denied tools, and takes the network, signals and children away.
+ * Returns the permissions of a new process. `allow` replaces the permissions of the agent, but only those of the kinds that it names:
+ * tools, paths to read, paths to write, network, signals, and agents to start. An empty `allow` leaves no tools. `deny` wins over `allow`.
+ * It adds to the denied tools, and takes away the network, the signals, or the start of agents.
  */
 export function applySpawnRules(
   agent: PermissionSet,
