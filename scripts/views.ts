@@ -91,7 +91,11 @@ const VIEWS: Readonly<Record<string, View>> = {
     test: 'e2e/crew/report',
     types: CREW_REPORT_TYPES,
   },
-  'crew-up': { about: 'the start of a crew, and its plan.', test: 'e2e/crew/up', types: { ...CREW_UP_BODIES, ...CREW_UP_TYPES } },
+  'crew-up': {
+    about: 'the start of a crew, its plan, and the roles of crews.',
+    test: 'e2e/crew/up',
+    types: { ...CREW_UP_BODIES, ...CREW_UP_TYPES, ...ROLE_TYPES },
+  },
   crew: {
     about: 'a crew, its members, its tasks, and the commands of the user.',
     test: 'e2e/crew/crew',
@@ -116,7 +120,6 @@ const VIEWS: Readonly<Record<string, View>> = {
   },
   resume: { about: 'resumable processes.', test: 'e2e/cli/resume', types: RESUME_TYPES },
   lineage: { about: 'trees of forks, and two processes compared.', test: 'e2e/lifecycle/compare', types: LINEAGE_TYPES },
-  roles: { about: 'the roles of crews.', test: 'e2e/crew/up', types: ROLE_TYPES },
   rows: { about: 'the rows that all faces share.', test: 'e2e/rows/rows', types: ROW_TYPES },
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   steps: { about: 'steps as columns, and one step with all its details.', test: 'e2e/library/steps', types: STEP_TYPES },

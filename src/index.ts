@@ -81,7 +81,7 @@ export type {
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
 export type { CompareView, LineageNodeView, LineageView } from './api/views/lineage.ts'
 export type { ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
-export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
+export type { RoleProblem, RoleView, RolesView } from './api/views/crew-up.ts'
 export type { NeedTaskView, NeedView, NeedsView } from './api/views/needs.ts'
 export type { SearchMatchView, SearchView } from './api/views/search.ts'
 export type { InFlightView, StakesView } from './api/views/stakes.ts'

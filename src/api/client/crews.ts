@@ -3,9 +3,8 @@
 import type { Client } from './client.ts'
 import type { CrewDiffView } from '../views/crew-diff.ts'
 import type { CrewReportView } from '../views/crew-report.ts'
-import type { CrewPlanView, CrewUpBody, CrewUpView } from '../views/crew-up.ts'
+import type { CrewPlanView, CrewUpBody, CrewUpView, RolesView } from '../views/crew-up.ts'
 import type { CrewCommandBody, CrewSteerView, CrewsView, CrewView, TaskDetailView } from '../views/crew.ts'
-import type { RolesView } from '../views/roles.ts'
 import type { DiffSelection } from '../../kernel/model/crew/words.ts'
 
 interface CallOptions {

@@ -1,5 +1,5 @@
-// The JSON of the API: the start of a crew, and its plan. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do not
-// edit. Test: test/e2e/crew/up.test.ts.
+// The JSON of the API: the start of a crew, its plan, and the roles of crews. Made by `npm run docs` from the schemas of the daemon
+// (scripts/views.ts): do not edit. Test: test/e2e/crew/up.test.ts.
 import type { CommitGate, Role, TaskRole, WorkerRole } from '../../kernel/model/crew/words.ts'
 import type { Limits, PermissionPolicy } from '../../kernel/model/words.ts'
 import type { ProcessView } from './process.ts'
@@ -175,4 +175,28 @@ export interface CrewUpView {
   tasks: number
   /** remarks about the start for the user */
   notes: string[]
+}
+
+/** The prompt of a role, and its source. */
+export interface RoleView {
+  role: Role
+  source: 'project' | 'user' | 'built-in'
+  /** null for built-in prompts */
+  file: string | null
+  prompt: string
+}
+
+/** An invalid file. `line` 0 means the file as a whole. */
+export interface RoleProblem {
+  role: Role
+  file: string
+  line: number
+  message: string
+}
+
+export interface RolesView {
+  version: 1
+  roles: RoleView[]
+  /** the invalid files, whose roles are missing in `roles` */
+  errors: RoleProblem[]
 }

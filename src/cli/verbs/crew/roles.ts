@@ -1,6 +1,6 @@
 // `reeve crew roles`: lists the roles of crews, or prints the prompt of one. Test: test/e2e/cli/crew.test.ts.
 import { ApiError } from '../../../api/client/client.ts'
-import type { RoleProblem } from '../../../api/views/roles.ts'
+import type { RoleProblem } from '../../../api/views/crew-up.ts'
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { ERRORS } from '../../../kernel/model/errors.ts'
 import { formatTable } from '../../print/format-table.ts'

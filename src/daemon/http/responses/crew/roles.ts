@@ -1,4 +1,4 @@
-// Schemas of the roles of crews, for src/api/views/roles.ts. Test: test/e2e/daemon/openapi.test.ts.
+// Schemas of the roles of crews, for src/api/views/crew-up.ts. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { count, text, version } from '../fields.ts'
 import { role } from './crew.ts'
