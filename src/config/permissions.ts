@@ -123,9 +123,9 @@ export function invalidRuleMessage({
 }
 
 /**
- * Returns the permissions of a new process. `allow` replaces the permissions of the agent, but only those of the kinds that it names:
- * tools, paths to read, paths to write, network, signals, and agents to start. An empty `allow` leaves no tools. `deny` wins over `allow`.
- * It adds to the denied tools, and takes away the network, the signals, or the start of agents.
+ * Returns the permissions of a new process. The kinds of permission are: tools, paths to read, paths to write, network, signals, and agents
+ * to start. `allow` replaces the permissions of the agent, but only of the kinds that it names. An empty `allow` leaves no tools. `deny`
+ * wins over `allow`. It adds to the denied tools, and takes away the network, the signals, or the start of agents.
  */
 export function applySpawnRules(
   agent: PermissionSet,
