@@ -80,6 +80,11 @@ export function residentMbOf({ pid }: LivingProcess): number {
   return (Number(kib) * 1024) / 1e6
 }
 
+/** The number of bytes that a process has read so far, from files, pipes and sockets. */
+export function readBytesOf({ pid }: LivingProcess): number {
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
+}
+
 function isDescendant(living: LivingProcess | null): boolean {
   return living !== null && (living.ppid === process.pid || isDescendant(readProcess(living.ppid)))
 }

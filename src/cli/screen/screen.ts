@@ -1,6 +1,6 @@
 // A screen of its own on the terminal: draws frames and reads keys. Restores the terminal at every end except by SIGKILL, and while the
 // program is stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: none waits in a queue. Tests:
-// test/e2e/screen/top.test.ts, test/e2e/screen/watch.test.ts.
+// test/e2e/screen/top.test.ts, test/e2e/screen/slow-terminal.test.ts, test/e2e/screen/watch.test.ts.
 import { write } from 'node:fs'
 import type { Key } from './line-editor.ts'
 import { Throttle } from './throttle.ts'

@@ -1,5 +1,5 @@
 // `reeve top` on a real terminal and without one. Questions are answered, and a kill shows first what would be killed. The screen
-// survives the daemon, Ctrl+Z and a slow reader, and the terminal is restored at every end.
+// survives the daemon and Ctrl+Z, and the terminal is restored at every end. slow-terminal.test.ts has a slow reader.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -177,22 +177,6 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     expect([terminal.isRestored, terminal.screen.modes.has('1049')]).toEqual([true, false])
     expect(terminal.text).toContain('TypeError')
     rmSync(home, { recursive: true })
-  })
-
-  test('a terminal that reads slowly gets fewer frames, and the last one is right', async () => {
-    const terminal = openTop()
-    await terminal.waitForText('Nothing runs here')
-    terminal.pauseReading()
-    const bytesBefore = terminal.raw.length
-    for (let round = 0; round < 12; round += 1) {
-      const { uuid } = await daemon.spawnShell('exit 3', { name: `round-${round}` })
-      await daemon.waitForEnd(uuid)
-    }
-    terminal.resumeReading()
-    await terminal.waitForText(/NEEDS YOU 12/)
-    await terminal.waitForText('✗ round-11')
-    // A frame has at most some 10 KB; twelve changes of the table in a queue would be far more.
-    expect(terminal.raw.length - bytesBefore).toBeLessThan(60_000)
   })
 
   test('a daemon that does not answer is reported, and the next one is found', async () => {

@@ -98,13 +98,20 @@ export class Terminal implements Disposable {
     this.#child.stdin?.write(keys)
   }
 
-  /** Stops reading the output, as a slow connection does. Buffers on the way fill up, until the command line can write no more. */
-  pauseReading(): void {
-    this.#child.stdout?.pause()
-  }
-
-  resumeReading(): void {
-    this.#child.stdout?.resume()
+  /**
+   * Reads this number of characters each second, as a slow connection does, until the result is disposed. Buffers on the way fill up, until
+   * the command line can write no more.
+   */
+  readSlowly(charsPerSecond: number): Disposable {
+    const { stdout } = this.#child
+    stdout?.pause()
+    const timer = setInterval(() => stdout?.read(charsPerSecond), 1_000)
+    return {
+      [Symbol.dispose]: () => {
+        clearInterval(timer)
+        stdout?.resume()
+      },
+    }
   }
 
   /** Resolves when this text is on the screen; rejects with the screen if it never comes. */
