@@ -4,7 +4,7 @@
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { BUILD_HEADER, isOtherBuild } from '../build.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireRequest, type WireResponse } from './http.ts'
-import { eventData, MAX_SNAPSHOT_BYTES } from './event-stream.ts'
+import { eventData, rowEvents } from './event-stream.ts'
 import type { Holder } from './daemon-holder.ts'
 import { findHang } from './hung-daemon.ts'
 import { CURRENT_PID_HEADER, parseCurrentPid } from './current-pid-header.ts'
@@ -171,8 +171,7 @@ export class Client {
         brokenSince = 0
         if (isReportedDown) onLink?.(true)
         isReportedDown = false
-        for await (const data of eventData(body, path === ROWS_PATH ? MAX_SNAPSHOT_BYTES : undefined)) {
-          const event = JSON.parse(data) as ReeveEvent | ErrorBody
+        for await (const event of messagesOf(path, body)) {
           if (isError(event)) throw toApiError(event)
           // An event of rows has a cursor of its own.
           if (event.seq > 0) nextQuery = { ...query, after: 'cursor' in event ? String(event.cursor) : event.seq, tail: undefined }
@@ -270,6 +269,12 @@ async function readBody(response: WireResponse): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Yields the messages of a stream. Only the overloads of `events` tell events of rows from others. */
+async function* messagesOf(path: string, body: AsyncIterable<Buffer>): AsyncGenerator<ReeveEvent | ErrorBody, void> {
+  if (path === ROWS_PATH) for await (const message of rowEvents(body)) yield message as ReeveEvent | ErrorBody
+  else for await (const data of eventData(body)) yield JSON.parse(data) as ReeveEvent | ErrorBody
 }
 
 /** Whether a message of a stream is the error that ends it. Events have a type, errors have none. */

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ApiError, Client } from '../../../../src/api/client/client.ts'
-import { eventData } from '../../../../src/api/client/event-stream.ts'
+import { eventData, rowEvents } from '../../../../src/api/client/event-stream.ts'
 import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
 import { factEvent, startFakeDaemon, processView, refusedAnswer, endedView } from '../../../support/daemon/fake-daemon.ts'
 import { tempDir, type TempDir } from '../../../support/tmp.ts'
@@ -236,11 +236,24 @@ describe('events', () => {
     }
   })
 
+  test('of rows are split only at newlines, too', async () => {
+    const bytes = Buffer.from('id: 1\nevent: x\ndata: {"rows":[{"uuid":"é\u2028"},{}],"seq":1}\n\n: comment\n\ndata:{"seq":2}\r\n\r\n')
+    for (let splitAt = 0; splitAt <= bytes.length; splitAt++) {
+      const pieces = (async function* () {
+        yield bytes.subarray(0, splitAt)
+        yield bytes.subarray(splitAt)
+      })()
+      expect(await collect(rowEvents(pieces))).toEqual([{ rows: [{ uuid: 'é\u2028' }, {}], seq: 1 }, { seq: 2 }])
+    }
+  })
+
   test('that are too long are refused', async () => {
-    const endless = (async function* () {
+    const endless = async function* (): AsyncGenerator<Buffer> {
       for (;;) yield Buffer.alloc(1000, 'x')
-    })()
-    await expect(collect(eventData(endless, 10_000))).rejects.toThrow('longer than 10000 bytes')
+    }
+    for (const read of [eventData, rowEvents]) {
+      await expect(collect(read(endless(), 10_000))).rejects.toThrow('longer than 10000 bytes')
+    }
   })
 })
 
