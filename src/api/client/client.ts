@@ -271,7 +271,7 @@ async function readBody(response: WireResponse): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Yields the messages of a stream. Only the overloads of `events` tell events of rows from others. */
+/** Yields the messages of a stream. The overloads of `events` have the exact types. */
 async function* messagesOf(path: string, body: AsyncIterable<Buffer>): AsyncGenerator<ReeveEvent | ErrorBody, void> {
   if (path === ROWS_PATH) for await (const message of rowEvents(body)) yield message as ReeveEvent | ErrorBody
   else for await (const data of eventData(body)) yield JSON.parse(data) as ReeveEvent | ErrorBody
