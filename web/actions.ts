@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
-import type { RowView } from '../src/api/views/rows.ts'
+import type { RowsView, RowView } from '../src/api/views/rows.ts'
 import { titleOf } from '../src/faces/process-names.ts'
 import { undoOf } from '../src/faces/row-verbs.ts'
 import { readStream, request } from './api.ts'
@@ -135,6 +135,12 @@ export async function fork(uuid: string, fromStep: number | null, changes: ForkC
 /** Records that the user has seen how a process ended. */
 export function markSeen(uuid: string): Promise<boolean> {
   return perform(uuid, 'seen', {})
+}
+
+/** Reads the rows of a scope, such as `all`, once. */
+export async function readRows(scope: string): Promise<RowView[]> {
+  const { rows: found } = await callApi<RowsView>(`/v1/rows?${new URLSearchParams({ scope, shape: 'objects' })}`)
+  return found
 }
 
 export async function readProcess(uuid: string): Promise<ProcessView> {

@@ -4,7 +4,7 @@ import { signal, type Signal } from '@preact/signals'
 import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { NeedView } from '../src/api/views/needs.ts'
 import type { RowView, SumsView } from '../src/api/views/rows.ts'
-import { needsUser } from '../src/faces/attention.ts'
+import { isUnseenEnd, needsUser } from '../src/faces/attention.ts'
 
 /** all rows by UUID; not a signal, because each change would redraw all */
 export const rows = new Map<string, RowView>()
@@ -21,6 +21,12 @@ export const allNeeds = signal<readonly NeedView[] | null>(null)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
+/** the processes whose end the user has not seen */
+export const unseenEnds = signal<ReadonlySet<string>>(new Set())
+
+/** Rows that the stream does not send, because they ended over 24 hours ago. They were read once, and do not change. */
+const older = new Map<string, RowView>()
+
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
 /** the frame and the timer that apply the waiting events; the first of them cancels the other */
@@ -36,6 +42,32 @@ export function watchList(): number {
 /** Whether the first rows have come. */
 export function hasRows(): boolean {
   return isLoaded
+}
+
+/** Adds rows of processes that ended over 24 hours ago. Those that the stream sends are newer. */
+export function addOlderRows(added: readonly RowView[]): void {
+  for (const row of added) {
+    if (rows.has(row.uuid) && !older.has(row.uuid)) continue
+    older.set(row.uuid, row)
+    rows.set(row.uuid, row)
+    showRow(row.uuid)
+  }
+  listVersion.value += 1
+}
+
+/** Removes all of them from the list. */
+export function dropOlderRows(): void {
+  for (const uuid of older.keys()) {
+    rows.delete(uuid)
+    showRow(uuid)
+  }
+  older.clear()
+  listVersion.value += 1
+}
+
+function showRow(uuid: string): void {
+  const row = watched.get(uuid)
+  if (row) row.value = rows.get(uuid)
 }
 
 /** The row of a process as a signal; undefined while there is none. */
@@ -74,16 +106,20 @@ function applyWaiting(): void {
     hasNewShape = changesShape(event) || hasNewShape
     for (const uuid of uuidsOf(event)) changed.add(uuid)
     applyRowEvent(rows, event)
+    keepOlder(event)
     allNeeds.value = needsAfter(allNeeds.peek() ?? [], event)
     if (event.type === 'reset') isLoaded = true
   }
-  for (const uuid of changed) {
-    const row = watched.get(uuid)
-    if (!row) continue
-    row.value = rows.get(uuid)
-  }
+  for (const uuid of changed) showRow(uuid)
   updateNeeds(events.some(({ type }) => type === 'reset') ? rows.keys() : changed)
   if (hasNewShape || (followsAllChanges.value && changed.size > 0)) listVersion.value += 1
+}
+
+/** A row that the stream sends again is no longer an older one. The older ones stay when all rows are replaced. */
+function keepOlder(event: RowEvent): void {
+  if (older.size === 0 || event.type === 'alive') return
+  for (const { uuid } of event.type === 'reset' ? event.rows : event.up) older.delete(uuid)
+  if (event.type === 'reset') for (const [uuid, row] of older) rows.set(uuid, row)
 }
 
 function changesShape(event: RowEvent): boolean {
@@ -97,12 +133,20 @@ function uuidsOf(event: RowEvent): Iterable<string> {
 }
 
 function updateNeeds(uuids: Iterable<string>): void {
-  const before = rowsWithNeeds.peek()
+  const at = Date.now() + clockOffset.peek()
+  const changed = [...uuids]
+  updateSet(rowsWithNeeds, changed, (row) => needsUser(row, at))
+  updateSet(unseenEnds, changed, isUnseenEnd)
+}
+
+/** Checks the changed rows anew. Older rows are never among those of the set. */
+function updateSet(set: Signal<ReadonlySet<string>>, changed: readonly string[], isIn: (row: RowView) => boolean): void {
+  const before = set.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))
-  for (const uuid of uuids) {
+  for (const uuid of changed) {
     const row = rows.get(uuid)
-    if (row && needsUser(row, Date.now() + clockOffset.peek())) next.add(uuid)
+    if (row && !older.has(uuid) && isIn(row)) next.add(uuid)
     else next.delete(uuid)
   }
-  if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) rowsWithNeeds.value = next
+  if (next.size !== before.size || [...next].some((uuid) => !before.has(uuid))) set.value = next
 }

@@ -9,6 +9,11 @@ export function needsUser({ attention, snoozedUntil }: Pick<RowView, 'attention'
   return attention > ENDED_WELL && !isSnoozed({ snoozedUntil }, now)
 }
 
+/** Whether the process has ended, and the user has not seen that yet. */
+export function isUnseenEnd({ unseen, endedAt }: Pick<RowView, 'unseen' | 'endedAt'>): boolean {
+  return unseen && endedAt !== null
+}
+
 /** Whether a process or a need is snoozed now. `now`: the wall time of the daemon in ms. */
 export function isSnoozed({ snoozedUntil }: Pick<RowView, 'snoozedUntil'>, now: number): boolean {
   return snoozedUntil !== null && Date.parse(snoozedUntil) > now

@@ -21,6 +21,7 @@ import {
   targets,
   toggleTag,
 } from '../fleet/list.ts'
+import { OlderEnds, UnseenEnds } from '../fleet/ends.tsx'
 import { isPeeking, PeekPanel } from '../fleet/peek.tsx'
 import { TaggedBar } from '../fleet/tagged-bar.tsx'
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
@@ -226,6 +227,8 @@ function FilterBar(): JSX.Element {
           order is <Since at={new Date(orderedAt.value).toISOString()} /> old · order again
         </button>
       )}
+      <UnseenEnds />
+      <OlderEnds />
       {errors.length === 0 ? null : (
         <span class="filter-error" role="status">
           {errors.join(' · ')}
@@ -259,6 +262,9 @@ function NothingYet(): JSX.Element {
     <section class="empty">
       <p>Nothing runs here yet. Start something in a terminal:</p>
       <pre>{FIRST_COMMANDS.join('\n')}</pre>
+      <p>
+        <OlderEnds />
+      </p>
     </section>
   )
 }

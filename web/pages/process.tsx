@@ -1,10 +1,12 @@
 // The page of one process: what it waits for, its money and context, its tabs, and what can be done to it. With `as=N` in the address it is
 // shown as of step N, and can only be forked. Tests: test/e2e/web/process.test.ts, test/e2e/web/process/steps.test.ts.
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import type { UsageRateView } from '../../src/api/views/usage.ts'
 import { formatCost, treeCostText } from '../../src/faces/format.ts'
+import { budgetsAbove } from '../../src/faces/budgets.ts'
+import { titleOf } from '../../src/faces/process-names.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
@@ -18,7 +20,7 @@ import { fullInText } from '../../src/faces/projection.ts'
 import { WhyLine } from '../parts/why-line.tsx'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { markSeen } from '../actions.ts'
+import { failureOf, markSeen, readRows } from '../actions.ts'
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { rowKeys } from '../row-actions.ts'
 import { lazy } from '../lazy.tsx'
@@ -29,7 +31,7 @@ import { useSteps } from '../process/read-steps.ts'
 import { ReplayBar, ReplayFigures } from '../process/replay.tsx'
 import { StepsTab } from '../process/steps-tab.tsx'
 import type { StepColumns } from '../../src/faces/step-list.ts'
-import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
+import { addOlderRows, hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { navigate, type PageProps } from '../router.ts'
 import { perMinute, perMinuteOf, spending } from '../spending.ts'
 import { may } from '../store.ts'
@@ -55,7 +57,7 @@ export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Eleme
     if (hasNewEnd && !document.hidden && may('answer')) void markSeen(uuid)
   }, [hasNewEnd])
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
-  return row ? <KnownProcess row={row} part={part} /> : <NotInList />
+  return row ? <KnownProcess row={row} part={part} /> : <OlderProcess key={uuid} uuid={uuid} />
 }
 
 function KnownProcess({ row, part }: { readonly row: RowView; readonly part: string | undefined }): JSX.Element {
@@ -121,10 +123,19 @@ function TabContent({ row, tab, steps }: TabProps & { readonly tab: Tab }): JSX.
   }
 }
 
-function NotInList(): JSX.Element {
+/** A process that ended over 24 hours ago is not in the stream of rows, so its row is read. */
+function OlderProcess({ uuid }: { readonly uuid: string }): JSX.Element {
+  const [problem, setProblem] = useState<string | null>(null)
+  useEffect(() => {
+    readRows(`subtree:${uuid}`).then(
+      (found) => (found.length === 0 ? setProblem('It was removed.') : addOlderRows(found)),
+      (error: unknown) => setProblem(failureOf(error, 'Load the page again.').message),
+    )
+  }, [])
+  if (problem === null) return <p class="quiet">The process is being read.</p>
   return (
     <section class="empty">
-      <p>This process is not in the list: it was removed, or it ended more than a day ago.</p>
+      <p>This process is not in the list: {problem}</p>
       <pre>reeve ps --all</pre>
       <p>
         <a href="/">All processes</a>
@@ -216,6 +227,16 @@ function BudgetOfTree({ row }: { readonly row: RowView }): JSX.Element {
   )
 }
 
+/** The budget of a process above, which also pays for this one. */
+function BudgetAbove({ owner }: { readonly owner: RowView }): JSX.Element {
+  const row = rowSignal(owner.uuid).value ?? owner
+  return (
+    <a class="budget-above" href={`/p/${owner.uuid}/limits`}>
+      <BudgetOfTree row={row} />
+    </a>
+  )
+}
+
 function Figures({ row }: { readonly row: RowView }): JSX.Element {
   const tree = spendingTree(row)
   const figures: readonly Figure[] = [
@@ -228,6 +249,7 @@ function Figures({ row }: { readonly row: RowView }): JSX.Element {
     ...(row.budget
       ? [[row.budget.limit === 'budgetUsd' ? 'budget' : row.budget.limit, <BudgetOfTree key="budget" row={row} />] as const]
       : []),
+    ...budgetsAbove(row, rows).map((owner) => [`limit of ${titleOf(owner)}`, <BudgetAbove key={owner.uuid} owner={owner} />] as const),
     ...(tree === undefined ? [] : [[row.parent === null ? 'now' : 'its tree now', <SpentNow key="now" tree={tree} />] as const]),
   ]
   return <FigureList figures={figures} />

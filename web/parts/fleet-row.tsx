@@ -2,6 +2,7 @@
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
+import { isUnseenEnd } from '../../src/faces/attention.ts'
 import { formatTokens, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
@@ -54,6 +55,7 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
         <a href={`/p/${row.uuid}`} tabIndex={-1} title={row.about}>
           {titleOf(row)}
         </a>
+        {isUnseenEnd(row) ? <span class="unseen">not seen</span> : null}
         {line.isFolded ? <FoldedSums row={row} /> : null}
       </span>
       <span role="gridcell" class="agent">

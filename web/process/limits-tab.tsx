@@ -7,10 +7,13 @@ import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { LimitUseView, ProcessView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { isPending, perform, readProcess } from '../actions.ts'
-import { commandName } from '../../src/faces/process-names.ts'
+import { budgetsAbove } from '../../src/faces/budgets.ts'
+import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
 import { limitValue, UNITS, type Limit } from './limit-units.ts'
-import { rows } from '../rows.ts'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
+import { isPossible, runAction } from '../row-actions.ts'
+import { rows, rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
 
 export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
@@ -25,6 +28,7 @@ export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
           It has no limits, and none is above it. A resume can set some: <code>reeve resume {commandName(row)} --budget-usd 5</code>
         </p>
       ) : null}
+      <BudgetsAbove row={row} />
       <ChangeNote row={row} />
       {limitUse.length === 0 ? null : (
         <table class="limits">
@@ -48,6 +52,33 @@ export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
       <NewLimit row={row} known={limitUse.filter((use) => isOwn(row, use)).map(({ limit }) => limit)} />
       <p class="quiet">{METERING[metering]}</p>
     </section>
+  )
+}
+
+/** The processes above whose budgets also limit it, with what open calls may add. */
+function BudgetsAbove({ row }: { readonly row: RowView }): JSX.Element | null {
+  const owners = budgetsAbove(row, rows)
+  if (owners.length === 0) return null
+  return (
+    <ul class="budgets-above" aria-label="Budgets above">
+      {owners.map((owner) => (
+        <BudgetLine key={owner.uuid} owner={owner} />
+      ))}
+    </ul>
+  )
+}
+
+function BudgetLine({ owner }: { readonly owner: RowView }): JSX.Element {
+  const row = rowSignal(owner.uuid).value ?? owner
+  return (
+    <li>
+      <a href={`/p/${row.uuid}/limits`}>{titleOf(row)}</a> pays for it, too: <BudgetBar row={row} />
+      {row.status === 'suspended' && isPossible('raiseBudget', row) ? (
+        <button type="button" onClick={() => runAction('raiseBudget', [row])}>
+          Raise the budget …
+        </button>
+      ) : null}
+    </li>
   )
 }
 

@@ -1,6 +1,6 @@
-// What counts as a need of the user, by the row of a process.
+// What counts as a need of the user, and as an end that was not seen, by the row of a process.
 import { expect, test } from 'vitest'
-import { needsUser } from '../../../src/faces/attention.ts'
+import { isUnseenEnd, needsUser } from '../../../src/faces/attention.ts'
 
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 
@@ -13,4 +13,12 @@ test.each([
   [6, '2026-01-02T00:00:00Z', true],
 ])('a row with attention %d, snoozed until %s, needs the user: %s', (attention, snoozedUntil, expected) => {
   expect(needsUser({ attention, snoozedUntil }, NOW)).toBe(expected)
+})
+
+test.each([
+  [true, '2026-01-01T00:00:00Z', true],
+  [false, '2026-01-01T00:00:00Z', false],
+  [true, null, false],
+])('a row with unseen %s that ended at %s is an end that was not seen: %s', (unseen, endedAt, expected) => {
+  expect(isUnseenEnd({ unseen, endedAt })).toBe(expected)
 })

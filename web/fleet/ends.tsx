@@ -1,0 +1,81 @@
+// The ends in the list of the fleet: those that the user has not seen, and those of over 24 hours ago, which are read on request. The
+// address has that request, so a reload shows them again. Test: test/e2e/web/list/ends.test.ts.
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { formatCount } from '../../src/faces/format.ts'
+import { failureOf, markSeen, readRows } from '../actions.ts'
+import { say } from '../notice.ts'
+import { query, setQuery } from '../router.ts'
+import { addOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
+import { isStale, may, session } from '../store.ts'
+
+/** the filter that leaves the ends that were not seen */
+const UNSEEN = 'is:ended is:unseen'
+/** the daemon marks so many ends at a time */
+const MAX_AT_ONCE = 8
+
+const state = signal<'none' | 'reading' | 'shown' | { readonly error: string }>('none')
+
+async function readOlder(): Promise<void> {
+  if (state.peek() === 'reading') return
+  state.value = 'reading'
+  try {
+    addOlderRows((await readRows('all')).filter(({ endedAt }) => endedAt !== null))
+    state.value = 'shown'
+  } catch (error) {
+    const { message, hint } = failureOf(error, 'Try again.')
+    state.value = { error: `${message} ${hint}` }
+  }
+}
+
+async function markAllSeen(uuids: readonly string[]): Promise<void> {
+  for (let at = 0; at < uuids.length; at += MAX_AT_ONCE) {
+    const done = await Promise.all(uuids.slice(at, at + MAX_AT_ONCE).map(markSeen))
+    if (done.includes(false)) return
+  }
+  say(`seen: ${formatCount(uuids.length, 'process')}`)
+}
+
+/** The ends that were not seen, with a filter for them. */
+export function UnseenEnds(): JSX.Element | null {
+  const uuids = [...unseenEnds.value]
+  if (uuids.length === 0) return null
+  const isFiltered = query.value.get('q') === UNSEEN
+  return (
+    <span class="ends">
+      <button type="button" class="plain" aria-pressed={isFiltered} onClick={() => setQuery('q', isFiltered ? '' : UNSEEN)}>
+        {uuids.length} ended, not seen
+      </button>
+      {may('answer') ? (
+        <button type="button" class="plain" title="reeve needs --seen" disabled={isStale.value} onClick={() => void markAllSeen(uuids)}>
+          mark all as seen
+        </button>
+      ) : null}
+    </span>
+  )
+}
+
+/** Shows what ended over 24 hours ago, or hides it again. A session for one process has no such list. */
+export function OlderEnds(): JSX.Element | null {
+  const isWanted = query.value.get('ended') === 'all'
+  const now = state.value
+  useEffect(() => {
+    if (isWanted && hasRows() && (now === 'none' || typeof now === 'object')) void readOlder()
+    if (!isWanted && now === 'shown') {
+      dropOlderRows()
+      state.value = 'none'
+    }
+  }, [isWanted, hasRows()])
+  const opened = session.value
+  if (typeof opened === 'string' || opened.session.only !== null) return null
+  if (now === 'reading') return <span class="quiet">the older ones are being read</span>
+  return (
+    <span class="ends">
+      <button type="button" class="plain" aria-pressed={isWanted} onClick={() => setQuery('ended', isWanted ? '' : 'all')}>
+        {isWanted ? 'hide what ended over 24 hours ago' : 'show older'}
+      </button>
+      {typeof now === 'object' ? <span class="problem">{now.error}</span> : null}
+    </span>
+  )
+}
