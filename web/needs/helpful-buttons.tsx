@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { helpfulVerbs, waitLink } from '../../src/faces/row-verbs.ts'
 import { ActionButton } from '../parts/action-bar.tsx'
-import { isPossible, nameOfAction } from '../row-actions.ts'
+import { isPossible } from '../row-actions.ts'
 import { rows, rowSignal } from '../rows.ts'
 
 export function HelpfulButtons({ uuid }: { readonly uuid: string }): JSX.Element | null {
@@ -17,11 +17,11 @@ export function HelpfulButtons({ uuid }: { readonly uuid: string }): JSX.Element
     <p class="buttons">
       {isHeldByLimit ? (
         <a class="button" href={`${cause?.address ?? `/p/${uuid}`}/limits`}>
-          change {cause === null ? 'its limit' : `the limit of ${cause.text}`} …
+          Change {cause === null ? 'its limit' : `the limit of ${cause.text}`} …
         </a>
       ) : null}
       {names.map((name) => (
-        <ActionButton key={name} name={name} row={row} label={nameOfAction(name, row)} />
+        <ActionButton key={name} name={name} row={row} />
       ))}
     </p>
   )

@@ -72,7 +72,10 @@ function BudgetLine({ owner }: { readonly owner: RowView }): JSX.Element {
   const row = rowSignal(owner.uuid).value ?? owner
   return (
     <li>
-      <a href={`/p/${row.uuid}/limits`}>{titleOf(row)}</a> pays for it, too: <BudgetBar row={row} />
+      <span>
+        <a href={`/p/${row.uuid}/limits`}>{titleOf(row)}</a> pays for it, too:
+      </span>
+      <BudgetBar row={row} />
       {row.status === 'suspended' && isPossible('raiseBudget', row) ? (
         <button type="button" onClick={() => runAction('raiseBudget', [row])}>
           Raise the budget …
