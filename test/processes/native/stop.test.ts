@@ -121,8 +121,10 @@ test('a started write is over when its agent has been disposed of', async () => 
   const { kernel, agent, send } = await harness.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
   using disk = await occupyFileThreads(harness.dir)
   await send('go')
+  // A file is written in a thread, which the agent waits for with a port.
+  const hasThread = (): boolean => process.getActiveResourcesInfo().includes('MessagePort')
   await kernel.waitFor(() => kernel.factsOf('tool.started').length > 0, 'it begins')
-  await nextTurn()
+  await waitUntil(hasThread, 'the thread has begun')
   kernel.cancel()
   const disposal = agent[Symbol.asyncDispose]()
   expect(await Promise.race([disposal, nextTurn('it writes')])).toBe('it writes')
