@@ -1,6 +1,6 @@
-// The events of the API as a closed union: one per fact, and the live events. Owns the names of event types. The fields of an event are
-// those of its fact, as `eventOf` of src/daemon/loop/events.ts publishes them. Tests: test/tables/daemon/loop/events.test.ts,
-// test/tables/docs/api.test.ts, test/tables/api/events.test.ts.
+// The events of the API as a closed union: one per fact, and the live events. The fields of an event are those of its fact, as `eventOf` of
+// src/daemon/loop/events.ts publishes them.
+// Tests: test/tables/daemon/loop/events.test.ts, test/tables/docs/api.test.ts, test/tables/api/events.test.ts.
 import type { FactBody, FactType, ImagePart } from '../kernel/model/facts.ts'
 import type { ProcessSpec } from '../kernel/model/process-spec.ts'
 import type { EventView } from './views/daemon.ts'

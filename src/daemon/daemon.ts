@@ -1,5 +1,5 @@
-// Starts the daemon's parts in order (lock, settings, store, containment, process loop, API), and stops them in reverse order.
-// Owns only the start and the stop. A home has one daemon: a second daemon gets STORE_LOCKED and changes nothing.
+// Starts the daemon's parts in order (lock, settings, store, containment, process loop, API), and stops them in reverse order. A home has
+// one daemon: a second daemon gets STORE_LOCKED and changes nothing.
 // Test: test/e2e/lifecycle/restart.test.ts, test/e2e/daemon/removed-socket.test.ts, test/e2e/daemon/security.test.ts.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Creates and connects the parts of a running daemon that decide and act: table, pipeline, performer, feed, keys, deadlines.
-// Owns the order of their creation and of their end. Decides nothing itself. Test: test/e2e/lifecycle/restart.test.ts.
+// Creates and connects the parts of a running daemon that decide and act: table, pipeline, performer, feed, keys, deadlines. Decides
+// nothing itself. Test: test/e2e/lifecycle/restart.test.ts.
 import { acpDriver } from '../drivers/acp/driver.ts'
 import { nativeDriver } from '../drivers/native/driver.ts'
 import { commandDriver } from '../drivers/command/driver.ts'

@@ -1,5 +1,5 @@
-// Arranges a usage report for a chart: a column for each day or hour, and in each a part for each group. Owns which groups have a part of
-// their own, and the signs of a cost. Pure. Test: test/tables/faces/cost-chart.test.ts.
+// Arranges a usage report for a chart: a column for each day or hour, and in each a part for each group. Decides which groups have a part
+// of their own, and has the signs of a cost. Pure. Test: test/tables/faces/cost-chart.test.ts.
 import { costCell, formatLimitUsd, formatTokens } from './format.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../api/views/usage.ts'
 

@@ -1,5 +1,5 @@
-// Records when a daemon starts and ends, so that the next start detects a crash. A crash is a start without an orderly end. Owns
-// six rows of `meta`: also the last trusted wall time, and the time up to which ends count as seen. Knows nothing about processes.
+// Records when a daemon starts and ends, so that the next start detects a crash. A crash is a start without an orderly end. Also keeps the
+// last trusted wall time, and the time up to which ends count as seen. Knows nothing about processes.
 // Test: test/tables/store/daemon-runs.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { readMeta, writeMeta } from './meta.ts'

@@ -1,6 +1,6 @@
-// The database file: how it is opened, its tables, and the migrations between their versions. Owns the format on disk. A released
-// migration is never edited: each change is a new migration at the end. No code may open the file through `fs`, because closing
-// such a descriptor drops SQLite's POSIX locks; `chmod` opens no descriptor. Test: test/tables/store/opening.test.ts.
+// The database file: how it is opened, its tables, and the migrations between their versions. A released migration is never edited: each
+// change is a new migration at the end. No code may open the file through `fs`, because closing such a descriptor drops SQLite's POSIX
+// locks; `chmod` opens no descriptor. Test: test/tables/store/opening.test.ts.
 import { randomInt } from 'node:crypto'
 import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,5 +1,5 @@
-// The SQL statements of the store, prepared once, and the types of their rows. Owns the SQL; the other files of this directory
-// run the statements. Test: test/tables/store/store.test.ts.
+// The SQL statements of the store, prepared once, and the types of their rows. The other files of the store run the statements.
+// Test: test/tables/store/store.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, forked_from, origin, base, pinned'

@@ -1,6 +1,5 @@
-// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Owns the definition of a
-// commit; sqlite.ts implements the contract and is the only writer.
-// Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
+// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Defines a commit. sqlite.ts
+// implements the contract. Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
 import type { HomeBook } from '../kernel/model/home.ts'
 import type { Process } from '../kernel/model/process.ts'

@@ -1,6 +1,6 @@
-// The only client of the daemon's API: JSON requests and event streams over the Unix socket, and errors with code and hint. Starts the
-// daemon if none listens and the options allow it. Must never repeat a request that may have changed something. Must not import anything
-// heavy, because `reeve ps` loads this file. Test: test/tables/api/client/http.test.ts.
+// The client of the daemon's API: JSON requests and event streams over the Unix socket, and errors with code and hint. Starts the daemon if
+// none listens and the options allow it. Must never repeat a request that may have changed something. Must not import anything heavy,
+// because `reeve ps` loads this file. Test: test/tables/api/client/http.test.ts.
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { BUILD_HEADER, isOtherBuild } from '../build.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireRequest, type WireResponse } from './http.ts'

@@ -1,6 +1,6 @@
-// Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all.
-// Owns the rules of a selection, which docs/concepts/signals.md describes. Must leave the members of a crew to their crew, unless a word
-// names one. Test: test/e2e/cli/several-processes.test.ts.
+// Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all. The rules of a
+// selection are in docs/concepts/signals.md. Must leave the members of a crew to their crew, unless a word names one.
+// Test: test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure, UsageError } from '../errors.ts'

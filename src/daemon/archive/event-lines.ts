@@ -1,6 +1,6 @@
-// Converts a fact to a line of events.jsonl, and back. A line has the envelope of the public events, the whole body, and a checksum.
-// `seq` is the number of the fact in its journal. It is not the cursor of a store, which differs from store to store.
-// Owns the format of the file. The meaning of lines that were written earlier must never change. Test: test/tables/daemon/archive/event-lines.test.ts.
+// Converts a fact to a line of events.jsonl, and back. A line has the envelope of the public events, the whole body, and a checksum. `seq`
+// is the number of the fact in its journal. It is not the cursor of a store, which differs from store to store. The meaning of lines that
+// were written earlier must never change. Test: test/tables/daemon/archive/event-lines.test.ts.
 import { crc32 } from 'node:zlib'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { packBody, unpackBody, codeOf } from '../../store/journal/fact-codec.ts'

@@ -1,7 +1,6 @@
 // Checks that an imported fact has the fields of its type. Someone may have written the fact by hand, and the daemon trusts the fields of
-// stored facts. Owns the types of the fields. Must never refuse a fact that a daemon has written. So nested values are checked only
-// as far as the daemon reads them. For specs see spec-shape.ts.
-// Tests: test/properties/archive-shape.test.ts, test/e2e/daemon/archive-damage.test.ts.
+// stored facts. Must never refuse a fact that a daemon has written. So nested values are checked only as far as the daemon reads them. For
+// specs see spec-shape.ts. Tests: test/properties/archive-shape.test.ts, test/e2e/daemon/archive-damage.test.ts.
 import * as z from 'zod'
 import { issueText } from '../../config/zod-messages.ts'
 import type { FactBody, FactType } from '../../kernel/model/facts.ts'

@@ -1,5 +1,5 @@
-// Reads the result of a completed process, for the compose nodes that depend on it. The result is the agent's last answer, or the output
-// of a command. It is read from the journal, so that it is the same after any restart. Owns the length limit of results.
+// Reads the result of a completed process, for the compose nodes that depend on it. The result is the agent's last answer, or the output of
+// a command. It is read from the journal, so that it is the same after any restart. The length of a result is limited.
 // Test: test/e2e/compose/compose.test.ts.
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,6 +1,6 @@
 // Prepares the process of a compose node when the kernel requests it. It fills in the results of other nodes, plans a worktree, and finds
-// the keys. The kernel then starts the process, or gets the reason why it cannot start. Owns no state of a run. The kernel drops an answer
-// that comes too late. Test: test/e2e/compose/compose.test.ts.
+// the keys. The kernel then starts the process, or gets the reason why it cannot start. The kernel drops an answer that comes too late.
+// Test: test/e2e/compose/compose.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { fillReferences, type Reference } from '../../kernel/compose/template.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,6 +1,5 @@
-// Starts, plans and lists runs of compose files, and resumes their nodes. Each node gets a complete, checked spec before anything starts.
-// A node that starts much later still uses this spec. Owns the order of the checks, and the list of runs.
-// Must never decide about nodes: the kernel does. Test: test/e2e/compose/compose.test.ts.
+// Starts, plans and lists runs of compose files, and resumes their nodes. Each node gets a complete, checked spec before anything starts. A
+// node that starts much later still uses this spec. Must never decide about nodes: the kernel does. Test: test/e2e/compose/compose.test.ts.
 import { basename, dirname } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { findCompose } from '../../config/config.ts'

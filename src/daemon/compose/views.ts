@@ -1,5 +1,4 @@
-// Builds the API views of compose runs from process rows. Owns this mapping, and computes every number of the view.
-// Test: test/e2e/compose/compose.test.ts.
+// Builds the API views of compose runs from process rows. Test: test/e2e/compose/compose.test.ts.
 import { knownCostSum } from '../../api/known-cost.ts'
 import { isFinalState } from '../../kernel/compose/run.ts'
 import { composeSpecOf, composeRunOf } from '../../kernel/compose/run-row.ts'

@@ -1,5 +1,5 @@
-// Sends commands of the user and of members to a crew. Each command becomes one kernel input, which the kernel answers with a text. Owns
-// the issuer's identity: a member is identified by the incarnation behind its token, never by a name. Must never decide: the kernel does.
+// Sends commands of the user and of members to a crew. Each command becomes one kernel input, which the kernel answers with a text. A
+// member is identified by the incarnation behind its token, never by a name. Must never decide: the kernel does.
 // Tests: test/e2e/crew/crew.test.ts, test/e2e/mcp/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { toCrewCommand } from '../../config/crew/shell-commands.ts'

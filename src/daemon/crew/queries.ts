@@ -1,5 +1,5 @@
 // Read-only queries of the API about crews: the list, one crew, and one task with its texts and history. Reads committed state, and
-// journals in pages. Owns no state. Test: test/e2e/crew/crew.test.ts.
+// journals in pages. Test: test/e2e/crew/crew.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { crewView, MEMBER_FIELDS, taskView } from './view.ts'

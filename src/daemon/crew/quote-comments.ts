@@ -1,5 +1,5 @@
-// Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Owns the refusals: a file that the
-// change does not have, and a line that the file does not have. Test: test/e2e/crew/diff.test.ts.
+// Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Refuses a file that the change does not
+// have, and a line that the file does not have. Test: test/e2e/crew/diff.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { diffOf, fileAt } from '../../drivers/files/diff.ts'
 import { GitError } from '../../drivers/files/git.ts'

@@ -1,6 +1,6 @@
 // Builds the report of a crew: tasks, members, costs, and what the user still has to do. Reads the rows and journals of the crew and its
-// members, dead or alive, and git. Owns the sums: usage outside of tasks is the total minus the usage of all tasks.
-// Must never change anything. Tests: test/e2e/crew/report.test.ts, test/tables/daemon/crew/history.test.ts.
+// members, dead or alive, and git. Usage outside of tasks is the total minus the usage of all tasks. Must never change anything.
+// Tests: test/e2e/crew/report.test.ts, test/tables/daemon/crew/history.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
 import { CrewHistory, coveredMs, type TaskHistory } from './history.ts'

@@ -1,5 +1,5 @@
-// Rewrites a crew's hints for the user: the hints name tools of the coordinator, and the user has commands instead.
-// Owns the mapping of tools to commands. Pure. Test: test/tables/daemon/crew/user-hints.test.ts.
+// Rewrites a crew's hints for the user: the hints name tools of the coordinator, and the user has commands instead. Pure.
+// Test: test/tables/daemon/crew/user-hints.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { LeadCommand } from '../../kernel/model/crew/commands.ts'
 

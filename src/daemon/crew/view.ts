@@ -1,5 +1,4 @@
-// Builds the API view of a crew from its row and its members' processes. Owns the mapping.
-// Test: test/e2e/crew/crew.test.ts.
+// Builds the API view of a crew from its row and its members' processes. Test: test/e2e/crew/crew.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { totalElapsedMs } from '../views/process-view.ts'

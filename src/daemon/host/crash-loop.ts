@@ -1,5 +1,5 @@
-// Detects that the daemons of this home crash repeatedly, which may be caused by processes that each of them restarts.
-// Owns the threshold, and the record of each daemon's start and orderly end. Test: test/processes/daemon/supervision-crash.test.ts.
+// Detects that the daemons of this home crash repeatedly, which may be caused by processes that each of them restarts. Three daemons
+// without an orderly end within ten minutes are a crash loop. Test: test/processes/daemon/supervision-crash.test.ts.
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 

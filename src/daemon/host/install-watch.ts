@@ -1,6 +1,6 @@
-// Ends a daemon whose installation was removed, once nothing runs. npm has no hook for an uninstall, so a daemon would stay for ever.
-// An installation of another version replaces the file for a moment only: the file must be missing at two checks.
-// Owns the check and its interval. Test: test/e2e/daemon/removed-install.test.ts.
+// Ends a daemon whose installation was removed, once nothing runs. npm has no hook for an uninstall, so a daemon would stay for ever. An
+// installation of another version replaces the file for a moment only: the file must be missing at two checks.
+// Test: test/e2e/daemon/removed-install.test.ts.
 import { existsSync } from 'node:fs'
 import type { Clock } from '../loop/clock.ts'
 

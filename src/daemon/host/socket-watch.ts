@@ -1,6 +1,5 @@
-// Checks that the daemon's socket file still exists. A cleaner of /tmp, or a removal of the whole home, may delete the file.
-// No client could then reach the daemon, which would keep its lock and its agents for ever.
-// Owns the check and its interval. Test: test/e2e/daemon/removed-socket.test.ts.
+// Checks that the daemon's socket file still exists. A cleaner of /tmp, or a removal of the whole home, may delete the file. No client
+// could then reach the daemon, which would keep its lock and its agents for ever. Test: test/e2e/daemon/removed-socket.test.ts.
 import { lstat } from 'node:fs/promises'
 import type { Clock } from '../loop/clock.ts'
 

@@ -1,4 +1,4 @@
-// Selects the events of a stream by their types, and shortens their texts. Owns the names that a stream accepts.
+// Selects the events of a stream by their types, and shortens their texts. Has the names that a stream accepts.
 // Test: test/tables/daemon/http/event-filter.test.ts, test/e2e/daemon/events.test.ts.
 import { EVENT_NAMES } from '../../api/events.ts'
 import { closestWord } from '../../kernel/util/did-you-mean.ts'

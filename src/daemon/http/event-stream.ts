@@ -1,5 +1,5 @@
-// Decides where a stream of events starts and ends; sse.ts writes it to the client.
-// Owns the meaning of the parameters `after`, `since`, `tail`, `follow` and `live`; event-filter.ts selects the events. Test: test/e2e/daemon/events.test.ts.
+// Decides where a stream of events starts and ends, by the parameters `after`, `since`, `tail`, `follow` and `live`. The events are
+// selected in event-filter.ts, and written to the client in sse.ts. Test: test/e2e/daemon/events.test.ts.
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'

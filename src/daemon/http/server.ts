@@ -1,6 +1,5 @@
-// The API server: HTTP and JSON over a Unix socket of mode 0600.
-// Owns the validation of requests by their schemas, the refusal of browsers, and the bodies of errors. Knows no route. Test:
-// test/e2e/daemon/api.test.ts.
+// The API server: HTTP and JSON over a Unix socket of mode 0600. Validates requests by their schemas, refuses browsers, and writes the
+// bodies of errors. Test: test/e2e/daemon/api.test.ts.
 import { chmod, rm } from 'node:fs/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'

@@ -1,5 +1,5 @@
-// Writes events as server-sent events to a response, no faster than the client reads them.
-// Owns the format on the wire and the heartbeat. The feed decides which events are sent. Test: test/e2e/daemon/events.test.ts.
+// Writes events as server-sent events to a response, no faster than the client reads them. Also sends the heartbeat. The feed decides which
+// events are sent. Test: test/e2e/daemon/events.test.ts.
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { beginStream } from './compress.ts'

@@ -1,5 +1,5 @@
-// Checks that the program of an external agent is installed, before the process is recorded.
-// Owns the hint with the install command. Runs no program. Test: test/e2e/external/acp.test.ts.
+// Checks that the program of an external agent is installed, before the process is recorded. Its error has the install command as a hint.
+// Runs no program. Test: test/e2e/external/acp.test.ts.
 import { installCommand } from '../../config/known-agents.ts'
 import { resolveProgram } from '../../drivers/contain/resolve-program.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,5 +1,6 @@
 // The keys of processes: stored in memory only, by process. Keys that are not in memory, for example after a restart, are looked up again.
-// Owns the values of the keys, and the inputs of commands, which are forgotten with them. Must never put a value into a fact, a log or a message. Test: test/e2e/models/credentials.test.ts.
+// Also holds the inputs of commands, which are forgotten with the keys. Must never put a value into a fact, a log or a message.
+// Test: test/e2e/models/credentials.test.ts.
 import { findKeys, locateKey, looksSecret, type FoundKeys, type KeySources } from '../../config/credentials.ts'
 import { mcpVariableNames } from '../../config/mcp/resolve.ts'
 import { keyVariableNames, findProvider } from '../../config/model-keys.ts'

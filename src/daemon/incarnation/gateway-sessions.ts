@@ -1,6 +1,6 @@
 // Decides which processes call their models through the gateway, and with which providers and keys. The decision is made when an
-// incarnation starts, by the user's setting, the agent, and the keys that are available. Owns the daemon's only gateway, which is loaded
-// when the first process uses it. Test: test/e2e/external/gateway.test.ts.
+// incarnation starts, by the user's setting, the agent, and the keys that are available. The daemon has one gateway, which is loaded when
+// the first process uses it. Test: test/e2e/external/gateway.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { splitEnv } from '../../config/credentials.ts'

@@ -1,7 +1,6 @@
 // Runs one incarnation: starts its agent with a driver in a containment, passes requests to the agent, and releases everything at the end.
-// Owns the order of the requests, which is that of the effects, even while the agent is still starting.
-// Knows no state of the process: it sends reports to the pipeline.
-// Test: test/tables/daemon/incarnation/incarnation.test.ts, test/e2e/daemon/api-processes.test.ts.
+// The order of the requests is that of the effects, even while the agent is still starting. Knows no state of the process: it sends reports
+// to the pipeline. Test: test/tables/daemon/incarnation/incarnation.test.ts, test/e2e/daemon/api-processes.test.ts.
 import { raceAbort } from '../../drivers/common/race-abort.ts'
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'

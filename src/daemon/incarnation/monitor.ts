@@ -1,6 +1,6 @@
 // The heartbeat monitor: observes running processes by their facts, their output and the operating system. Submits each change of their
-// liveness, and each loop that the loop detector finds. Sets a timer only while processes run. Ignores suspended processes, whose time
-// does not count. Owns the observations, in memory; the kernel decides what to do about them.
+// liveness, and each loop that the loop detector finds. Sets a timer only while processes run. Ignores suspended processes, whose time does
+// not count. Observations are in memory only; the kernel decides what to do about them.
 // Test: test/tables/daemon/incarnation/monitor.test.ts, test/e2e/lifecycle/liveness.test.ts.
 import {
   activityText,

@@ -1,6 +1,5 @@
-// Performs the kernel's effects, by a table with one handler for each type, and keeps the running incarnations.
-// Owns no state of processes: the result of an effect goes back to the kernel as an input of the pipeline.
-// Test: test/e2e/daemon/api-processes.test.ts, test/simulation.
+// Performs the kernel's effects, by a table with one handler for each type, and keeps the running incarnations. The result of an effect
+// goes back to the kernel as an input of the pipeline. Test: test/e2e/daemon/api-processes.test.ts, test/simulation.
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { ContainmentManager, Containment } from '../../drivers/contain/containment-contract.ts'

@@ -1,7 +1,6 @@
-// The sampler: measures the resource usage of the programs of running incarnations, and reports relevant changes to the kernel.
-// Owns the times of measurement: every 5 s, or every second under a limit of CPU time, memory or output. A suspended process is not
-// measured. Owns the rules by which a change is worth a fact. The kernel enforces the limits.
-// Test: test/tables/daemon/incarnation/sampler.test.ts, test/e2e/limits/resource-limits.test.ts.
+// The sampler: measures the resource usage of the programs of running incarnations, and reports relevant changes to the kernel. Measures
+// every 5 s, or every second under a limit of CPU time, memory or output. A suspended process is not measured. The kernel enforces the
+// limits. Test: test/tables/daemon/incarnation/sampler.test.ts, test/e2e/limits/resource-limits.test.ts.
 import { payerOf } from '../../kernel/state/accounts.ts'
 import type { Containment, ContainmentUsage } from '../../drivers/contain/containment-contract.ts'
 import type { Report } from '../../kernel/model/reports.ts'

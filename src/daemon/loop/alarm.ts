@@ -1,6 +1,5 @@
-// Keeps one deadline per key behind a single timer, which is set for the nearest deadline. Rings a key when its deadline has passed.
-// Owns the timer. Decides nothing: the user of the alarm decides what a passed deadline means, and sets the next one.
-// Test: test/tables/daemon/loop/alarm.test.ts.
+// Keeps one deadline per key behind a single timer, which is set for the nearest deadline. Rings a key when its deadline has passed. The
+// user of the alarm decides what a passed deadline means, and sets the next one. Test: test/tables/daemon/loop/alarm.test.ts.
 import type { Now } from '../../kernel/model/ids.ts'
 import type { Clock } from './clock.ts'
 

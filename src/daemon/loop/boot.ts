@@ -1,5 +1,5 @@
-// Boot: ends the programs that the last daemon left running, then submits each row to the kernel, which decides its new state.
-// Owns that order: the kernel decides about a row only after its programs were ended, or could not be ended.
+// Boot: ends the programs that the last daemon left running, then submits each row to the kernel, which decides its new state. The kernel
+// decides about a row only after its programs were ended, or could not be ended.
 // Test: test/tables/daemon/loop/boot.test.ts, test/processes/crash/random-kills.test.ts, test/e2e/lifecycle/restart.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'

@@ -1,8 +1,7 @@
-// Packs the row of a suspended process into little memory, as JSON in two parts: a shape and the row's own values.
-// The shape has everything that many rows share, such as field names, states and the agent file. Each shape is stored once.
-// The row's own values are one short string.
-// Owns packing and unpacking, which gives an equal process, and the removal of a shape with its last row.
-// Knows no field of a process except the spec. Test: test/properties/compact-row.test.ts.
+// Packs the row of a suspended process into little memory, as JSON in two parts: a shape and the row's own values. The shape has everything
+// that many rows share, such as field names, states and the agent file. Each shape is stored once. The row's own values are one short
+// string. Unpacking gives an equal process. A shape is removed with its last row. Knows no field of a process except the spec.
+// Test: test/properties/compact-row.test.ts.
 import { hash } from 'node:crypto'
 import type { Process } from '../../kernel/model/process.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'

@@ -1,6 +1,6 @@
-// The drain before the daemon stops: all running processes get the hold `daemon-shutdown`, and may finish their work in flight.
-// Owns the time limit and the list of processes that the drain waits for. A process is examined again at each of its facts.
-// The next start of the daemon releases the hold. Tests: test/tables/daemon/loop/drain.test.ts, test/e2e/lifecycle/restart.test.ts.
+// The drain before the daemon stops: all running processes get the hold `daemon-shutdown`, and may finish their work in flight. The time of
+// a drain is limited. A process that it waits for is examined again at each of its facts. The next start of the daemon releases the hold.
+// Tests: test/tables/daemon/loop/drain.test.ts, test/e2e/lifecycle/restart.test.ts.
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,7 +1,6 @@
-// The feed: sends committed facts and live events to the viewers of event streams, in bounded memory. A slow viewer loses no durable
-// event, because it reads the events after its cursor from the store. A slow viewer may lose live events, and receives their number.
-// A viewer that begins in the middle of a step receives the text of the step so far.
-// Owns the subscriptions. Must never delay or change a commit.
+// The feed: sends committed facts and live events to the viewers of event streams, in bounded memory. A slow viewer loses no durable event,
+// because it reads the events after its cursor from the store. A slow viewer may lose live events, and receives their number. A viewer that
+// begins in the middle of a step receives the text of the step so far. Must never delay or change a commit.
 // Tests: test/tables/daemon/loop/feed.test.ts, test/e2e/daemon/events.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventOf, liveEvent } from './events.ts'

@@ -1,4 +1,4 @@
-// Runs the jobs of each key one at a time, in order; jobs of different keys run in parallel. Owns the order of the jobs.
+// Runs the jobs of each key one at a time, in order; jobs of different keys run in parallel.
 // Test: test/tables/daemon/loop/keyed-queue.test.ts.
 
 export class KeyedQueue {

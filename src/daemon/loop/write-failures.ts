@@ -1,7 +1,6 @@
-// Handles a store that temporarily cannot be written: inputs are deferred and submitted again later, and nothing new starts.
-// On a full disk all running processes are held with the reason `disk-full`. Owns the deferred inputs and the 4 MB reserve file.
-// The first part of the reserve makes room for those holds, the rest for processes that end. When the disk has room again, the reserve
-// is restored before anything else.
+// Handles a store that temporarily cannot be written: inputs are deferred and submitted again later, and nothing new starts. On a full disk
+// all running processes are held with the reason `disk-full`. A reserve file of 4 MB is then freed in parts. The first part of the reserve
+// makes room for those holds, the rest for processes that end. When the disk has room again, the reserve is restored before anything else.
 // Test: test/tables/daemon/loop/write-failures.test.ts, test/processes/daemon/full-disk.test.ts, test/simulation.
 import { KernelError, type ErrorCode } from '../../kernel/model/errors.ts'
 import type { InputBody } from '../../kernel/model/inputs.ts'

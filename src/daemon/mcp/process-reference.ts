@@ -1,5 +1,5 @@
-// Resolves the reference to a process in a tool call: `self`, the id of a crew member, or a reference as users write it.
-// Owns the hints of these errors for agents, which name tools instead of commands. Test: test/e2e/mcp/crew.test.ts.
+// Resolves the reference to a process in a tool call: `self`, the id of a crew member, or a reference as users write it. The hints of its
+// errors are for agents: they name tools instead of commands. Test: test/e2e/mcp/crew.test.ts.
 import { coordinatorOf } from '../../kernel/crew/state/queries.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ToolCallContext } from './tool.ts'

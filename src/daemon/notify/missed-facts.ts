@@ -1,6 +1,6 @@
 // Finds the facts that the last daemon did not report before it ended. They are read after the mark of each channel, and are reported if
-// they are still true. Owns the marks: all facts up to a mark were reported, were lost, or need no notice. A mark is written after each
-// delivery, so that a crash may repeat a notice, but never loses one. Test: test/e2e/daemon/notifications.test.ts.
+// they are still true. All facts up to a mark were reported, were lost, or need no notice. A mark is written after each delivery, so that a
+// crash may repeat a notice, but never loses one. Test: test/e2e/daemon/notifications.test.ts.
 import { isStillTrue } from './notices.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,6 +1,5 @@
-// Sends a notice to the user's webhook, as a POST of JSON. Owns the format of the body and the meaning of a response. Secrets are looked
-// up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test:
-// test/e2e/daemon/notifications.test.ts.
+// Sends a notice to the user's webhook, as a POST of JSON. Secrets are looked up for each request, and not kept. Must not follow redirects,
+// because the headers with secrets would be sent along. Test: test/e2e/daemon/notifications.test.ts.
 import { originOf, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import { MissingVariable, expandVariables, variablesIn } from '../../config/expand-variables.ts'
 import { isoTime } from '../views/format-times.ts'

@@ -1,7 +1,6 @@
 // Decides whether the wall clock can be trusted, before processes are removed for their age. The expected time is the last trusted time
-// plus the monotonic time since. The clock is trusted unless it is far ahead of the expected time.
-// Owns the last trusted time, which the store keeps over restarts. After a long sleep of the machine a correct clock looks wrong;
-// therefore only removals depend on this.
+// plus the monotonic time since. The clock is trusted unless it is far ahead of the expected time. The store keeps the last trusted time
+// over restarts. After a long sleep of the machine a correct clock looks wrong; therefore only removals depend on this.
 // Test: test/tables/daemon/operations/collector.test.ts.
 import { isoTime } from '../views/format-times.ts'
 import type { Store } from '../../store/store.ts'

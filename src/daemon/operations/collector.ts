@@ -1,9 +1,7 @@
 // The collector: removes ended processes by the configured rules, oldest first, one at a time. Each removal goes through removals.ts, so
-// that a resume, pin or export of the same process runs before or after it.
-// Owns the times of its rounds (the first after a delay, then one per configured interval) and the result of a round.
-// While the wall clock is in doubt (clock-trust.ts), rounds run only at the user's request.
-// The rules are applied by kernel/state/gc-selection.ts. Tests: test/tables/daemon/operations/collector.test.ts,
-// test/e2e/daemon/gc.test.ts.
+// that a resume, pin or export of the same process runs before or after it. Its first round runs after a delay, then one runs per
+// configured interval. While the wall clock is in doubt (clock-trust.ts), rounds run only at the user's request. The rules are applied by
+// kernel/state/gc-selection.ts. Tests: test/tables/daemon/operations/collector.test.ts, test/e2e/daemon/gc.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { GcSelector, isGcOff, type GcRule, type GcRules } from '../../kernel/state/gc-selection.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

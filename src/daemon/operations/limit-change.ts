@@ -1,5 +1,5 @@
-// Changes of limits in a request: limits to set, and amounts to add. Owns the list of limits that can be enforced for a plain command;
-// the others count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/external/acp.test.ts.
+// Changes of limits in a request: limits to set, and amounts to add. Has the list of limits that can be enforced for a plain command; the
+// others count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/external/acp.test.ts.
 import { LIMITS, configuredLimits, type LimitCheck } from '../../kernel/state/limits.ts'
 import type { ResumeBody } from '../../api/views/process.ts'
 import type { LimitName, Limits } from '../../kernel/model/words.ts'

@@ -1,7 +1,6 @@
-// Removes ended processes for good, with their worktrees and recorded calls.
-// Owns the exclusion between resuming, removing and pinning: for each process they run one at a time, in order.
-// The kernel cannot do this, because its table contains no dead processes.
-// Must never remove a process that is not dead, or one that is being exported.
+// Removes ended processes for good, with their worktrees and recorded calls. Resuming, removing and pinning a process exclude each other:
+// for each process they run one at a time, in order. The kernel cannot do this, because its table contains no dead processes. Must never
+// remove a process that is not dead, or one that is being exported.
 // Tests: test/e2e/daemon/removal.test.ts, test/e2e/daemon/gc.test.ts, test/tables/daemon/operations/removals.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,6 +1,6 @@
-// Salvages and removes the worktree of each retired process when the process is dead. A stopped or interrupted process keeps its
-// worktree. Owns the order of these removals. Must never remove a worktree during a resume of its process.
-// Removals that a killed daemon did not finish are done at the next start (`Worktrees.sweep`). Test: test/e2e/worktree/retired-worktree.test.ts.
+// Salvages and removes the worktree of each retired process when the process is dead. A stopped or interrupted process keeps its worktree.
+// Must never remove a worktree during a resume of its process. Removals that a killed daemon did not finish are done at the next start
+// (`Worktrees.sweep`). Test: test/e2e/worktree/retired-worktree.test.ts.
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Removals } from './removals.ts'

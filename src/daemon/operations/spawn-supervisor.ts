@@ -1,6 +1,5 @@
-// Starts a supervisor with its children, from an API request or a reeve.yaml: all of them start, or none does.
-// Owns the order: all specs are built before the first process is spawned. Decides nothing about restarts.
-// Test: test/e2e/cli/supervisors.test.ts.
+// Starts a supervisor with its children, from an API request or a reeve.yaml: all of them start, or none does. All specs are built before
+// the first process is spawned. Decides nothing about restarts. Test: test/e2e/cli/supervisors.test.ts.
 import { findSupervisor } from '../../config/config.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ProcessView, SpawnBody, SteerView, SupervisorBody } from '../../api/views/process.ts'

@@ -1,5 +1,5 @@
-// Builds the spec of a process from the request, the agent file and the configuration, for a spawn and for a resume. No other file may
-// build one. Owns the list of options of each driver: an option that cannot be enforced is refused, never ignored. Starts nothing.
+// Builds the spec of a process from the request, the agent file and the configuration, for a spawn and for a resume. The specs of crews and
+// of runs are built in crew-up.ts and runs.ts. An option that a driver cannot enforce is refused, never ignored. Starts nothing.
 // Test: test/tables/daemon/operations/spec-builder.test.ts, test/e2e/daemon/api.test.ts, test/e2e/external/acp.test.ts.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Finds where the work of a process is: its worktree, or the branch of a crew. Owns the errors for processes without work of their own.
+// Finds where the work of a process is: its worktree, or the branch of a crew. Has the errors for processes without work of their own.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { GitError, gitUser, type Git } from '../../drivers/files/git.ts'

@@ -1,6 +1,6 @@
-// Manages the worktrees and file records of processes: plans them with a spec, opens them for an incarnation, and removes them with
-// their process. Owns the directories of worktrees and records, and notes of removals that have begun. A worktree is salvaged before it
-// is removed. Files of a process that the store does not know must never be removed: they are moved aside.
+// Manages the worktrees and file records of processes: plans them with a spec, opens them for an incarnation, and removes them with their
+// process. Also notes which removals have begun. A worktree is salvaged before it is removed. Files of a process that the store does not
+// know must never be removed: they are moved aside.
 // Test: test/e2e/worktree/worktree.test.ts, test/e2e/worktree/removal.test.ts, test/e2e/worktree/retired-worktree.test.ts.
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'

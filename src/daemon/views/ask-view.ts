@@ -1,6 +1,6 @@
 // The view of an ask, with the evidence that its fact recorded, and the hash of what it shows. An answer that names the hash counts only
-// for an ask that shows the same. Owns what the hash covers: everything that the user decides by. Pure. Tests:
-// test/tables/daemon/views/ask-view.test.ts, test/properties/ask-evidence.test.ts.
+// for an ask that shows the same. The hash covers everything that the user decides by. Pure.
+// Tests: test/tables/daemon/views/ask-view.test.ts, test/properties/ask-evidence.test.ts.
 import { hash } from 'node:crypto'
 import type { Ask } from '../../kernel/model/asks.ts'
 import type { AskView } from '../../api/views/process.ts'

@@ -1,4 +1,4 @@
-// Runs the checks of `reeve doctor`. Most failed checks have a hint on how to fix the problem. Owns the list of checks. Changes nothing.
+// Runs the checks of `reeve doctor`. Most failed checks have a hint on how to fix the problem. Changes nothing.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/lifecycle/containment.test.ts.
 import { readFileSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'

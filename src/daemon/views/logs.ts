@@ -1,5 +1,5 @@
 // Reads the log lines of one or more processes backwards, as one log in the order of the store. Reads each journal in small pages, only as
-// far as lines are wanted, in time slices. Owns the position of a page, from which the next one continues.
+// far as lines are wanted, in time slices. A page has a position, from which the next one continues.
 // Tests: test/tables/daemon/views/process-queries.test.ts, test/e2e/cli/logs.test.ts.
 import { isRepeatedByNote, LOG_FACTS, logLines } from '../../api/text/log-lines.ts'
 import { isoTime } from './format-times.ts'

@@ -1,6 +1,5 @@
-// Crew data in the views of processes: the phase and task of a member, and the progress of a crew as a note.
-// All of it is read from the row of the crew, the only place where tasks and phases are stored. Test:
-// test/tables/daemon/views/member-view.test.ts.
+// Crew data in the views of processes: the phase and task of a member, and the progress of a crew as a note. All of it is read from the row
+// of the crew. Test: test/tables/daemon/views/member-view.test.ts.
 import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { RowLookup } from './restart-view.ts'

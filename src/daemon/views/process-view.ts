@@ -1,5 +1,4 @@
-// Maps processes and their steps to the API views. Owns the mapping, and the computation of all shown figures.
-// Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
+// Maps processes and their steps to the API views. Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
 import { basename, dirname, join, relative } from 'node:path'
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks.ts'

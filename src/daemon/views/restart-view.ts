@@ -1,4 +1,4 @@
-// Maps restarts and supervisors to the API view. Owns the mapping, and the texts about restarts in the NOTE column.
+// Maps restarts and supervisors to the API view. Also has the texts about restarts in the NOTE column.
 // Test: test/e2e/lifecycle/restart.test.ts, test/e2e/cli/supervisors.test.ts.
 import { countRestartsWithin } from '../../kernel/supervise/restart-decision.ts'
 import { statusOf } from '../../kernel/model/status.ts'

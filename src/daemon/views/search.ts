@@ -1,5 +1,5 @@
 // Searches the transcripts of processes for a text: messages, texts of agents, inputs and results of tools, output of programs. Reads
-// applied state only, in time slices, the newest facts first. Owns the order and the bounds of a search.
+// applied state only, in time slices, the newest facts first.
 // Tests: test/e2e/daemon/search.test.ts, test/tables/daemon/views/search.test.ts.
 import type { SearchMatchView, SearchView } from '../../api/views/search.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'

@@ -1,7 +1,5 @@
-// Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. The
-// ledger is updated first.
-// Owns the grouping, the order and the limit of rows. Yields to the event loop between two pages.
-// Test: test/e2e/limits/usage.test.ts.
+// Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. The ledger
+// is updated first. Yields to the event loop between two pages. Test: test/e2e/limits/usage.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
 import { readTree } from './descendants.ts'

@@ -1,6 +1,6 @@
-// Makes an agent respect its permissions. Selects the session mode in which the agent asks before it acts, and adds the settings
-// that this mode needs. Owns the refusal of agents for which this is impossible. Each row of the table was verified with the real
-// agent (test/agents/permissions.test.ts). Pure, except that it writes the agent's settings file.
+// Makes an agent respect its permissions. Selects the session mode in which the agent asks before it acts, and adds the settings that this
+// mode needs. Refuses agents for which this is impossible. Each row of the table was verified with the real agent
+// (test/agents/permissions.test.ts). Pure, except that it writes the agent's settings file.
 // Test: test/tables/drivers/acp/asking-mode.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,5 +1,5 @@
-// Keeps an agent in the modes in which its permissions are enforced. An agent that enters another mode is switched back at once,
-// and is ended if that fails. Owns the number of switches. Test: test/processes/acp/permission-requests.test.ts.
+// Keeps an agent in the modes in which its permissions are enforced. An agent that enters another mode is switched back at once, and is
+// ended if that fails. Test: test/processes/acp/permission-requests.test.ts.
 import type { ClientConnection } from '@agentclientprotocol/sdk'
 import type { AskingMode } from './asking-mode.ts'
 import { setMode } from './session.ts'

@@ -1,5 +1,5 @@
-// Maps an agent's updates to reports for the kernel. Owns the choice of the updates that are reported. The replayed history of a
-// loaded session is left out, because it is already recorded. Updates between two turns belong to no step.
+// Maps an agent's updates to reports for the kernel. Chooses the updates that are reported. The replayed history of a loaded session is
+// left out, because it is already recorded. Updates between two turns belong to no step.
 // Tests: test/processes/acp/turns.test.ts, test/processes/acp/session.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveOutput } from '../port.ts'

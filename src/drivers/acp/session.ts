@@ -1,6 +1,5 @@
-// Opens a session: the handshake, then a new session or the recorded one, then its mode and its model. Never requests what the
-// agent does not support. Owns the error texts of this phase, because the user has to act on them.
-// Tests: test/processes/acp/session.test.ts.
+// Opens a session: the handshake, then a new session or the recorded one, then its mode and its model. Never requests what the agent does
+// not support. The error texts of this phase name what the user can do. Tests: test/processes/acp/session.test.ts.
 import { PROTOCOL_VERSION, RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, McpServer } from '@agentclientprotocol/sdk'
 import { loginAdvice, loginOf } from '../gateway/logins.ts'

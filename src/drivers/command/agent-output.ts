@@ -1,6 +1,5 @@
-// Reads the stdout of an agent with a known JSON-lines format: known lines become reports, all other lines stay output. Owns the
-// order of reports. Must never drop an unknown line: it is reported as output, like a line that is not JSON.
-// Test: test/processes/command/json-line-agents.test.ts.
+// Reads the stdout of an agent with a known JSON-lines format: known lines become reports, all other lines stay output. Must never drop an
+// unknown line: it is reported as output, like a line that is not JSON. Test: test/processes/command/json-line-agents.test.ts.
 import type { KeepRaw } from '../../kernel/model/spec-parts.ts'
 import { UsageDeltas, readCharges, type Charge } from './usage-deltas.ts'
 import { ObservationMapper } from './observation-mapper.ts'

@@ -1,7 +1,6 @@
-// A conversation with an agent whose program answers one prompt and exits. Each turn runs one program: the first begins a
-// session, and each later one resumes it. Owns the sequence of turns; guarantees that no turn begins during a pause. Background
-// processes of a program stay until the conversation ends. Reports `exited` only after a request to end, or if its start cannot be
-// recorded.
+// A conversation with an agent whose program answers one prompt and exits. Each turn runs one program: the first begins a session, and each
+// later one resumes it. Guarantees that no turn begins during a pause. Background processes of a program stay until the conversation ends.
+// Reports `exited` only after a request to end, or if its start cannot be recorded.
 // Tests: test/processes/command/conversation.test.ts, test/e2e/external/conversation.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Report } from '../../kernel/model/reports.ts'

@@ -1,6 +1,6 @@
-// Maps an agent's observations to reports: answers become steps, results are matched with their calls, and usage becomes deltas.
-// Owns the step number and the set of open calls. The input is untrusted: the lengths of an answer, of a call's input and of a
-// result are limited. Test: test/tables/drivers/command/observation-mapper.test.ts.
+// Maps an agent's observations to reports: answers become steps, results are matched with their calls, and usage becomes deltas. The input
+// is untrusted: the lengths of an answer, of a call's input and of a result are limited.
+// Test: test/tables/drivers/command/observation-mapper.test.ts.
 import { NO_CHARGE, type UsageDeltas } from './usage-deltas.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import type { AssistantPart } from '../../kernel/model/facts.ts'

@@ -1,5 +1,5 @@
-// The contract of containment: a containment owns the programs of one incarnation. Only this directory spawns and signals
-// programs. The kinds in backends/ (cgroup, pidns, group) implement it. Types only. Tests: test/processes/contain.
+// The contract of containment: a containment has the programs of one incarnation. In the daemon, only the files of src/drivers/contain
+// spawn and signal programs. The kinds in backends/ (cgroup, pidns, group) implement it. Types only. Tests: test/processes/contain.
 import type { ContainmentIntent, OsHandle } from '../../kernel/model/process.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { BackendUsage } from './proc/usage.ts'

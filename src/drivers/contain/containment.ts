@@ -1,5 +1,5 @@
-// The containment of one incarnation, for every kind: starts programs inside, freezes, thaws and stops all of them, and finally
-// leaves nothing behind. Owns the programs and their backend. Must never start a program once disposal has begun.
+// The containment of one incarnation, for every kind: starts programs inside, freezes, thaws and stops all of them, and finally leaves
+// nothing behind. Must never start a program once disposal has begun.
 // Tests: test/processes/contain/containment.test.ts, test/processes/contain/freeze.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentIntent } from '../../kernel/model/process.ts'

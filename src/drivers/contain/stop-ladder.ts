@@ -1,6 +1,6 @@
-// The only implementation of the stop ladder. It sends a signal and SIGCONT to the programs' groups, waits for a grace period,
-// kills all members, and waits until none is left. Owns the order and the deadlines; the containment supplies the actions. Never
-// returns `stopped` while a member is alive. Tests: test/processes/contain/containment.test.ts.
+// The stop ladder of a containment. It sends a signal and SIGCONT to the programs' groups, waits for a grace period, kills all members, and
+// waits until none is left. The containment supplies the actions. Never returns `stopped` while a member is alive.
+// Tests: test/processes/contain/containment.test.ts.
 import type { Ladder, StopResult } from './containment-contract.ts'
 
 /** The time after the kill at which living members count as survivors. */

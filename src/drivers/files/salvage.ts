@@ -1,6 +1,6 @@
-// Salvages the uncommitted files of a worktree, and its commits that are on no branch. They become a commit under a ref of their
-// own, like `git stash`. Owns which files are salvaged: also files that git was configured to skip, and staged files. Other
-// repositories inside of the worktree are left out. Must never change the files of the worktree, its staged files or its branch.
+// Salvages the uncommitted files of a worktree, and its commits that are on no branch. They become a commit under a ref of their own, like
+// `git stash`. Files that git was configured to skip are salvaged, too, and staged files. Other repositories inside of the worktree are
+// left out. Must never change the files of the worktree, its staged files or its branch.
 // Tests: test/processes/files/worktree.test.ts, test/processes/crew/git.test.ts.
 import { copyFile, lstat, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'

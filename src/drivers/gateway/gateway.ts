@@ -1,6 +1,6 @@
-// The gateway: an HTTP server on the loopback interface, between external agents and their model providers. Each incarnation
-// gets a token instead of the provider's key, which stays in the daemon. Requests that call no model are forwarded without
-// metering. Owns access and routing; call.ts runs the model calls. Must never send a key to another provider.
+// The gateway: an HTTP server on the loopback interface, between external agents and their model providers. Each incarnation gets a token
+// instead of the provider's key, which stays in the daemon. Requests that call no model are forwarded without metering. Checks access and
+// routes requests; call.ts runs the model calls. Must never send a key to another provider.
 // Tests: test/processes/gateway/token.test.ts, test/processes/gateway/forward.test.ts.
 import { errorText } from '../../kernel/util/error-text.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'

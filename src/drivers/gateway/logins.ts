@@ -1,5 +1,5 @@
-// Finds how a user authorizes an external agent to call its models: by the agent's login command, or by a key in the
-// environment. Owns the list of agents that the gateway knows, and the advice for an agent that is not logged in. Pure.
+// Finds how a user authorizes an external agent to call its models: by the agent's login command, or by a key in the environment. Has the
+// list of agents that the gateway knows, and the advice for an agent that is not logged in. Pure.
 // Test: test/tables/drivers/gateway/logins.test.ts.
 import { findProgram } from '../command/formats/args.ts'
 import { claude } from './clients/claude.ts'

@@ -1,6 +1,5 @@
-// Runs one MCP server of an incarnation: starts it, lists its tools and calls them. The next call after the end of a server
-// restarts it, a limited number of times. Owns the connection and the tools that the model knows. A server must never block the
-// agent or another server, so each wait has a time limit and an abort signal.
+// Runs one MCP server of an incarnation: starts it, lists its tools and calls them. The next call after the end of a server restarts it, a
+// limited number of times. A server must never block the agent or another server, so each wait has a time limit and an abort signal.
 // Tests: test/processes/mcp/stdio.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { McpState } from '../../kernel/model/facts.ts'

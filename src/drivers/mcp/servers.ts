@@ -1,6 +1,5 @@
-// Owns all MCP servers of an incarnation. The servers start in parallel at the first turn, each within its time limit. Each
-// change of a server's state or tools is reported. A server that does not start in time is left out, and must never delay the
-// others.
+// All MCP servers of an incarnation. The servers start in parallel at the first turn, each within its time limit. Each change of a server's
+// state or tools is reported. A server that does not start in time is left out, and must never delay the others.
 // Tests: test/processes/mcp/stdio.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import type { McpState } from '../../kernel/model/facts.ts'
 import type { McpStart } from '../../kernel/model/mcp.ts'

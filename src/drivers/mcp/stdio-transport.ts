@@ -1,6 +1,6 @@
-// Connects to an MCP server that is a program, as a transport of the MCP library. The containment owns the program, and stops
-// and freezes it. The program is untrusted, so the length of a line and the amount of unsolicited output are limited. A
-// program that exceeds a limit is ended, and the reason is kept. Must never block when the program does not read its input.
+// Connects to an MCP server that is a program, as a transport of the MCP library. The program is in the containment, which stops and
+// freezes it. The program is untrusted, so the length of a line and the amount of unsolicited output are limited. A program that exceeds a
+// limit is ended, and the reason is kept. Must never block when the program does not read its input.
 // Tests: test/processes/mcp/hostile-servers.test.ts, test/processes/mcp/stdio.test.ts.
 import { finished } from 'node:stream/promises'
 import { isJSONRPCRequest, isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'

@@ -1,5 +1,5 @@
-// A compose run in the row of its process. Owns where the row keeps the nodes and their states; the transitions are in
-// src/kernel/compose/run.ts. Test: test/tables/kernel/decide/compose.test.ts.
+// A compose run in the row of its process. The row has the nodes and their states; the transitions are in src/kernel/compose/run.ts.
+// Test: test/tables/kernel/decide/compose.test.ts.
 import { foldCompose, createRun } from './run.ts'
 import { KernelError } from '../model/errors.ts'
 import type { ComposeFact, ComposeRun } from '../model/compose.ts'

@@ -1,6 +1,6 @@
-// Runs of a compose file: node states and their transitions, the next fact of a run, and the decision after a node
-// has ended. Owns the table of states × facts; only `foldCompose` makes a new state. Knows processes only by UUID. Uses no
-// clock and no random source: the caller gives both. Tests: test/tables/kernel/compose/run.test.ts, test/simulation/compose.test.ts.
+// Runs of a compose file: node states and their transitions, the next fact of a run, and the decision after a node has ended. `foldCompose`
+// makes each new state, by the table of states × facts. Knows processes only by UUID. Uses no clock and no random source: the caller gives
+// both. Tests: test/tables/kernel/compose/run.test.ts, test/simulation/compose.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { nonRetryableCause } from '../supervise/non-retryable.ts'
 import type { ExitStatus } from '../model/process.ts'

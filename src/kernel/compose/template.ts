@@ -1,6 +1,5 @@
-// References such as `{{ nodes.NAME.result }}` in the intent and arguments of a compose node. Owns the syntax
-// of references. Inserted text is not scanned again, so the output of an agent never becomes a reference. Test:
-// test/tables/kernel/compose/template.test.ts.
+// References such as `{{ nodes.NAME.result }}` in the intent and arguments of a compose node. Has the syntax of references. Inserted text
+// is not scanned again, so the output of an agent never becomes a reference. Test: test/tables/kernel/compose/template.test.ts.
 
 /** The fields of a completed node that a reference may name. */
 export const NODE_FIELDS = ['result', 'uuid', 'cwd', 'branch'] as const

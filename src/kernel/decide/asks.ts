@@ -1,7 +1,6 @@
-// Asks: an agent requests a permission or an answer, and the user gives it. Owns how an ask is answered. An answer
-// during a pause is recorded, and delivered when the pause ends (holds.ts). Must never let an agent answer, because
-// only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
-// Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
+// Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause is recorded, and delivered when the
+// pause ends (release-holds.ts). Must never let an agent answer, because only the user decides. The approval of a plan also sets the
+// permissions of the process, within those of its parent. Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'
 import { freezeDrained } from './holds/release-holds.ts'

@@ -1,5 +1,5 @@
-// Authorization: the checks before the kernel spawns, resumes, forks or signals a process for a sender. Owns which processes a
-// sender may act on. Records each refused request of an agent in the agent's journal. The rules are in permissions.ts.
+// Authorization: the checks before the kernel spawns, resumes, forks or signals a process for a sender. Decides which processes a sender
+// may act on. Records each refused request of an agent in the agent's journal. The rules are in permissions.ts.
 // Test: test/tables/kernel/decide/authorize.test.ts.
 import { agentUuidIn } from '../model/ids.ts'
 import { KernelError } from '../model/errors.ts'

@@ -1,6 +1,6 @@
-// Closes interrupted calls. A model call is recorded as failed and charged by its estimate. A call of a tool that may
-// not run twice gets the result `interrupted`. Owns the facts that close calls, before the start of a driver and before
-// the end of a process. Tests: test/tables/kernel/decide/close-open-calls.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
+// Closes interrupted calls. A model call is recorded as failed and charged by its estimate. A call of a tool that may not run twice gets
+// the result `interrupted`. Calls are closed at the end of a turn, before a driver starts, and before a process ends.
+// Tests: test/tables/kernel/decide/close-open-calls.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
 import { isExternal } from '../model/capabilities.ts'
 import { unbegunCalls } from '../state/unbegun-calls.ts'
 import { unfinishedCallUsage, expectedUsage } from '../state/unfinished-call.ts'

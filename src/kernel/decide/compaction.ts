@@ -1,6 +1,5 @@
-// Compaction: when a native agent may summarize its context, and what happens if that fails. Owns the hold
-// `context-full` and the warning before it. A compaction is requested between two steps, and at most once between them.
-// Test: test/tables/kernel/decide/compaction.test.ts.
+// Compaction: when a native agent may summarize its context, and what happens if that fails. Adds the hold `context-full`, and warns before
+// it. A compaction is requested between two steps, and at most once between them. Test: test/tables/kernel/decide/compaction.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
 import { requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'

@@ -1,7 +1,6 @@
-// Runs of compose files: handles the start of a run, the ends of its nodes, answers to build requests, and resumes by
-// the user. Owns how the decisions of src/kernel/compose/run.ts become facts and new incarnations. Must never start a
-// node twice: each build request has a number, and an answer with another number changes nothing. Tests:
-// test/tables/kernel/decide/compose.test.ts, test/simulation/compose.test.ts.
+// Runs of compose files: handles the start of a run, the ends of its nodes, answers to build requests, and resumes by the user. Turns the
+// decisions of src/kernel/compose/run.ts into facts and new incarnations. Must never start a node twice: each build request has a number,
+// and an answer with another number changes nothing. Tests: test/tables/kernel/decide/compose.test.ts, test/simulation/compose.test.ts.
 import { decideAfterEnd, isFinalState, nextRunFact, nextRequestNumber, outcomeText } from '../compose/run.ts'
 import { dependentsOf } from '../util/graph.ts'
 import { resumeSource } from '../model/capabilities.ts'

@@ -1,5 +1,5 @@
-// The draft of one decision: its facts in order, their effects, and the process table with these facts applied. Owns
-// the numbering of facts. If the decision is refused, its draft is dropped. Test: test/properties/kernel.test.ts.
+// The draft of one decision: its facts in order, their effects, and the process table with these facts applied. Numbers the facts. If the
+// decision is refused, its draft is dropped. Test: test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { fold } from '../state/fold.ts'
 import { keptMessages, crewCommandsFor } from '../crew/state/member-facts.ts'

@@ -1,6 +1,6 @@
 // Foresees what a stop, a kill, a pause or a resume would do. Runs the real decisions on an overlay of the table, with the reports that the
-// driver and the daemon would send. Commits nothing and performs no effect, so the table never changes. Owns which reports follow which
-// effects. An agent may end earlier or do more within its grace: only the decisions are certain. Test: test/tables/daemon/stakes/stakes.test.ts.
+// driver and the daemon would send. Commits nothing and performs no effect, so the table never changes. An agent may end earlier or do more
+// within its grace: only the decisions are certain. Test: test/tables/daemon/stakes/stakes.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { Overlay } from '../state/live-table.ts'
 import { step } from './step.ts'

@@ -1,7 +1,6 @@
-// Forks: a new process continues from a step in the history of another process, its origin. A fork copies no fact: its
-// own facts follow the last shared fact, with the next number, so that both read as one journal. Owns where a fork may
-// begin, and the state that it takes over. The origin never changes. Tests: test/tables/kernel/decide/fork.test.ts,
-// test/properties/fork-state.test.ts.
+// Forks: a new process continues from a step in the history of another process, its origin. A fork copies no fact: its own facts follow the
+// last shared fact, with the next number, so that both read as one journal. Decides where a fork may begin, and which state it takes over.
+// The origin never changes. Tests: test/tables/kernel/decide/fork.test.ts, test/properties/fork-state.test.ts.
 import { isExternal, isPlainCommand } from '../model/capabilities.ts'
 import { supervisesChildren, withoutSupervision } from './children.ts'
 import { KernelError } from '../model/errors.ts'

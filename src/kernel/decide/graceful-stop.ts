@@ -1,7 +1,6 @@
-// Wrapping up: an agent whose SIGTERM handler is `message` is notified before its end, and may work for a part of its
-// grace. The rest of the grace is for the stop sequence of its programs. The wrap-up ends with its turn or its time.
-// Owns the division of the grace. The request to stop is durable like any other. Test:
-// test/tables/kernel/decide/graceful-stop.test.ts.
+// Wrapping up: an agent whose SIGTERM handler is `message` is notified before its end, and may work for a part of its grace. The rest of
+// the grace is for the stop sequence of its programs. The wrap-up ends with its turn or its time. The request to stop is durable like any
+// other. Test: test/tables/kernel/decide/graceful-stop.test.ts.
 import { isExternal } from '../model/capabilities.ts'
 import { startNextTurn } from './turns.ts'
 import { signalMessageId } from '../model/signals.ts'

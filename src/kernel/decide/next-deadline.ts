@@ -1,5 +1,5 @@
-// The nearest deadline of a process: the time at which the kernel must decide about it again. Owns the list of
-// deadlines; the input `tick` acts on them (step.ts). Test: test/tables/kernel/decide/next-deadline.test.ts.
+// The nearest deadline of a process: the time at which the kernel must decide about it again. The input `tick` acts on them (step.ts).
+// Test: test/tables/kernel/decide/next-deadline.test.ts.
 import { WARN_AT } from '../state/limits.ts'
 import { wakeTimeOf } from './limits/rate-limits.ts'
 import type { Process } from '../model/process.ts'

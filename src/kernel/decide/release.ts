@@ -1,7 +1,6 @@
-// The release of an incarnation at its end. Owns the order of its steps: 0 orphans · 1 cancel · 2 await · 3 channel · 4
-// context · 5 zombie → dead · 6 the row leaves the table. Each step runs once, whatever ends the incarnation.
-// `terminate` does steps 0 to 2 and records the exit; `reap` does the others when the driver has ended. Test:
-// test/tables/kernel/decide/release.test.ts.
+// The release of an incarnation at its end. Its steps in order: 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead ·
+// 6 the row leaves the table. Each step runs once, whatever ends the incarnation. `terminate` does steps 0 to 2 and records the exit;
+// `reap` does the others when the driver has ended. Test: test/tables/kernel/decide/release.test.ts.
 import { mayRestart, holdsToKeep } from './children.ts'
 import { closeReservedCalls } from './close-open-calls.ts'
 import { isProviderLimited } from '../model/exit.ts'

@@ -1,6 +1,6 @@
-// Handles the reports of drivers; `REPORTS` has a handler for every report. Owns the steps of an agent: model calls are
-// requested here, so holds, limits and stops are decided in one place. A report of an old incarnation or turn is
-// answered with `late` and changes nothing. Test: test/tables/kernel/decide/reports.test.ts.
+// Handles the reports of drivers; `REPORTS` has a handler for every report. Model calls are requested here, so holds, limits and stops are
+// decided in one place. A report of an old incarnation or turn is answered with `late` and changes nothing.
+// Test: test/tables/kernel/decide/reports.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
 import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'

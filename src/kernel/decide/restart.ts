@@ -1,7 +1,6 @@
-// Restarts: new incarnations that a policy creates. Owns how such an incarnation waits for its time, and the restart of
-// a process without a supervisor. The decision whether to restart is in src/kernel/supervise. A waiting incarnation is
-// a row in the state `created`, so that a stop or a pause can still reach it. Test:
-// test/tables/kernel/decide/supervision.test.ts, test/processes/daemon/supervision.test.ts.
+// Restarts: new incarnations that a policy creates. Lets such an incarnation wait for its time, and restarts processes without a
+// supervisor. The decision whether to restart is in src/kernel/supervise. A waiting incarnation is a row in the state `created`, so that a
+// stop or a pause can still reach it. Test: test/tables/kernel/decide/supervision.test.ts, test/processes/daemon/supervision.test.ts.
 import { payerOf } from '../state/accounts.ts'
 import { readoptChildren, findPayer } from './limits/payer.ts'
 import { DEFAULT_INTENSITY, decideRestart } from '../supervise/restart-decision.ts'

@@ -1,5 +1,5 @@
-// Spawn and start: a request becomes a row, and a driver runs that row. Owns the checks before a row exists. Must close
-// interrupted calls before a driver continues. Test: test/tables/kernel/decide/spawn.test.ts.
+// Spawn and start: a request becomes a row, and a driver runs that row. Has the checks before a row exists. Must close interrupted calls
+// before a driver continues. Test: test/tables/kernel/decide/spawn.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { takesMessages } from '../model/capabilities.ts'
 import { closeModelCall, closeOpenWork, closeCompaction } from './close-open-calls.ts'

@@ -1,6 +1,6 @@
-// The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Owns
-// the table of inputs. An operating error becomes a `refuse` effect and changes nothing. One exception: a refused
-// request of an agent is recorded in that agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
+// The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Has the table of inputs.
+// An operating error becomes a `refuse` effect and changes nothing. One exception: a refused request of an agent is recorded in that
+// agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
 import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
 import { answerAsk } from './asks.ts'
 import { bootProcess } from './boot.ts'

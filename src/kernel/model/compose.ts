@@ -1,6 +1,5 @@
-// Types of compose: the state of a run and its nodes, and the facts that change it. Owns the stored format of both: a
-// field may be added, but no field may change its meaning. The decisions are in compose/run.ts. Test:
-// test/tables/kernel/compose/run.test.ts.
+// Types of compose: the state of a run and its nodes, and the facts that change it. Both are stored: a field may be added, but no field may
+// change its meaning. The decisions are in compose/run.ts. Test: test/tables/kernel/compose/run.test.ts.
 import type { Sender, Uuid } from './ids.ts'
 
 /**

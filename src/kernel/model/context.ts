@@ -1,5 +1,5 @@
-// The context of a process: its size, the ranges of the journal that it is made of, and its checkpoints. Owns the form of ranges: ordered
-// and disjoint, and the last range grows with the journal. The fold and every reader of a context share this module, so that all agree.
+// The context of a process: its size, the ranges of the journal that it is made of, and its checkpoints. The ranges are ordered and
+// disjoint, and the last range grows with the journal. The fold and every reader of a context share this module, so that all agree.
 // Test: test/tables/kernel/model/context.test.ts.
 
 /** The part of the journal that the model is shown. */

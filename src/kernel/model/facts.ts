@@ -1,7 +1,6 @@
-// The closed union of facts: everything that a journal can record about a process. The state of a process is the fold
-// of its facts. Owns the stored format: a field may be added, but no field may change its meaning. The texts of
-// messages and results are stored in facts only. Test: test/properties/fold.test.ts,
-// test/tables/daemon/loop/events.test.ts.
+// The closed union of facts: everything that a journal can record about a process. The state of a process is the fold of its facts. This is
+// the stored format: a field may be added, but no field may change its meaning. The texts of messages and results are stored in facts only.
+// Test: test/properties/fold.test.ts, test/tables/daemon/loop/events.test.ts.
 import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
 import type { Moment } from './moment.ts'

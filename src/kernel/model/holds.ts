@@ -1,6 +1,5 @@
-// Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. Owns the table
-// of holds that a resume by the user releases; all other holds end with their cause. Test:
-// test/tables/kernel/model/holds.test.ts.
+// Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. Has the table of holds that a
+// resume by the user releases; all other holds end with their cause. Test: test/tables/kernel/model/holds.test.ts.
 import type { Hold } from './process.ts'
 import type { Sender, Uuid } from './ids.ts'
 import type { HoldReason } from './words.ts'

@@ -1,4 +1,4 @@
-// Types of the home's account: what all processes together have spent in this calendar day and month, and the budgets for both. Owns the
+// Types of the home's account: what all processes together have spent in this calendar day and month, and the budgets for both. This is the
 // stored form of the account. state/home.ts has the rules. Test: test/tables/kernel/state/home.test.ts.
 import type { HomeBudgetName } from './words.ts'
 

@@ -1,6 +1,5 @@
-// Types of supervision: restart policies, restart intensity, and remembered restarts. Owns types only: the rules are in
-// src/kernel/supervise. Must never name I/O, time or chance. Tests: test/tables/kernel/supervise/restart-decision.test.ts,
-// test/tables/kernel/decide/supervision.test.ts.
+// Types of supervision: restart policies, restart intensity, and remembered restarts. The rules are in src/kernel/supervise.
+// Tests: test/tables/kernel/supervise/restart-decision.test.ts, test/tables/kernel/decide/supervision.test.ts.
 import type { Uuid } from './ids.ts'
 import type { Cause, RESTART_TYPES, STRATEGIES, ON_COMPLETE, RESTART_WORDS } from './words.ts'
 

@@ -1,5 +1,5 @@
-// Sums of usage counters: of a process, of its ended descendants, and of the part that its payer has counted. Owns how counters add up.
-// Pure. An absent counter is zero. Tests: test/tables/kernel/state/accounts.test.ts, test/properties/budgets.test.ts.
+// Sums of usage counters: of a process, of its ended descendants, and of the part that its payer has counted. Pure. An absent counter is
+// zero. Tests: test/tables/kernel/state/accounts.test.ts, test/properties/budgets.test.ts.
 import type { Process } from './process.ts'
 import { COUNTERS, type Counter, type Usage, type UsageTotals } from './usage.ts'
 

@@ -1,5 +1,4 @@
-// The fold of facts about supervisors and restarts. Owns how restarts are remembered and forgotten. Must never decide
-// about a restart. Test: test/properties/fold.test.ts.
+// The fold of facts about supervisors and restarts. Must never decide about a restart. Test: test/properties/fold.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { rangesAfterCompaction } from '../model/context.ts'
 import type { BodyOf } from '../model/facts.ts'

@@ -1,5 +1,4 @@
-// Closes an imported process. None of its programs run on this machine, so it ends as after a crash. Owns the closing
-// facts. Test: test/e2e/daemon/archive.test.ts.
+// Closes an imported process. None of its programs run on this machine, so it ends as after a crash. Test: test/e2e/daemon/archive.test.ts.
 import { expectedUsage } from './unfinished-call.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import type { FactBody } from '../model/facts.ts'

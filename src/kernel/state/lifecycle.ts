@@ -1,6 +1,6 @@
-// The lifecycle of an incarnation: created → running → zombie → dead. Owns the table of states × events, and the only
-// function that makes a new state. An event that the table does not allow is an error. A resume is not a transition: it
-// begins a new incarnation with `newLife`. Test: test/tables/kernel/state/lifecycle.test.ts.
+// The lifecycle of an incarnation: created → running → zombie → dead. Has the table of states × events, which `transition` applies. An
+// event that the table does not allow is an error. A resume is not a transition: it begins a new incarnation with `newLife`.
+// Test: test/tables/kernel/state/lifecycle.test.ts.
 import { KernelError } from '../model/errors.ts'
 import type { ExitStatus, Life } from '../model/process.ts'
 

@@ -1,6 +1,6 @@
-// The limits, as one table: the usage that each limit counts, the time of its check, and the action when it is reached.
-// Owns these amounts, and decides whether there is room for more. enforce-limits.ts acts on these decisions. Tests:
-// test/tables/kernel/state/limits.test.ts, test/properties/budgets.test.ts.
+// The limits, as one table: the usage that each limit counts, the time of its check, and the action when it is reached. Also decides
+// whether there is room for more. enforce-limits.ts acts on these decisions.
+// Tests: test/tables/kernel/state/limits.test.ts, test/properties/budgets.test.ts.
 import { CAPABILITIES, isExternal } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
 import { addTally, toNanoUsd, payerOf, tallyOf, toUsd } from './accounts.ts'

@@ -1,7 +1,6 @@
-// Decides which tools an agent may use, by its lists of allowed and of denied tools. Tools of MCP servers are named
-// `mcp__SERVER__TOOL`. An entry may name a whole server, or a prefix (`mcp__SERVER__get_*`). Case does not matter, as
-// agent files contain both `Read` and `read`. Also owns the intersection of two lists. Tests:
-// test/tables/kernel/state/tool-lists.test.ts, test/properties/permissions.test.ts.
+// Decides which tools an agent may use, by its lists of allowed and of denied tools. Tools of MCP servers are named `mcp__SERVER__TOOL`. An
+// entry may name a whole server, or a prefix (`mcp__SERVER__get_*`). Case does not matter, as agent files contain both `Read` and `read`.
+// Also intersects two lists. Tests: test/tables/kernel/state/tool-lists.test.ts, test/properties/permissions.test.ts.
 import type { ProcessSpec } from '../model/process-spec.ts'
 
 type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>

@@ -1,5 +1,5 @@
-// Rules for single tool calls, such as `bash(npm test:*)` and `edit(src/**)`. Owns their grammar, and the check that nothing can
-// bypass them. src/drivers/native/permissions matches calls with them. Test: test/tables/kernel/state/tool-rules.test.ts.
+// Rules for single tool calls, such as `bash(npm test:*)` and `edit(src/**)`. Has their grammar, and finds rules that programs could
+// bypass. src/drivers/native/permissions matches calls with them. Test: test/tables/kernel/state/tool-rules.test.ts.
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { Permissions } from '../model/spec-parts.ts'
 import { NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'

@@ -1,5 +1,5 @@
-// Walks through the current process tree by `parent`, which changes when a process is reparented; `parentUuid` does
-// not. Owns no state. Test: test/properties/kernel.test.ts.
+// Walks through the current process tree by `parent`, which changes when a process is reparented; `parentUuid` does not.
+// Test: test/properties/kernel.test.ts.
 import { isLiving } from '../model/status.ts'
 import type { Process } from '../model/process.ts'
 import type { LiveTable } from './live-table.ts'

@@ -1,6 +1,5 @@
-// The estimated usage of a model call whose end was never reported, because its daemon or agent ended. The provider may
-// have billed the call, so the estimate is charged. Owns the estimate. Test:
-// test/tables/kernel/state/unfinished-call.test.ts.
+// The estimated usage of a model call whose end was never reported, because its daemon or agent ended. The provider may have billed the
+// call, so the estimate is charged. Test: test/tables/kernel/state/unfinished-call.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { tokensOf } from './limits.ts'
 import type { CallEstimate, Process } from '../model/process.ts'

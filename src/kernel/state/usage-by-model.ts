@@ -1,6 +1,5 @@
-// The usage that a fact adds, and its model, for sums over many processes and over time. Owns the assignment of calls
-// to models. Must count exactly what the fold counts (fold.ts), so that both sums agree. Test:
-// test/properties/usage-ledger.test.ts.
+// The usage that a fact adds, and its model, for sums over many processes and over time. Must count exactly what the fold counts (fold.ts),
+// so that both sums agree. Test: test/properties/usage-ledger.test.ts.
 import type { FactBody, FactType } from '../model/facts.ts'
 import type { CallUsage } from '../model/usage.ts'
 

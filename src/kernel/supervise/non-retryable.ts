@@ -1,6 +1,6 @@
-// Recognizes ends that a restart would only repeat: a limit, a full context, a request that the provider refuses. Owns
-// the interpretation of error texts. An end that is not recognized may be retried; restart-decision.ts then stops after
-// equal errors. Test: test/tables/kernel/supervise/restart-decision.test.ts.
+// Recognizes ends that a restart would only repeat: a limit, a full context, a request that the provider refuses. An end that is not
+// recognized may be retried; restart-decision.ts then stops after equal errors.
+// Test: test/tables/kernel/supervise/restart-decision.test.ts.
 import type { ExitStatus } from '../model/process.ts'
 
 /** HTTP statuses after which the same request may succeed later: timeout, conflict, too early, too many requests. */

@@ -1,5 +1,5 @@
-// Turns a configured restart policy into a complete one. Owns the meaning of the keywords for restart types. Test:
-// test/tables/kernel/supervise/restart-decision.test.ts.
+// Turns a configured restart policy into a complete one. Has the meaning of the words for restart types.
+// Test: test/tables/kernel/supervise/restart-decision.test.ts.
 import type {
   Intensity,
   IntensityConfig,

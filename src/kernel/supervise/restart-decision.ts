@@ -1,7 +1,6 @@
-// Decides whether a process restarts: by restart type and cause of the end, by the rules against repeated failures, and
-// by intensity. Owns the decision for one process. Knows no process table; the caller provides time and chance. A
-// restart depends on the recorded cause, never on the exit code alone. Test:
-// test/tables/kernel/supervise/restart-decision.test.ts.
+// Decides whether a process restarts: by restart type and cause of the end, by the rules against repeated failures, and by intensity. Knows
+// no process table; the caller provides time and chance. A restart depends on the recorded cause, never on the exit code alone.
+// Test: test/tables/kernel/supervise/restart-decision.test.ts.
 import type { ExitStatus } from '../model/process.ts'
 import type { Backoff, Intensity, OnComplete, Restarts, RestartType } from '../model/supervision.ts'
 import { nonRetryableCause, normalizedError } from './non-retryable.ts'

@@ -1,5 +1,5 @@
-// Decides which siblings stop and start with a failed child. Owns the three strategies; decide/supervision.ts applies
-// them. Test: test/tables/kernel/supervise/restart-decision.test.ts, test/simulation/supervision.test.ts.
+// Decides which siblings stop and start with a failed child. Has the three strategies; decide/supervision.ts applies them.
+// Test: test/tables/kernel/supervise/restart-decision.test.ts, test/simulation/supervision.test.ts.
 import type { Strategy } from '../model/supervision.ts'
 
 /** For each strategy, the ids of the siblings to restart. `ids`: all children, in starting order. */

@@ -1,6 +1,5 @@
-// The dependency graph of a compose file's nodes, and of a crew's tasks. Owns its traversals: cycles, dependencies,
-// dependents, and a layered order. Knows no states. Unknown ids are skipped, so the caller must reject them. Test:
-// test/properties/graph.test.ts.
+// The dependency graph of a compose file's nodes, and of a crew's tasks. Finds cycles, dependencies, dependents, and a layered order. Knows
+// no states. Unknown ids are skipped, so the caller must reject them. Test: test/properties/graph.test.ts.
 
 export interface GraphNode {
   readonly id: string

@@ -1,7 +1,7 @@
-// Checks, before SQLite opens the store, that it is the store this home had and that its write-ahead log (WAL) is whole. Owns the
-// order of the checks, and the handling of a mismatch that the user accepts. A copy of the old WAL is then kept, and no PID or
-// cursor is assigned twice. Must not change the store, unless a mismatch is accepted. The caller holds the lock of the state
-// directory. Tests: test/tables/store/files/identity.test.ts, test/tables/store/files/wal-check.test.ts.
+// Checks, before SQLite opens the store, that it is the store this home had and that its write-ahead log (WAL) is whole. The user may
+// accept a mismatch. A copy of the old WAL is then kept, and no PID or cursor is assigned twice. Must not change the store, unless a
+// mismatch is accepted. The caller holds the lock of the state directory.
+// Tests: test/tables/store/files/identity.test.ts, test/tables/store/files/wal-check.test.ts.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

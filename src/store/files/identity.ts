@@ -1,6 +1,6 @@
-// The identity file beside the store names the store and its last counters. It reveals that a store is empty, gone, older or
-// replaced. Owns that file: it is written at the start, at most a second after a commit, and at the end; never within a commit.
-// Its counters are a lower bound, because they were durable before the file was written.
+// The identity file beside the store names the store and its last counters. It reveals that a store is empty, gone, older or replaced. The
+// file is written at the start, at most a second after a commit, and at the end; never within a commit. Its counters are a lower bound,
+// because they were durable before the file was written.
 // Tests: test/tables/store/files/identity.test.ts, test/e2e/daemon/older-store.test.ts.
 import { readFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'

@@ -1,7 +1,6 @@
-// Checks SQLite's write-ahead log (store.db-wal) before SQLite reads it. SQLite stops at the first invalid frame and silently
-// drops all later ones. That is right for a commit that a crash cut off, but a silent loss if the file is damaged. Owns the
-// distinction between the two; changes nothing. SQLite sets no lock on this file, so it may be read through `fs`.
-// Test: test/tables/store/files/wal-check.test.ts.
+// Checks SQLite's write-ahead log (store.db-wal) before SQLite reads it. SQLite stops at the first invalid frame and silently drops all
+// later ones. That is right for a commit that a crash cut off, but a silent loss if the file is damaged. Distinguishes the two; changes
+// nothing. SQLite sets no lock on this file, so it may be read through `fs`. Test: test/tables/store/files/wal-check.test.ts.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { damageError } from '../errors.ts'
 

@@ -1,7 +1,6 @@
-// The stored form of fact bodies: a closed table with a number and an order of fields for each fact type. Owns a format on disk:
-// a number or a field is never reused, moved or removed; a new field is appended as optional (`name?`). A body is stored as a
-// JSON array in that order, so that rows repeat neither the type nor the field names.
-// Test: test/tables/store/journal/fact-codec.test.ts.
+// The stored form of fact bodies: a closed table with a number and an order of fields for each fact type. This is a format on disk. A
+// number or a field is never reused, moved or removed. A new field is appended as optional (`name?`). A body is stored as a JSON array in
+// that order, so that rows repeat neither the type nor the field names. Test: test/tables/store/journal/fact-codec.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { FactBody, FactType } from '../../kernel/model/facts.ts'
 

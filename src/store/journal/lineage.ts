@@ -1,6 +1,6 @@
-// A lineage is a process's journal together with the journals from which it was forked. A process's own facts come after `base`;
-// the facts up to `base` belong to its origin, and so on upwards. A link never changes, even when its process is removed, so a
-// limited number of links is cached. Owns which process wrote which fact; must never read a fact.
+// A lineage is a process's journal together with the journals from which it was forked. A process's own facts come after `base`; the facts
+// up to `base` belong to its origin, and so on upwards. A link never changes, even when its process is removed, so a limited number of
+// links is cached. Finds which process wrote which fact; must never read a fact.
 // Tests: test/tables/store/journal/lineage.test.ts, test/properties/store.test.ts.
 import { damageError } from '../errors.ts'
 import { checkRow, findKept, findRow } from '../rows/row-lookup.ts'

@@ -1,5 +1,5 @@
-// The stored form of a moment: a short text beside the fact. Owns a format on disk: each status keeps its number, and a new
-// status is appended. Most processes have an empty queue; their moment is `[N]`, and all of them share one value.
+// The stored form of a moment: a short text beside the fact. This is a format on disk: each status keeps its number, and a new status is
+// appended. Most processes have an empty queue; their moment is `[N]`, and all of them share one value.
 // Test: test/tables/store/journal/fact-codec.test.ts.
 import type { Moment } from '../../kernel/model/moment.ts'
 import type { Status } from '../../kernel/model/status.ts'

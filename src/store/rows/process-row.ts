@@ -1,5 +1,5 @@
-// Converts a process to the JSON of its row in `processes`, and reads processes from their rows. The row does not contain the spec,
-// which is read from the fact that set it. Owns which fields the JSON has. Test: test/tables/store/store.test.ts.
+// Converts a process to the JSON of its row in `processes`, and reads processes from their rows. The row does not contain the spec, which
+// is read from the fact that set it. Has the list of the fields of the JSON. Test: test/tables/store/store.test.ts.
 import type { DeadQuery } from '../store.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { damageError } from '../errors.ts'

@@ -1,6 +1,5 @@
-// Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Owns the rules for
-// what may be written: no gap between facts, a row for each process with facts, no counter too low.
-// Test: test/tables/store/write/refusals.test.ts.
+// Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Checks that there is no gap
+// between facts, a row for each process with facts, and no counter that is too low. Test: test/tables/store/write/refusals.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,6 +1,6 @@
-// Performs the git part of a crew's jobs (jobs.ts), on a member's worktree and on the crew's branch. Owns the messages of commits.
-// Guarantees that only one job at a time commits or merges in a repository. Each job is safe to repeat after a crash.
-// Must never run on a member's files while that member is in a turn. Tests: test/processes/crew/jobs.test.ts.
+// Performs the git part of a crew's jobs (jobs.ts), on a member's worktree and on the crew's branch. Also writes the messages of commits.
+// Guarantees that only one job at a time commits or merges in a repository. Each job is safe to repeat after a crash. Must never run on a
+// member's files while that member is in a turn. Tests: test/processes/crew/jobs.test.ts.
 import { join, relative, sep } from 'node:path'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { Git, GitError, gitUser } from '../../../drivers/files/git.ts'

@@ -1,5 +1,5 @@
-// The names of a crew's branches and refs in the user's repository: branches of members and of tasks, and refs under `refs/reeve/`.
-// Owns only the names; git.ts creates and removes the branches and refs. Test: test/processes/crew/jobs.test.ts.
+// The names of a crew's branches and refs in the user's repository: branches of members and of tasks, and refs under `refs/reeve/`. The
+// branches and refs are created and removed in git.ts. Test: test/processes/crew/jobs.test.ts.
 import { HANDOVER_REFS } from '../../../drivers/files/salvage.ts'
 import type { Process } from '../../../kernel/model/process.ts'
 import type { MemberId, TaskId } from '../../../kernel/model/crew/words.ts'

@@ -1,5 +1,5 @@
-// The commands that run for crews. Aborts a command when its result is no longer needed. Owns the abort signals.
-// Must never start a command. Test: test/processes/crew/verify.test.ts.
+// The commands that run for crews. Aborts a command when its result is no longer needed. Must never start a command.
+// Test: test/processes/crew/verify.test.ts.
 import type { StoredFact } from '../../../kernel/model/facts.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 import type { MemberId, TaskId } from '../../../kernel/model/crew/words.ts'

@@ -1,7 +1,6 @@
 // Runs the shell commands `verify` and `setup` of a crew in a member's worktree, with the member's environment, containment and network.
-// Owns the limits of time, memory and output. Guarantees that no process of a command survives, even after a `kill -9` of the daemon. Each
-// containment is recorded in a file before its command starts, and the next daemon ends it.
-// Must never use a model. Tests: test/processes/crew/verify.test.ts.
+// Limits their time, memory and output. Guarantees that no process of a command survives, even after a `kill -9` of the daemon. Each
+// containment is recorded in a file before its command starts, and the next daemon ends it. Tests: test/processes/crew/verify.test.ts.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'

@@ -1,5 +1,5 @@
 // Removes the worktrees in which merges were verified, when their crew has ended. The next daemon removes those that a killed daemon left.
-// Owns only the pending removals. Test: test/processes/crew/verify.test.ts.
+// Test: test/processes/crew/verify.test.ts.
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

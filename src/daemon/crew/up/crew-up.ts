@@ -1,5 +1,5 @@
-// `crew up`: starts a crew with its tasks, from a file and a request, in one decision. Owns the order: every check runs before anything
-// starts. Test: test/e2e/crew/up.test.ts.
+// `crew up`: starts a crew with its tasks, from a file and a request, in one decision. Every check runs before anything starts.
+// Test: test/e2e/crew/up.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { listCopies } from '../../../drivers/files/copy-to-worktree.ts'
 import { Git, GitError, gitUser } from '../../../drivers/files/git.ts'

@@ -1,5 +1,5 @@
-// Resolves the definition of a crew: values of the request, else of the file, else defaults. Owns this precedence.
-// Only reads files; must never start anything. Tests: test/e2e/crew/up.test.ts, test/tables/daemon/crew/up/definition.test.ts.
+// Resolves the definition of a crew: values of the request, else of the file, else defaults. Only reads files; must never start anything.
+// Tests: test/e2e/crew/up.test.ts, test/tables/daemon/crew/up/definition.test.ts.
 import { basename, dirname } from 'node:path'
 import { findCrew } from '../../../config/config.ts'
 import { toCrewCommand } from '../../../config/crew/shell-commands.ts'

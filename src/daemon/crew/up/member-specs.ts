@@ -1,6 +1,6 @@
 // Builds the specs of a crew's members: one complete template per role. The crew records the templates, so that later members get the same
-// spec. Guarantees that a coordinator has no writing tools, and that every member accepts messages. Must never start anything.
-// Owns the notes about permissions. Test: test/e2e/crew/up.test.ts.
+// spec. Guarantees that a coordinator has no writing tools, and that every member accepts messages. Must never start anything. Also writes
+// the notes about permissions. Test: test/e2e/crew/up.test.ts.
 import { findAgent } from '../../../config/agents/find-agents.ts'
 import { readRolePrompt } from '../../../config/crew/roles.ts'
 import { CAPABILITIES, isExternal } from '../../../kernel/model/capabilities.ts'

@@ -1,5 +1,5 @@
-// Builds the command line that starts a crew again as it was started, and the hints for an ended crew. Owns how each field of a request is
-// written as a flag. Pure. Test: test/tables/daemon/crew/up/restart-command.test.ts.
+// Builds the command line that starts a crew again as it was started, and the hints for an ended crew. Pure.
+// Test: test/tables/daemon/crew/up/restart-command.test.ts.
 import { shellWord } from '../../../api/text/shell-quote.ts'
 import { hasEndedEarly } from '../view.ts'
 import type { CrewUpBody } from '../../../api/views/crew-up.ts'

@@ -1,6 +1,6 @@
-// Takes over the done tasks of an earlier crew of the same name. A second `crew up` with the same tasks then does only the others. Owns the
-// rule by which two tasks count as the same, and the notes about each takeover. Must never change anything. Test:
-// test/e2e/crew/take-over.test.ts.
+// Takes over the done tasks of an earlier crew of the same name. A second `crew up` with the same tasks then does only the others. Decides
+// which two tasks count as the same, and writes a note about each takeover. Must never change anything.
+// Test: test/e2e/crew/take-over.test.ts.
 import { inRepository } from '../../../drivers/files/worktree.ts'
 import { assignTaskIds } from '../../../kernel/crew/decide/commands/task-commands.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'

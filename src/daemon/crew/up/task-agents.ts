@@ -1,5 +1,5 @@
 // Builds the specs of members for tasks with an agent or model of their own, before anything starts. Guarantees that a task with an
-// unusable agent or model is refused when it is added. Owns no state, and starts nothing. Test: test/e2e/crew/task-agents.test.ts.
+// unusable agent or model is refused when it is added. Starts nothing. Test: test/e2e/crew/task-agents.test.ts.
 import { spawnRoleFor } from '../../../kernel/crew/decide/engine.ts'
 import { toTaskAgent, taskAgentText } from '../../../kernel/crew/state/eligible-workers.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'

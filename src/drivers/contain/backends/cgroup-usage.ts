@@ -1,6 +1,6 @@
-// Reads a cgroup's CPU and memory usage and sets its memory limit, through the kernel's files (cgroup-v2.rst). Owns the names and
-// formats of these files. Without the memory controller, memory is neither limited nor measured; CPU time is always available.
-// Must never touch a directory that is not the daemon's. Test: test/tables/drivers/contain/backends/cgroup-usage.test.ts.
+// Reads a cgroup's CPU and memory usage and sets its memory limit, through the kernel's files (cgroup-v2.rst). Without the memory
+// controller, memory is neither limited nor measured; CPU time is always available. Must never touch a directory that is not the daemon's.
+// Test: test/tables/drivers/contain/backends/cgroup-usage.test.ts.
 import { existsSync as isThere, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,6 +1,6 @@
-// Real pipes for a program's streams. They are FIFOs, so that `echo > /dev/stdout` works inside, which fails with Node's sockets.
-// Owns a pool of FIFOs in its own directory; one `mkfifo` call creates many. A FIFO is unlinked as soon as both ends are open.
-// The program's end always blocks; ours never does. Tests: test/processes/contain/pipes.test.ts.
+// Real pipes for a program's streams. They are FIFOs, so that `echo > /dev/stdout` works inside, which fails with Node's sockets. Keeps a
+// pool of FIFOs in its own directory; one `mkfifo` call creates many. A FIFO is unlinked as soon as both ends are open. The program's end
+// always blocks; ours never does. Tests: test/processes/contain/pipes.test.ts.
 import { execFile } from 'node:child_process'
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// Finds the work of a crew in git that the user may want: its branch, unmerged branches beside it, and salvaged files. Owns no state.
-// Must never change anything. Test: test/processes/crew/git.test.ts.
+// Finds the work of a crew in git that the user may want: its branch, unmerged branches beside it, and salvaged files. Must never change
+// anything. Test: test/processes/crew/git.test.ts.
 import { crewCall } from './merge.ts'
 import { splitNames } from '../git.ts'
 import type { CrewBranch } from './merge.ts'

@@ -1,6 +1,6 @@
 // The worktree of a crew's member between two tasks: resets it to a commit, hands it over to a successor, and commits its files. Guarantees
 // that files are salvaged to a ref before they change. Each function may be interrupted at any instruction, and repeated. Must never run
-// while the member is in a turn, nor touch another worktree or a branch of the user. Owns the notes about hooks and authors.
+// while the member is in a turn, nor touch another worktree or a branch of the user. Also writes the notes about hooks and authors.
 // Tests: test/processes/crew/git.test.ts.
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'

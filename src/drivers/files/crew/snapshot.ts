@@ -1,7 +1,7 @@
 // Restores a member's files after the user's command has run in them (`verify:`, `setup:`). Changes by the command are reverted, so that
 // the review and the commit have the reported files; ignored files stay. While the command runs, a snapshot is in the git directory of the
-// worktree. After a crash, the next open of the worktree restores this snapshot first. Owns the snapshot.
-// Must never run while the member is in a turn. Test: test/processes/crew/verify.test.ts.
+// worktree. After a crash, the next open of the worktree restores this snapshot first. Must never run while the member is in a turn.
+// Test: test/processes/crew/verify.test.ts.
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { splitNames } from '../git.ts'

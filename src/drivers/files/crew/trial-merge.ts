@@ -1,7 +1,6 @@
 // The worktree in which the merge candidate of a crew's branch is verified. No agent works in it. Guarantees that the worktree is on no
 // branch, and has only the files of that commit and ignored files. A damaged worktree is replaced. Each function may be interrupted and
-// repeated. Owns this worktree. Its files must never be salvaged, because no agent made them.
-// Test: test/processes/crew/verify.test.ts.
+// repeated. Its files must never be salvaged, because no agent made them. Test: test/processes/crew/verify.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError } from '../git.ts'

@@ -1,7 +1,6 @@
-// The models of one agent, in order. When the current model cannot answer, the next one answers for the rest of the turn. Owns
-// the choice of the current model; must never start a model call of its own. A fallback is created only when it is needed. This way an
-// unused fallback costs nothing, and a fallback that cannot be created does not stop the agent.
-// Tests: test/processes/native/fallback.test.ts, test/e2e/models/fallback.test.ts.
+// The models of one agent, in order. When the current model cannot answer, the next one answers for the rest of the turn. Must never start
+// a model call of its own. A fallback is created only when it is needed. This way an unused fallback costs nothing, and a fallback that
+// cannot be created does not stop the agent. Tests: test/processes/native/fallback.test.ts, test/e2e/models/fallback.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody } from '../../../kernel/model/facts.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'

@@ -1,5 +1,5 @@
-// Converts the context to a prompt for the provider packages. The order and the texts stay unchanged. Provider data such as
-// signatures and item ids is sent back only to the model that produced it. Owns the marks in `meta` that name this model.
+// Converts the context to a prompt for the provider packages. The order and the texts stay unchanged. Provider data such as signatures and
+// item ids is sent back only to the model that produced it. Marks in `meta` name this model.
 // Test: test/processes/native/wire-requests.test.ts.
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'

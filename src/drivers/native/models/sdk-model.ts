@@ -1,7 +1,7 @@
-// Calls a model through one of the AI SDK's provider packages. Uses only `doStream`, which never retries, so the loop decides
-// about each call. Owns the time limit of a silent stream, the usage estimate of an interrupted call, and the list of features
-// that the model refuses.
-// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts, test/processes/native/wire-requests.test.ts.
+// Calls a model through one of the AI SDK's provider packages. Uses only `doStream`, which never retries, so the loop decides about each
+// call. Ends a silent stream, estimates the usage of an interrupted call, and remembers the features that the model refuses.
+// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts,
+// test/processes/native/wire-requests.test.ts.
 import type { Effort } from '../../../kernel/model/spec-parts.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'
 import { StreamCollector } from './stream-collector.ts'

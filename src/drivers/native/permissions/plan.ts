@@ -1,4 +1,4 @@
-// Planning: an agent with the policy `plan` only reads, and presents a plan. Owns the tool `present_plan`, the question about a plan, and
+// Planning: an agent with the policy `plan` only reads, and presents a plan. Has the tool `present_plan`, the question about a plan, and
 // the texts about planning. The kernel changes the permissions when the user approves (src/kernel/decide/asks.ts).
 // Test: test/e2e/native/plan.test.ts.
 import { z } from 'zod'

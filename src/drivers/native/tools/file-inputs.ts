@@ -1,6 +1,5 @@
-// The inputs of the file tools after validation, with their defaults. Owns the format of the messages between the daemon and a
-// worker thread.
-// Test: test/tables/drivers/native/tools/file-tools.test.ts.
+// The inputs of the file tools after validation, with their defaults. Also has the format of the messages between the daemon and a worker
+// thread. Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import type { CapabilityName } from '../../../kernel/model/facts.ts'
 import type { ToolOutput } from './tool.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'

@@ -1,7 +1,6 @@
-// Owns the worker threads of the file tools, and their limits. Threads start at first use and end when idle. A thread is ended when its
-// call takes too long. If the call only reads, an interruption or a freeze of its agent ends the thread, too. This way no pattern, tree
-// or file can block the daemon. file-worker.ts runs in the threads. The build contains its source text, so that no installed file is
-// read later.
+// The worker threads of the file tools, and their limits. Threads start at first use and end when idle. A thread is ended when its call
+// takes too long. If the call only reads, an interruption or a freeze of its agent ends the thread, too. This way no pattern, tree or file
+// can block the daemon. file-worker.ts runs in the threads. The build contains its source text, so that no installed file is read later.
 // Test: test/processes/native/hostile-tool-calls.test.ts.
 import { Worker } from 'node:worker_threads'
 import type { FileAnswer, FileCall, FileInputs, FileToolName } from './file-inputs.ts'

@@ -1,6 +1,5 @@
-// Recognizes an image by its first bytes, and reads its size from its header, for the four formats that models accept. Must
-// never rely on the file's name, or decode pixels. Owns the limits of images that a model may get.
-// Test: test/tables/drivers/native/tools/image.test.ts.
+// Recognizes an image by its first bytes, and reads its size from its header, for the four formats that models accept. Must never rely on
+// the file's name, or decode pixels. Has the limits of images that a model may get. Test: test/tables/drivers/native/tools/image.test.ts.
 import { ToolError } from './tool-error.ts'
 import type { ToolOutput } from './tool.ts'
 

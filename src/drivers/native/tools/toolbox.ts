@@ -1,5 +1,4 @@
-// The tools of one agent. Only this file decides which tools the agent may use. Converts every result and error of a call to an
-// outcome and a text of limited length.
+// The tools of one agent: those that its spec allows. Converts every result and error of a call to an outcome and a text of limited length.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import type { CapabilityName, ImagePart, ToolOutcome } from '../../../kernel/model/facts.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'

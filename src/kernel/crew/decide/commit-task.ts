@@ -1,6 +1,6 @@
 // Commits an approved task: looks for conflicts, asks the author to commit, and checks by git that the commit equals the approved files.
-// Reeve commits the files itself if the author has left or does not commit. Owns the consequences of each result of the jobs `check` and
-// `commit`. Must never count a conflict with other work as a failed attempt.
+// Reeve commits the files itself if the author has left or does not commit. Handles the results of the jobs `check` and `commit`. Must
+// never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { closeTask, requeueTask, messageCoordinator, unmaskCommittingWorker } from './release-task.ts'
 import { addConflictTask, finishTask, requestMerge } from './merge-task.ts'

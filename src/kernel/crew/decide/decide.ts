@@ -1,6 +1,6 @@
-// The only entry to the decisions of a crew: takes a command, returns facts and acts. Owns the permissions of the issuers, and the order:
-// first the command, then the rules (rules.ts), then the engine's commands (engine.ts). Guarantees that a repeated call changes nothing.
-// An illegal command throws and changes nothing. Must never perform an act itself.
+// The entry to the decisions of a crew: takes a command, returns facts and acts. Checks the permission of the issuer. The order is: first
+// the command, then the rules (rules.ts), then the engine's commands (engine.ts). Guarantees that a repeated call changes nothing. An
+// illegal command throws and changes nothing. Must never perform an act itself.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { handleAnswer } from './commands/user-answers.ts'

@@ -1,6 +1,5 @@
-// The draft of one decision about a crew: its facts in order, its acts, and the crew's state after the facts.
-// Owns the numbering of messages and jobs. When a command is refused, the whole draft is dropped.
-// Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// The draft of one decision about a crew: its facts in order, its acts, and the crew's state after the facts. Numbers messages and jobs.
+// When a command is refused, the whole draft is dropped. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { tasksById } from '../state/queries.ts'
 import { foldCrew } from '../state/fold.ts'

@@ -1,6 +1,6 @@
 // The engine: a coordinator without a model. It assigns reviews before tasks, each by rank (`sortByRank`), and starts missing workers. It
-// fails tasks that no worker can do, and ends the crew when no task is open. Owns no state: the engine runs after each command.
-// Must never assign work to a member that is paused or leaving, or whose context is full.
+// fails tasks that no worker can do, and ends the crew when no task is open. The engine runs after each command. Must never assign work to
+// a member that is paused or leaving, or whose context is full.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
 import { canAskUser } from './user-questions.ts'
 import {

@@ -1,6 +1,6 @@
 // Halts a crew until the user repairs an external cause: no worktree can be set up, or the disk is full. The crew's process is paused once,
-// with the reason, before anything else starts. A job that fails because the disk is full does not count as a failed attempt. It stays open, and is
-// requested again when the crew resumes. Owns the two kinds of cause. Test: test/tables/kernel/crew/decide/halt.test.ts.
+// with the reason, before anything else starts. A job that fails because the disk is full does not count as a failed attempt. It stays
+// open, and is requested again when the crew resumes. Test: test/tables/kernel/crew/decide/halt.test.ts.
 import { isDiskFullError } from '../../util/disk-full-error.ts'
 import { hasPassed } from './verify-results.ts'
 import type { CrewDraft } from './draft.ts'

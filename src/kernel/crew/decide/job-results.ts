@@ -1,5 +1,5 @@
-// Handles the results of jobs. Owns the consequences of each result for the task and its worker. Nothing changes if the job is not open,
-// or if its task has changed meanwhile. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// Handles the results of jobs: changes the task and its worker. Nothing changes if the job is not open, or if its task has changed
+// meanwhile. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { failTask, endReview } from './release-task.ts'
 import { joinMember, handleLostMember } from './member-lifecycle.ts'
 import { briefWorker } from './brief-job.ts'

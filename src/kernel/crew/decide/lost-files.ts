@@ -1,6 +1,6 @@
-// Handles a member whose files cannot be opened or prepared: the member leaves, and its task goes to another worker. This counts as a
-// loss, not as a failed attempt. Owns the choice of the ref that keeps reported files.
-// Must never give such a member another task. Test: test/tables/kernel/crew/decide/lost-files.test.ts.
+// Handles a member whose files cannot be opened or prepared: the member leaves, and its task goes to another worker. This counts as a loss,
+// not as a failed attempt. Chooses the ref that keeps reported files. Must never give such a member another task.
+// Test: test/tables/kernel/crew/decide/lost-files.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
 import { isActive } from '../state/queries.ts'
 import { dismissMember } from './commands/member-commands.ts'

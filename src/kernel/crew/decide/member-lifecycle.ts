@@ -1,5 +1,5 @@
-// Handles members that join, leave or are lost. Owns the fate of a lost member's work, and the succession of coordinators.
-// Must never bring back a member that the user killed; only the user may do that.
+// Handles members that join, leave or are lost. Decides what happens to a lost member's work, and who succeeds a coordinator. Must never
+// bring back a member that the user killed; only the user may do that.
 // Tests: test/tables/kernel/decide/crew-process/members.test.ts, test/tables/kernel/crew/decide/lost-workers.test.ts.
 import { isDiskFullError } from '../../util/disk-full-error.ts'
 import { releaseHeldTask, messageCoordinator } from './release-task.ts'

@@ -1,6 +1,6 @@
 // Merges a committed task into the crew's branch, by two jobs: `merge` makes a candidate, `land` moves the branch to it. The merged files
-// are verified between the two, in `landCandidate`. Only a result of `land` proves that the branch has moved. Owns the consequences of
-// each result of these jobs. Must never count a conflict with other work as a failed attempt.
+// are verified between the two, in `landCandidate`. Only a result of `land` proves that the branch has moved. Handles the results of these
+// jobs. Must never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/merge-task.test.ts, test/simulation/crew.test.ts.
 import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
 import { namedFiles, shortCommit, taskBranchText, taskName } from '../state/task-text.ts'

@@ -1,6 +1,6 @@
 // Parks a task that waits for the user, so that its worker can do another task meanwhile. The files move to the review ref, and come back
-// after the answer. Owns parking and its end. Must never leave an approved task without a worker: the author gets it back when idle. If the
-// author has left, another worker gets it. Test: test/tables/kernel/crew/decide/park-task.test.ts.
+// after the answer. Must never leave an approved task without a worker: the author gets it back when idle. If the author has left, another
+// worker gets it. Test: test/tables/kernel/crew/decide/park-task.test.ts.
 import { needsCommit, currentImplementer, blocksQueue, isFree, isActive, hasUnusedFiles, isReady, workersOf } from '../state/queries.ts'
 import { takeBackTask } from './lost-files.ts'
 import { canImplement } from '../state/eligible-workers.ts'

@@ -1,6 +1,6 @@
-// Handles pauses of members. Owns the notices about a pause and about its end. Under the engine, a member that is paused in a loop loses
-// its task. A pause by the user, or for a cause that would affect the next worker too, keeps the task.
-// Must never end a pause itself. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
+// Handles pauses of members. Sends the notices about a pause and about its end. Under the engine, a member that is paused in a loop loses
+// its task. A pause by the user, or for a cause that would affect the next worker too, keeps the task. Must never end a pause itself.
+// Test: test/tables/kernel/crew/decide/paused-members.test.ts.
 import { releaseHeldTask, messageCoordinator } from './release-task.ts'
 import { coordinatorOf, isLooping, isActive, isWorker } from '../state/queries.ts'
 import { handOverPaused } from './context-handover.ts'

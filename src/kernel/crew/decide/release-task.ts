@@ -1,6 +1,6 @@
-// Takes tasks away from workers. Owns the table of what each action does to a worker's task, phase, queue and files. Also owns how a task
-// is requeued, closed or handed over, with the messages to its workers and to the coordinator. Must never leave a worker in a phase that
-// nothing ends. Test: test/tables/kernel/crew/state/transition-tables.test.ts.
+// Takes tasks away from workers. Has the table of what each action does to a worker's task, phase, queue and files. Also requeues, closes
+// and hands over tasks, with the messages to workers and coordinator. Must never leave a worker in a phase that nothing ends.
+// Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import { coordinatorRecipient, currentImplementer } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { isClosed } from '../state/task-states.ts'

@@ -1,6 +1,6 @@
-// Limits of a task: money, tokens, steps and time of one attempt, reviews included. Owns the rule for when an attempt has reached a limit,
-// which makes the attempt fail. The limits are checked after each model call and at the end of each turn.
-// Must never end a reported task, which waits for its review. Test: test/tables/kernel/crew/decide/task-limits.test.ts.
+// Limits of a task: money, tokens, steps and time of one attempt, reviews included. An attempt that reaches a limit fails. The limits are
+// checked after each model call and at the end of each turn. Must never end a reported task, which waits for its review.
+// Test: test/tables/kernel/crew/decide/task-limits.test.ts.
 import { addTotals } from '../../model/usage-totals.ts'
 import { requeueTask } from './release-task.ts'
 import type { Command } from '../../model/crew/commands.ts'

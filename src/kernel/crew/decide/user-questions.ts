@@ -1,5 +1,5 @@
-// Questions of a crew to the user: a human task, a commit gate, a review that no worker can do. Owns the texts and their options.
-// Must never answer for the user. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// Questions of a crew to the user: a human task, a commit gate, a review that no worker can do. Has their texts and options. Must never
+// answer for the user. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { stateText } from '../state/phases.ts'
 import { canRoleReview, workersOf } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'

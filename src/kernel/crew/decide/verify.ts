@@ -1,6 +1,6 @@
 // Runs the verify command of reported tasks and handles its result. A failure counts as a failed attempt, and the task returns to its
-// implementer with the output. Owns these consequences; verify-rules.ts has the rule that no review starts before the command passes.
-// Must never read files: the daemon runs the command. Test: test/tables/kernel/crew/decide/verify.test.ts.
+// implementer with the output. No review starts before the command passes (verify-rules.ts). Must never read files: the daemon runs the
+// command. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { commandResultText, recordVerifyResult } from './verify-results.ts'
 import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
 import { handleMergeVerifyResult } from './merge-task.ts'

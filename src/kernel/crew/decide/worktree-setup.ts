@@ -1,5 +1,5 @@
 // Sets up the worktree of a new worker before its first turn: copies files (`copy:`) and runs a command (`setup:`). A worker whose setup
-// fails is lost, with the reason. Owns this consequence, which is not a failed attempt. Test: test/tables/kernel/crew/decide/worktree-setup.test.ts.
+// fails is lost, with the reason. This is not a failed attempt. Test: test/tables/kernel/crew/decide/worktree-setup.test.ts.
 import { hasPassed, commandResultText } from './verify-results.ts'
 import { isWorker } from '../state/queries.ts'
 import { haltCrew } from './halt.ts'

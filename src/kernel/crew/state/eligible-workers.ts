@@ -1,6 +1,6 @@
-// Finds workers for tasks that require a certain agent or model. Chooses the worker to retire when the crew is full. Owns the rule by which
-// two choices of agent and model count as equal. Must never retire a worker that a task of the same priority could use. Test:
-// test/tables/kernel/crew/state/eligible-workers.test.ts.
+// Finds workers for tasks that require a certain agent or model. Chooses the worker to retire when the crew is full. Decides whether two
+// choices of agent and model count as equal. Must never retire a worker that a task of the same priority could use.
+// Test: test/tables/kernel/crew/state/eligible-workers.test.ts.
 import { canRoleImplement, sortByRank, isFree, isReady, openTasks, rankOf, workersOf } from './queries.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { TaskAgent, WorkerRole } from '../../model/crew/words.ts'

@@ -1,5 +1,5 @@
-// Applies facts of a crew to the rows of its members. Owns these rows. A phase changes only by the table in phases.ts. The one
-// exception is a successor, which starts with the phase of its predecessor. Must never decide. Test: test/simulation/crew.test.ts.
+// Applies facts of a crew to the rows of its members. A phase changes only by the table in phases.ts. The one exception is a successor,
+// which starts with the phase of its predecessor. Must never decide. Test: test/simulation/crew.test.ts.
 import { nextPhase } from './phases.ts'
 import type { CrewFactOf } from '../../model/crew/facts.ts'
 import type { PhaseEvent } from './phases.ts'

@@ -1,6 +1,6 @@
-// Applies facts about a task to the task and to its workers. Owns the table of the events that each fact causes for the task, its
-// implementer and its reviewer. So a task and the phases of its workers always change together. Must never decide. Test:
-// test/simulation/crew.test.ts.
+// Applies facts about a task to the task and to its workers. Has the table of the events that each fact causes for the task, its
+// implementer and its reviewer. So a task and the phases of its workers always change together. Must never decide.
+// Test: test/simulation/crew.test.ts.
 import { addTotals } from '../../model/usage-totals.ts'
 import { moveTaskBefore, movePhase, updateMember, updateTask } from './fold-members.ts'
 import { isClosed, nextState } from './task-states.ts'

@@ -1,5 +1,5 @@
-// Computes the state of a crew as the fold of its facts. Owns the only function that makes a new state. Task states and phases change
-// only by their tables. Must never decide: facts in the journal have already happened. Test: test/simulation/crew.test.ts.
+// Computes the state of a crew as the fold of its facts. Task states and phases change only by their tables. Must never decide: facts in
+// the journal have already happened. Test: test/simulation/crew.test.ts.
 import { foldMember } from './fold-members.ts'
 import { markAttemptBegun, foldTask, recordHandover, isTaskFact, recordSalvage, addTaskUsage } from './fold-tasks.ts'
 import type { CrewFact, CrewRecord, CrewFactOf } from '../../model/crew/facts.ts'

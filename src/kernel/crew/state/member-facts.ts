@@ -1,5 +1,5 @@
-// Translates facts of a member's process into commands for its crew, which apply-command.ts applies.
-// Owns the list of facts that a crew learns of. Must never decide their consequences. Test: test/tables/kernel/decide/crew-process/apply-command.test.ts.
+// Translates facts of a member's process into commands for its crew, which apply-command.ts applies. Has the list of facts that a crew
+// learns of. Must never decide their consequences. Test: test/tables/kernel/decide/crew-process/apply-command.test.ts.
 import { predecessorsOf } from './queries.ts'
 import { HOLDS } from '../../model/holds.ts'
 import { usageSince } from '../../model/usage-totals.ts'

@@ -1,5 +1,5 @@
-// The phases of a worker. Owns the table of phases × events, and the only function that makes a new phase. An event that the table does
-// not allow throws CONFLICT and changes nothing. The table must never depend on who caused the event.
+// The phases of a worker. Has the table of phases × events, which `nextPhase` applies. An event that the table does not allow throws
+// CONFLICT and changes nothing. The table must never depend on who caused the event.
 // Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import type { Phase } from '../../model/crew/words.ts'

@@ -1,5 +1,5 @@
-// Read-only queries about a crew: its members, the work that they can take, and the order of its tasks. Owns no state.
-// Must never change anything. Test: test/tables/kernel/crew/decide/engine.test.ts.
+// Read-only queries about a crew: its members, the work that they can take, and the order of its tasks. Must never change anything.
+// Test: test/tables/kernel/crew/decide/engine.test.ts.
 import { isClosed } from './task-states.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { MemberId, TaskId, WorkerRole } from '../../model/crew/words.ts'

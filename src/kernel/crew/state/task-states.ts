@@ -1,5 +1,5 @@
-// The states of a task. Owns the table of states × events, and the only function that makes a new state. An event that the table does not
-// allow throws CONFLICT and changes nothing. Only an explicit `retry`, or the user's `reopen`, opens a closed task again.
+// The states of a task. Has the table of states × events, which `nextState` applies. An event that the table does not allow throws CONFLICT
+// and changes nothing. Only an explicit `retry`, or the user's `reopen`, opens a closed task again.
 // Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { stateText } from './phases.ts'

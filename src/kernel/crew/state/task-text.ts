@@ -1,5 +1,5 @@
 // Texts about a task: its name, branch, commit and files in messages, and its description with all later edits. Also has the messages to
-// workers whose task was changed or reopened. Owns the choice of the facts that hold the description. Must never decide.
+// workers whose task was changed or reopened. Finds the facts that hold the description. Must never decide.
 // Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
 import type { CrewSpec } from '../../model/process-spec.ts'
 import type { CrewFact } from '../../model/crew/facts.ts'

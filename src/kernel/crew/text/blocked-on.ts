@@ -1,5 +1,5 @@
-// Describes for the user what each open task of a crew waits for. Owns no state.
-// Must never guess: each text follows from the state of the crew. Test: test/tables/kernel/crew/decide/engine.test.ts.
+// Describes for the user what each open task of a crew waits for. Must never guess: each text follows from the state of the crew.
+// Test: test/tables/kernel/crew/decide/engine.test.ts.
 import {
   canSpawn,
   coordinatorOf,

@@ -1,5 +1,5 @@
-// Messages to members of a crew: what to do, and how to end the turn. Each is built from the crew's state and from facts. Owns the
-// wording. Must never decide. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// Messages to members of a crew: what to do, and how to end the turn. Each is built from the crew's state and from facts. Must never
+// decide. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { isActive, isWorker } from '../state/queries.ts'
 import { stateText } from '../state/phases.ts'
 import { reopenedText, taskTextsOf, taskName } from '../state/task-text.ts'

@@ -1,5 +1,5 @@
-// Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps.
-// Owns the wording. Must never decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
+// Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps. Must never
+// decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
 import { needsCommit, hasJobsThatNeedMember, hasRoom, currentImplementer, hasNoReviewer, isReady, openTasks } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { stateText } from '../state/phases.ts'

@@ -1,6 +1,6 @@
-// Applies limits and budgets: grants a model call the longest answer that fits, and warns, holds or ends a process that reaches
-// a limit. Continues a waiting process as soon as there is room. Owns the order of these checks; limits.ts computes the
-// amounts. Tests: test/tables/kernel/state/limits.test.ts, test/properties/budgets.test.ts.
+// Applies limits and budgets: grants a model call the longest answer that fits, and warns, holds or ends a process that reaches a limit.
+// Continues a waiting process as soon as there is room. limits.ts computes the amounts.
+// Tests: test/tables/kernel/state/limits.test.ts, test/properties/budgets.test.ts.
 import {
   MIN_ANSWER_TOKENS,
   payerChainOf,

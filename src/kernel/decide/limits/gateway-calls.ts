@@ -1,6 +1,5 @@
-// Gateway calls of an external agent: each is requested before it begins, and charged when it has ended. Owns the list
-// of open calls. Must never count metered usage again when the agent reports it. Test:
-// test/tables/kernel/decide/limits/gateway-calls.test.ts.
+// Gateway calls of an external agent: each is requested before it begins, and charged when it has ended. Must never count metered usage
+// again when the agent reports it. Test: test/tables/kernel/decide/limits/gateway-calls.test.ts.
 import { requestCall, enforceLimitsAfterUsage, wakeWaiting } from './enforce-limits.ts'
 import { KernelError } from '../../model/errors.ts'
 import { payerChainOf, mayBypassGateway } from '../../state/limits.ts'

@@ -1,7 +1,7 @@
-// Handles a reached limit of a process or of its payer. Either the process and the owner of the limit are suspended, or
-// the owner ends, together with all processes that it pays for. When a budget is used up, no process that it covers spends more. Owns the
-// hold `budget` and the exit `budget_exceeded`. Tests: test/tables/kernel/state/limits.test.ts,
-// test/tables/kernel/decide/reports.test.ts.
+// Handles a reached limit of a process or of its payer. Either the process and the owner of the limit are suspended, or the owner ends,
+// together with all processes that it pays for. When a budget is used up, no process that it covers spends more. Adds the hold `budget`.
+// The exit is `budget_exceeded`, or `max steps exceeded`.
+// Tests: test/tables/kernel/state/limits.test.ts, test/tables/kernel/decide/reports.test.ts.
 import { MAX_STEPS_EXIT } from '../../model/exit.ts'
 import { addHold } from '../holds/add-hold.ts'
 import { limitActionOf, meteringOf, reachedText } from '../../state/limits.ts'

@@ -1,7 +1,6 @@
-// The payer of a process: its nearest living ancestor in the spawn lineage. Owns how usage passes to the payer when a
-// process ends, and who pays for its children afterwards. Calls with an unknown end are charged before that. A process
-// whose payer has ended keeps the payer's UUID, because a resumed payer pays again. Tests:
-// test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
+// The payer of a process: its nearest living ancestor in the spawn lineage. When a process ends, its usage passes to the payer, who then
+// pays for its children. Calls with an unknown end are charged before that. A process whose payer has ended keeps the payer's UUID, because
+// a resumed payer pays again. Tests: test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
 import { payerOf } from '../../state/accounts.ts'
 import { unsettledUsage } from '../../model/usage-totals.ts'
 import { isLiving } from '../../model/status.ts'

@@ -1,7 +1,7 @@
-// Rate limits: a process that reaches a rate limit with a known end is suspended instead of failing. The process wakes
-// automatically only if that was requested. Owns the hold `rate-limit` and its wake time, which is on the wall clock so
-// that it survives a restart of the daemon. An agent that ended because of a rate limit or a refused key
-// (refused-keys.ts) restarts suspended, with its session. Test: test/tables/kernel/decide/limits/rate-limits.test.ts.
+// Rate limits: a process that reaches a rate limit with a known end is suspended instead of failing. The process wakes automatically only
+// if that was requested. Adds the hold `rate-limit`. Its wake time is on the wall clock, so that it survives a restart of the daemon. An
+// agent that ended because of a rate limit or a refused key (refused-keys.ts) restarts suspended, with its session.
+// Test: test/tables/kernel/decide/limits/rate-limits.test.ts.
 import { isProviderLimited } from '../../model/exit.ts'
 import { continueObstacle } from '../resume-modes.ts'
 import { addHold } from '../holds/add-hold.ts'

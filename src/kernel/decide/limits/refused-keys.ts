@@ -1,6 +1,6 @@
-// Handles an account that the provider refuses: the key is wrong, or has no credit. The work has not failed, so the
-// process and its crew are held until the user resumes them with a valid key. Owns the hold `credentials` for refused
-// keys; spawn.ts adds it for missing keys. Test: test/e2e/models/refused-keys.test.ts.
+// Handles an account that the provider refuses: the key is wrong, or has no credit. The work has not failed, so the process and its crew
+// are held until the user resumes them with a valid key. Adds the hold `credentials` for refused keys; spawn.ts adds it for missing keys.
+// Test: test/e2e/models/refused-keys.test.ts.
 import { addHold } from '../holds/add-hold.ts'
 import { terminate } from '../release.ts'
 import { isEnding } from '../../model/status.ts'

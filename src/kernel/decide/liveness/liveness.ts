@@ -1,7 +1,6 @@
-// Liveness: judges a running process by what was observed, and acts by the policy of that process. There are four
-// problems: stopped by the operating system, no output, no progress, waiting for the user. Pure: the monitor provides
-// the observations. Owns the thresholds and their defaults. Must never judge the content of output. Test:
-// test/tables/kernel/decide/liveness/liveness.test.ts.
+// Liveness: judges a running process by what was observed, and acts by the policy of that process. There are four problems: stopped by the
+// operating system, no output, no progress, waiting for the user. Pure: the monitor provides the observations. Has the default thresholds.
+// Must never judge the content of output. Test: test/tables/kernel/decide/liveness/liveness.test.ts.
 import { CAPABILITIES, isPlainCommand } from '../../model/capabilities.ts'
 import { interruptBySystem } from '../signals.ts'
 import { isSuspended } from '../../model/status.ts'

@@ -1,6 +1,6 @@
-// The state of a crew: its tasks, members, open jobs and counters. Owns the type of this part of a crew's row. The row
-// must stay small: it has no long texts, but the sequence numbers (seqs) of the facts that have them. Only
-// `foldCrew` (fold.ts) makes a new value. Must never use I/O, clocks or random numbers. Test: test/simulation/crew.test.ts.
+// The state of a crew: its tasks, members, open jobs and counters. This is a part of a crew's row. The row must stay small: it has no long
+// texts, but the sequence numbers (seqs) of the facts that have them. Only `foldCrew` (fold.ts) makes a new value.
+// Test: test/simulation/crew.test.ts.
 import type { Job } from './facts.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { UsageTotals } from '../usage.ts'

@@ -1,6 +1,6 @@
 // Opens closed tasks again, only by an explicit command. A failed or cancelled task is retried. A done task is reopened by the user, who
-// rejects its result. Owns the choice of dependents that come back with the task, and the start of the new attempt.
-// Must never open a task without a command, or in a crew that is ending. Test: test/tables/kernel/crew/decide/commands/reopen-task.test.ts.
+// rejects its result. Chooses the dependents that come back with the task, and starts the new attempt. Must never open a task without a
+// command, or in a crew that is ending. Test: test/tables/kernel/crew/decide/commands/reopen-task.test.ts.
 import { refusalError } from '../draft.ts'
 import { messageCoordinator } from '../release-task.ts'
 import { stateText } from '../../state/phases.ts'

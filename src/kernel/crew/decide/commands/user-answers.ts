@@ -1,4 +1,4 @@
-// Handles the user's answer to a question of the crew. Owns the meaning of each option. An answer to a closed question changes nothing.
+// Handles the user's answer to a question of the crew. Has the meaning of each option. An answer to a closed question changes nothing.
 // Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { closeTask } from '../release-task.ts'
 import { taskName } from '../../state/task-text.ts'
