@@ -111,18 +111,14 @@ export function splitRows(lines: readonly DiffLine[]): SplitRow[] {
   return rows
 }
 
-/** wider lines are scrolled in full only in the unified layout */
+/** what is further right is shown only in the unified layout */
 const MAX_COLUMNS = 1_000
 const TAB_COLUMNS = 8
 
-/** The columns that the longest line of each side needs. Characters of other widths are counted as one. */
-export function columnsOf(rows: readonly SplitRow[]): readonly [number, number] {
-  const widest = (side: 'left' | 'right'): number =>
-    rows.reduce((most, row) => {
-      const line = row[side]
-      return line && line.kind !== 'hunk' ? Math.max(most, columnsOfText(line.text)) : most
-    }, 0)
-  return [Math.min(MAX_COLUMNS, widest('left')), Math.min(MAX_COLUMNS, widest('right'))]
+/** The columns that the longest line of a diff needs. Characters of other widths are counted as one. */
+export function columnsOf(lines: readonly DiffLine[]): number {
+  const widest = lines.reduce((most, { kind, text }) => (kind === 'hunk' ? most : Math.max(most, columnsOfText(text))), 0)
+  return Math.min(MAX_COLUMNS, widest)
 }
 
 function columnsOfText(text: string): number {

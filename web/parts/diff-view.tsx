@@ -78,11 +78,10 @@ function UnifiedDiff({ path, lines }: LinesProps): JSX.Element {
 
 function SplitDiff({ path, lines }: LinesProps): JSX.Element {
   const rows = useMemo(() => splitRows(lines), [lines])
-  // All rows have the same columns, each as wide as its longest line.
-  const [left, right] = useMemo(() => columnsOf(rows), [rows])
+  const widest = useMemo(() => columnsOf(lines), [lines])
   return (
     <RowWindow
-      class="diff"
+      class="diff split"
       count={rows.length}
       rowHeight={LINE_HEIGHT}
       selected={null}
@@ -90,7 +89,8 @@ function SplitDiff({ path, lines }: LinesProps): JSX.Element {
         tabIndex: 0,
         'aria-label': `Diff of ${path}`,
         role: 'region',
-        style: { '--left': `${left}ch`, '--right': `${right}ch` },
+        style: { '--widest': `${widest}ch` },
+        onScroll: ({ currentTarget }) => currentTarget.style.setProperty('--x', `${currentTarget.scrollLeft}px`),
       }}
       draw={(index, top) => {
         const row = rows[index]

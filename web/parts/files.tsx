@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ChangedFileView, ProcessDiffView, ProcessFilesView } from '../../src/api/views/diff.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
+import { fileTreeLines } from '../../src/faces/file-tree.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
@@ -103,7 +104,7 @@ function StepOptions({ steps }: { readonly steps: readonly string[] }): JSX.Elem
 function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes }): JSX.Element {
   const texts = useMemo(() => diffByFile(diff.diff ?? ''), [diff.diff])
   const wanted = query.value.get('path')
-  const selected = files.files.find(({ path }) => path === wanted) ?? files.files[0]
+  const selected = files.files.find(({ path }) => path === wanted) ?? firstInTree(files.files)
   const notes = [
     ...(files.of === 'reported' ? ['As its agent reported: it has no worktree, so changes by programs are missing.'] : []),
     ...(files.more > 0 ? [`${formatCount(files.more, 'more file')} not shown.`] : []),
@@ -128,6 +129,11 @@ function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes 
       )}
     </>
   )
+}
+
+/** The first file of the list as the tree shows it. */
+function firstInTree(files: readonly ChangedFileView[]): ChangedFileView | undefined {
+  return fileTreeLines(files, new Set()).flatMap((line) => (line.kind === 'file' ? [line.file] : []))[0]
 }
 
 interface FileDiffProps {

@@ -6,9 +6,12 @@ import type { ChangedFileView } from '../../src/api/views/diff.ts'
 import { fileTreeLines, folderOf, type FileTreeLine } from '../../src/faces/file-tree.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { isNarrow } from '../frame/narrow.ts'
 import { RowWindow } from '../parts/row-window.tsx'
 
 const LINE_HEIGHT = 26
+/** the same for a finger */
+const TOUCH_HEIGHT = 44
 /** the lines of a page */
 const PAGE_LINES = 15
 
@@ -49,7 +52,7 @@ export function FileTree({ files, selected, onSelect }: FileTreeProps): JSX.Elem
     <RowWindow
       class="file-tree"
       count={lines.length}
-      rowHeight={LINE_HEIGHT}
+      rowHeight={isNarrow.value ? TOUCH_HEIGHT : LINE_HEIGHT}
       selected={at}
       attributes={{ role: 'tree', tabIndex: 0, 'aria-label': 'Changed files', 'aria-activedescendant': `file-line-${at}`, onKeyDown }}
       draw={(index, top) => {

@@ -69,7 +69,6 @@ describe.runIf(CHROMIUM !== null)('the files of a process', () => {
     expect(await page.locator('.file-line.folder .number').first().textContent()).toBe('2 files +2 −3')
     const tree = page.getByRole('tree', { name: 'Changed files' })
     const press = (key: string): Promise<void> => tree.press(key)
-    await press('ArrowUp')
     await page.locator('[data-path="src/deep/a.txt"]').waitFor()
     await press('ArrowLeft')
     await press('ArrowLeft')
@@ -91,6 +90,9 @@ describe.runIf(CHROMIUM !== null)('the files of a process', () => {
     await page.getByRole('treeitem', { name: /^b\.txt/ }).click()
     await page.locator('.side.removed').waitFor()
     expect(await page.locator('.diff-line.split .code').allTextContents()).toEqual(['@@ -1 +1 @@', 'b', 'B'])
+    // Both sides have the same room.
+    const [left, right] = await page.evaluate<number[]>('[...document.querySelectorAll(".side")].map((side) => side.clientWidth)')
+    expect(Math.abs((left ?? 0) - (right ?? 0))).toBeLessThan(3)
     expect(await findFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.reload()

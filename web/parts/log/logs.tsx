@@ -107,7 +107,7 @@ function LogBar({ list, isTree, hasTree }: LogBarProps): JSX.Element {
           <button type="button" aria-label="Match after" title="Enter" disabled={matches.length === 0} onClick={() => go(1)}>
             ›
           </button>
-          <span class="quiet" role="status">
+          <span class="count" role="status">
             {at < 0 ? '' : `${at + 1} of `}
             {formatCount(matches.length, 'line')}
             {list.value?.before ? ' of those below' : ''}
