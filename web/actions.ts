@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
 import type { RowsView, RowView } from '../src/api/views/rows.ts'
+import type { ForkChanges } from '../src/faces/fork-plan.ts'
 import { titleOf } from '../src/faces/process-names.ts'
 import { undoOf } from '../src/faces/row-verbs.ts'
 import { readStream, request } from './api.ts'
@@ -106,17 +107,6 @@ export function answerOption(uuid: string, { id, hash }: AskView, option: string
 
 export function answerText(uuid: string, { id, hash }: AskView, text: string): Promise<boolean> {
   return perform(uuid, 'answer', { id, text, seen: hash })
-}
-
-/** How a fork differs from its origin. */
-export interface ForkChanges {
-  readonly message?: string
-  readonly model?: string
-  readonly effort?: NonNullable<ResumeBody['effort']>
-  readonly name?: string
-  readonly limits?: { readonly budgetUsd: number }
-  /** true: it works in a new worktree with the files of its step */
-  readonly withFiles?: boolean
 }
 
 /** Makes a fork that continues after a step, or, for null, from the present state. Returns the UUID of the fork; null after an error. */

@@ -1,5 +1,5 @@
 // When a budget will be used up, at the present rate of spending. Pure. Test: test/tables/faces/projection.test.ts.
-import type { RowBudgetView } from '../api/views/rows.ts'
+import type { RowBudgetView, RowView } from '../api/views/rows.ts'
 import { formatElapsed } from './format.ts'
 
 const MINUTE_MS = 60_000
@@ -12,4 +12,9 @@ export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'u
   const ms = ((of - used) / usdPerMinute) * MINUTE_MS
   if (ms > MAX_MS) return null
   return `full in ~${ms < MINUTE_MS ? formatElapsed(ms) : formatElapsed(Math.round(ms / MINUTE_MS) * MINUTE_MS).replace(' 00s', '')}`
+}
+
+/** The same for the budget of a process; also null while nothing below it works. `usdPerMinute`: of its tree; null: not known. */
+export function budgetFullInText({ budget, sub }: Pick<RowView, 'budget' | 'sub'>, usdPerMinute: number | null): string | null {
+  return budget && sub.working > 0 && usdPerMinute !== null ? fullInText(budget, usdPerMinute) : null
 }

@@ -38,6 +38,10 @@ const ALLOWS: Readonly<Record<RowVerb, (row: Row) => boolean>> = {
   snooze: ({ attention }) => attention > 0,
 }
 
+export function isRowVerb(action: string): action is RowVerb {
+  return Object.hasOwn(ALLOWS, action)
+}
+
 /** Whether the daemon accepts an action on the process of this row, as far as the row shows that. */
 export function allowsVerb(row: Row, verb: RowVerb): boolean {
   return ALLOWS[verb](row)

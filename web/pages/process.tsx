@@ -16,7 +16,7 @@ import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { ProcessLinks } from '../parts/process-links.tsx'
 import { Questions } from '../parts/questions.tsx'
-import { fullInText } from '../../src/faces/projection.ts'
+import { budgetFullInText } from '../../src/faces/projection.ts'
 import { WhyLine } from '../parts/why-line.tsx'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { visibleText } from '../../src/faces/visible-text.ts'
@@ -218,7 +218,7 @@ function SpentNow({ tree: { rates, usdByMinute } }: { readonly tree: UsageRateVi
 /** The budget, and when it will be full at the present rate of its tree. The rate is known only for the root of a tree. */
 function BudgetOfTree({ row }: { readonly row: RowView }): JSX.Element {
   const usdPerMinute = perMinuteOf(row.uuid)
-  const fullIn = row.budget && row.sub.working > 0 && usdPerMinute !== null ? fullInText(row.budget, usdPerMinute) : null
+  const fullIn = budgetFullInText(row, usdPerMinute)
   return (
     <>
       <BudgetBar row={row} usdPerMinute={row.sub.working > 0 ? usdPerMinute : null} />

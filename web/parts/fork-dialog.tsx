@@ -1,12 +1,11 @@
 // Asks after which step a fork begins and how it differs from its origin, and makes it. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCount, formatLimitUsd } from '../../src/faces/format.ts'
+import { canTakeFiles, carriedText, forkCommand, type ForkChanges } from '../../src/faces/fork-plan.ts'
+import { formatLimitUsd } from '../../src/faces/format.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
-import { failure, fork, type ForkChanges } from '../actions.ts'
-import { commandName } from '../../src/faces/process-names.ts'
+import { failure, fork } from '../actions.ts'
 import { navigate } from '../router.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
@@ -19,7 +18,7 @@ const isMaking = signal(false)
 /** Opens the dialog for a fork after `at`, or as it is now if the agent has no other way. */
 export function openFork(row: RowView, at = lastWholeStep(row)): void {
   const step = row.forks === 'any step' ? at : null
-  fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: row.branch !== null && step !== null }
+  fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: canTakeFiles(row, step) }
   failure.value = null
   opened.value = { row, step }
 }
@@ -78,16 +77,6 @@ export function ForkDialog(): JSX.Element | null {
   )
 }
 
-/** What the fork takes along, and what it does not. */
-function carriedText({ queue, sub }: RowView, step: number | null): string {
-  const steps = step === null ? 'All its steps go along.' : step === 1 ? 'Step 1 goes along.' : `Steps 1 to ${step} go along.`
-  const left = [
-    sub.live > 1 ? 'the living processes below it' : 'its children',
-    queue === 0 ? 'its waiting messages' : formatCount(queue, 'waiting message'),
-  ]
-  return `${steps} These do not: ${left.join(', ')}. Its budget begins at 0.`
-}
-
 function StepRange({ row, step }: { readonly row: RowView; readonly step: number }): JSX.Element {
   const last = Math.max(step, lastWholeStep(row))
   return (
@@ -142,7 +131,7 @@ function ForkFields({ row, step }: { readonly row: RowView; readonly step: numbe
           />
         </label>
       </div>
-      {row.branch === null || step === null ? null : (
+      {canTakeFiles(row, step) ? (
         <fieldset>
           <legend>Files</legend>
           <label class="inline">
@@ -154,20 +143,7 @@ function ForkFields({ row, step }: { readonly row: RowView; readonly step: numbe
             now, shared with {row.name ?? 'it'}
           </label>
         </fieldset>
-      )}
+      ) : null}
     </>
   )
-}
-
-function forkCommand(row: RowView, step: number | null, changes: ForkChanges): string {
-  const { message, model, effort, name, limits, withFiles } = changes
-  const parts = ['reeve', 'resume', commandName(row), '--fork']
-  if (step !== null) parts.push('--from-step', String(step))
-  if (model !== undefined) parts.push('--model', model)
-  if (effort !== undefined) parts.push('--effort', effort)
-  if (name !== undefined) parts.push('--name', name)
-  if (limits) parts.push('--budget-usd', String(limits.budgetUsd))
-  if (withFiles) parts.push('--with-files')
-  if (message !== undefined) parts.push('--message', message)
-  return shellLine(parts)
 }

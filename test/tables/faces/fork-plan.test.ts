@@ -1,0 +1,30 @@
+// What a fork takes along, and its command line.
+import { expect, test } from 'vitest'
+import { canTakeFiles, carriedText, forkCommand } from '../../../src/faces/fork-plan.ts'
+import { rowOf } from '../../support/faces/rows.ts'
+
+test('only the files of a worktree are recorded by step', () => {
+  expect([
+    canTakeFiles({ branch: 'reeve/fix' }, 3),
+    canTakeFiles({ branch: 'reeve/fix' }, null),
+    canTakeFiles({ branch: null }, 3),
+  ]).toEqual([true, false, false])
+})
+
+test.each([
+  [null, 0, 1, 'All its steps go along. These do not: its children, its waiting messages. Its budget begins at 0.'],
+  [0, 0, 1, 'No step goes along. These do not: its children, its waiting messages. Its budget begins at 0.'],
+  [1, 0, 1, 'Step 1 goes along. These do not: its children, its waiting messages. Its budget begins at 0.'],
+  [7, 2, 3, 'Steps 1 to 7 go along. These do not: the living processes below it, 2 waiting messages. Its budget begins at 0.'],
+])('after step %s, with %i messages and %i living processes', (step, queue, live, expected) => {
+  expect(carriedText({ queue, sub: { ...rowOf().sub, live } }, step)).toBe(expected)
+})
+
+test('the command line has what differs', () => {
+  const row = rowOf({ name: 'fix' })
+  expect(forkCommand(row, null, {})).toBe('reeve resume fix --fork')
+  const changes = { message: 'try it', model: 'a/b', effort: 'high', name: 'two', limits: { budgetUsd: 2 }, withFiles: true } as const
+  expect(forkCommand(row, 3, changes)).toBe(
+    "reeve resume fix --fork --from-step 3 --model a/b --effort high --name two --budget-usd 2 --with-files --message 'try it'",
+  )
+})
