@@ -10,6 +10,7 @@ export interface Key {
   readonly name?: string | undefined
   readonly ctrl?: boolean | undefined
   readonly meta?: boolean | undefined
+  readonly shift?: boolean | undefined
 }
 
 /** the greatest number of messages in the history */

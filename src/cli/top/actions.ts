@@ -5,6 +5,7 @@ import { shellWord } from '../../api/text/shell-quote.ts'
 import { parseDuration } from '../../config/duration.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
+import { forkCommand, type ForkChanges } from '../../faces/fork-plan.ts'
 import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { parseLimitChange } from '../input/limit-flags.ts'
@@ -126,17 +127,13 @@ export function resumeWith(row: RowView, text: string): Action {
 }
 
 /** Forks a process after a step; null: as it is now. */
-export function fork(row: RowView, step: number | null, text: string): Action {
-  const hasMessage = text.trim() !== ''
-  const from = step === null ? '' : ` --from-step ${step}`
+export function fork(row: RowView, step: number | null, changes: ForkChanges): Action {
   return {
-    command: `reeve resume ${commandName(row)} --fork${from}${hasMessage ? ` --message ${shellWord(text)}` : ''}`,
+    command: forkCommand(row, step, changes),
     run: async (reeve) => {
-      const { process } = await reeve.fork(row.uuid, {
-        ...(step === null ? {} : { fromStep: step }),
-        ...(hasMessage ? { message: text } : {}),
-      })
-      return `process ${process.pid} is a fork of ${titleOf(row)}${step === null ? '' : ` after step ${step}`}`
+      const { process } = await reeve.fork(row.uuid, { ...(step === null ? {} : { fromStep: step }), ...changes })
+      const files = changes.withFiles ? ', with the files of that step' : ''
+      return `process ${process.pid} is a fork of ${titleOf(row)}${step === null ? '' : ` after step ${step}`}${files}`
     },
   }
 }

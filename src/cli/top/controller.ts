@@ -1,7 +1,10 @@
 // What the keys of `reeve top` do: they change the model, open dialogs, or give an action for the daemon.
 // Test: test/tables/cli/top/controller.test.ts.
-import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, keyTexts, KEYS, type KeyAction, type KeyActionAt } from '../../faces/keys.ts'
+import { formatElapsed } from '../../faces/format.ts'
+import { GUARD_MS, actionOfKey, beginsSequence, keyTexts, KEYS } from '../../faces/keys.ts'
 import { mainCommand, titleOf } from '../../faces/process-names.ts'
+import { obstacleTo } from '../../faces/row-obstacles.ts'
+import type { RowVerb } from '../../faces/row-verbs.ts'
 import type { RowView } from '../../index.ts'
 import { LIMIT_FLAG_NAMES, parseLimitChange } from '../input/limit-flags.ts'
 import type { Key } from '../screen/line-editor.ts'
@@ -17,63 +20,23 @@ import {
   type Dialog,
   type Outcome,
 } from './dialogs.ts'
+import { forkForm } from './fork-form.ts'
 import type { TopModel } from './model.ts'
+import {
+  isRequest,
+  isTopAction,
+  keyLines,
+  nameOfKey,
+  paletteActions,
+  PLACES,
+  SCREEN_KEYS,
+  type ScreenAction,
+  type TopAction,
+} from './screen-keys.ts'
 
-/** The keys that only a terminal screen has. */
-const SCREEN_KEYS: Readonly<Record<string, keyof typeof SCREEN_ACTIONS>> = {
-  q: 'leave',
-  'Control+c': 'leave',
-  e: 'showEnded',
-  M: 'mouse',
-  L: 'changeLimit',
-  z: 'replay',
-  w: 'openPage',
-  '[': 'previousPart',
-  ']': 'nextPart',
-  '{': 'previousEdit',
-  '}': 'nextEdit',
-}
-const SCREEN_ACTIONS = {
-  leave: 'leave',
-  showEnded: 'show all processes that ended in the last 24 hours',
-  mouse: 'the wheel scrolls, and a click selects; the terminal selects no text then',
-  changeLimit: 'resume with another limit …',
-  openPage: 'open it on the page, in the browser',
-  replay: 'the steps one by one, as they were; again: as it is now',
-  previousPart: 'the previous tab of the panel, or the previous step',
-  nextPart: 'the next tab of the panel, or the next step',
-  previousEdit: 'the previous step that changed files',
-  nextEdit: 'the next step that changed files',
-} as const
-
-const PLACES = new Set(['anywhere', 'list', 'need'] as const)
-/** The shared actions that `reeve top` lacks: it has no pages to go to. Its help leaves them out. */
-const LACKED = ['goToPage'] as const
-type TopAction = Exclude<KeyActionAt<'anywhere' | 'list' | 'need'>, (typeof LACKED)[number]>
 type ActionTable = Readonly<Record<TopAction, () => Outcome | null | void>>
 /** the rows that a page key moves by */
 const PAGE_ROWS = 10
-
-const KEY_NAMES: Readonly<Record<string, string>> = {
-  up: 'ArrowUp',
-  down: 'ArrowDown',
-  left: 'ArrowLeft',
-  right: 'ArrowRight',
-  return: 'Enter',
-  enter: 'Enter',
-  escape: 'Escape',
-  pageup: 'PageUp',
-  pagedown: 'PageDown',
-  home: 'Home',
-  end: 'End',
-  tab: 'Tab',
-}
-
-/** The name of a key as the table of keys has it. */
-function nameOf({ name, ctrl, sequence }: Key): string {
-  if (ctrl && name !== undefined) return `Control+${name}`
-  return (name === undefined ? undefined : KEY_NAMES[name]) ?? sequence ?? ''
-}
 
 export class Controller {
   readonly #model: TopModel
@@ -89,6 +52,12 @@ export class Controller {
   }
 
   onKey(key: Key): Outcome | null {
+    const outcome = this.#outcomeOf(key)
+    const refusal = outcome?.type === 'action' || outcome?.type === 'stakes' ? this.#refusal() : null
+    return refusal === null ? outcome : this.#say(refusal)
+  }
+
+  #outcomeOf(key: Key): Outcome | null {
     const { dialog } = this.#model
     // A pasted text is not read as keys: only a text field takes it.
     if (key.name === 'paste-start' || key.name === 'paste-end') this.#isPasting = key.name === 'paste-start'
@@ -96,7 +65,7 @@ export class Controller {
     if (dialog) return this.#onDialogKey(dialog, key)
     const begun = this.#begun
     this.#begun = ''
-    return this.#onName(`${begun}${nameOf(key)}`) ?? null
+    return this.#onName(`${begun}${nameOfKey(key)}`) ?? null
   }
 
   #onName(name: string): Outcome | null {
@@ -111,16 +80,34 @@ export class Controller {
   }
 
   #onDialogKey(dialog: Dialog, key: Key): Outcome | null {
+    this.#model.notice = null
     const result = dialog.onKey(key)
     if (result === 'stay') return null
+    const refusal = result === 'close' || 'choose' in result ? null : this.#refusal()
+    // What was typed stays, until the daemon answers again.
+    if (refusal !== null) return this.#say(refusal)
     this.#model.dialog = null
     if (result === 'close') return null
     return 'choose' in result ? result.choose() : { type: 'action', action: result }
   }
 
-  #onScreenAction(action: keyof typeof SCREEN_ACTIONS): Outcome | null {
+  /** Why nothing can be requested now; null: everything can. */
+  #refusal(): string | null {
+    if (this.#model.isReadOnly) return 'nothing was done: this screen only reads (--read-only)'
+    const mono = this.#mono()
+    return this.#model.isStale(mono)
+      ? `nothing was done: the daemon has not answered for ${formatElapsed(this.#model.quietMs(mono) ?? 0)}`
+      : null
+  }
+
+  #onScreenAction(action: ScreenAction): Outcome | null {
     const model = this.#model
+    const refusal = isRequest(action) ? this.#refusal() : null
+    if (refusal !== null) return this.#say(refusal)
     switch (action) {
+      case 'nextArea':
+      case 'previousArea':
+        return model.moveArea(action === 'nextArea' ? 1 : -1) ? null : this.#say('no other part is shown; Space opens the panel')
       case 'leave':
         return { type: 'leave' }
       case 'showEnded':
@@ -151,6 +138,8 @@ export class Controller {
   }
 
   #onAction(action: TopAction, key: string): Outcome | null {
+    const refusal = isRequest(action) ? this.#refusal() : null
+    if (refusal !== null) return this.#say(refusal)
     // A shared action that is missing in both tables does not compile.
     const table: ActionTable = { ...this.#viewActions(key), ...this.#processActions() }
     return table[action]() ?? null
@@ -166,8 +155,8 @@ export class Controller {
       pageUp: () => model.scrollOrMove(-PAGE_ROWS),
       selectFirst: () => model.scrollOrMove(-Infinity),
       selectLast: () => model.scrollOrMove(Infinity),
-      unfold: () => model.unfold(),
-      fold: () => model.foldOrGoUp(),
+      unfold: () => this.#moveSideways(1),
+      fold: () => this.#moveSideways(-1),
       unfoldLevel: () => model.foldLevel(false),
       foldLevel: () => model.foldLevel(true),
       unfoldAll: () => model.unfoldAll(),
@@ -180,25 +169,36 @@ export class Controller {
       goToNeed: () => model.selectNeed(Number(key) - 1),
       close: () => model.close(),
       filter: () => this.#openFilter(),
-      showKeys: () => this.#open(new TextPage('keys', keyLines())),
+      showKeys: () => this.#open(new TextPage('keys', keyLines(model.isReadOnly))),
       openPalette: () => this.#openPalette(),
     } satisfies Partial<ActionTable>
+  }
+
+  /** Unfolds or folds in the table; in the panel, shows the tab to the right or to the left. */
+  #moveSideways(by: -1 | 1): void {
+    const model = this.#model
+    if (model.area === 'peek') model.movePeekTab(by)
+    else if (model.area === 'table' && by > 0) model.unfold()
+    else if (model.area === 'table') model.foldOrGoUp()
   }
 
   /** The actions that concern processes. */
   #processActions() {
     return {
-      pauseOrResume: () => this.#onTargets(actions.pauseOrResume),
-      pauseNow: () => this.#onTargets(actions.pauseNow),
-      resumeWith: () => this.#withRow((row) => this.#openResume(row)),
-      snooze: () => (this.#model.targets.length === 0 ? this.#say('select a process first') : this.#openSnooze(this.#model.targets)),
-      markSeen: () => this.#onTargets(actions.markSeen),
+      pauseOrResume: () => this.#onTargets('pauseOrResume', actions.pauseOrResume),
+      pauseNow: () => this.#onTargets('pauseNow', actions.pauseNow),
+      resumeWith: () => this.#onRow('resumeWith', (row) => this.#openResume(row)),
+      snooze: () => {
+        const rows = this.#possibleTargets('snooze')
+        return rows.length === 0 ? null : this.#openSnooze(rows)
+      },
+      markSeen: () => this.#onTargets('markSeen', actions.markSeen),
       stop: () => this.#confirmEnd('stop'),
       kill: () => this.#confirmEnd('kill'),
-      interrupt: () => this.#withRow((row) => ({ type: 'action', action: actions.interrupt(row) })),
-      message: () => this.#withRow((row) => this.#openMessage(row)),
-      fork: () => this.#withRow((row) => this.#openFork(row)),
-      raiseBudget: () => this.#withRow((row) => this.#openBudget(row)),
+      interrupt: () => this.#onRow('interrupt', (row) => ({ type: 'action', action: actions.interrupt(row) })),
+      message: () => this.#onRow('message', (row) => this.#openMessage(row)),
+      fork: () => this.#onRow('fork', (row) => this.#openFork(row)),
+      raiseBudget: () => this.#onRow('raiseBudget', (row) => this.#openBudget(row)),
       allow: () => this.#answer('allow_once'),
       allowAlways: () => this.#answer('allow_always'),
       deny: () => this.#answer('reject_once'),
@@ -219,53 +219,47 @@ export class Controller {
     )
   }
 
-  #openResume(row: RowView): null {
-    return this.#open(
-      new TextDialog({
-        title: `resume ${titleOf(row)}`,
-        lines: ['A message for it, or nothing:'],
-        actionOf: (text) => actions.resumeWith(row, text),
-      }),
-    )
+  /** An action on those of the targets for which it is possible; if there is none, the reason is shown. */
+  #onTargets(verb: RowVerb, make: (rows: readonly RowView[]) => Action): Outcome | null {
+    const rows = this.#possibleTargets(verb)
+    return rows.length === 0 ? null : { type: 'action', action: make(rows) }
   }
 
-  #onTargets(make: (rows: readonly RowView[]) => Action): Outcome | null {
-    const { targets } = this.#model
-    return targets.length === 0 ? this.#say('select a process first') : { type: 'action', action: make(targets) }
+  #possibleTargets(verb: RowVerb): readonly RowView[] {
+    const [first, ...more] = this.#model.targets
+    if (!first) this.#say('select a process first')
+    const rows = first ? [first, ...more].filter((row) => obstacleTo(verb, row) === null) : []
+    if (first && rows.length === 0) this.#say(obstacleTo(verb, first) ?? '')
+    return rows
+  }
+
+  /** An action on the selected row, if it is possible. */
+  #onRow(verb: RowVerb, use: (row: RowView) => Outcome | null): Outcome | null {
+    return this.#withRow((row) => {
+      const obstacle = obstacleTo(verb, row)
+      return obstacle === null ? use(row) : this.#say(obstacle)
+    })
   }
 
   #confirmEnd(how: 'stop' | 'kill'): Outcome | null {
-    const rows = this.#model.targets
-    if (rows.length === 0) return this.#say('select a process first')
+    const rows = this.#possibleTargets(how)
+    if (rows.length === 0) return null
     const names = rows.map(titleOf).join(', ')
     const dialog = new ConfirmDialog(`${how} ${names} with all below?`, actions.endTree(rows, how), this.#mono)
     this.#open(dialog)
     return { type: 'stakes', dialog, rows, how }
   }
 
-  #openFork(row: RowView): Outcome | null {
-    if (row.forks === 'no') return this.#say(`${titleOf(row)} cannot be forked: it has no history that another process can continue`)
-    if (row.forks === 'now') return this.#openForkNow(row)
-    return this.#open(
-      new TextDialog({
-        title: `fork of ${titleOf(row)}`,
-        lines: [`The number of the step after which the fork continues (0 to ${row.step}), and a message if you want:`],
-        text: `${row.step} `,
-        actionOf: (text) => {
-          const [, step, message = ''] = /^(\d+)\s*(.*)$/s.exec(text.trim()) ?? []
-          return step === undefined ? null : actions.fork(row, Number(step), message)
-        },
-      }),
-    )
+  #openFork(row: RowView): null {
+    return this.#open(forkForm(row, this.#model.peek?.at ?? null))
   }
 
-  /** Asks for a message to the fork of an agent that can only be forked as it is now. */
-  #openForkNow(row: RowView): null {
+  #openResume(row: RowView): null {
     return this.#open(
       new TextDialog({
-        title: `fork of ${titleOf(row)}, as it is now`,
-        lines: ['A message for the fork, or nothing:'],
-        actionOf: (text) => actions.fork(row, null, text),
+        title: `resume ${titleOf(row)}`,
+        lines: ['A message for it, or nothing:'],
+        actionOf: (text) => actions.resumeWith(row, text),
       }),
     )
   }
@@ -336,12 +330,10 @@ export class Controller {
 
   /** Opens the palette, which finds actions and processes by a part of their names. */
   #openPalette(): Outcome | null {
-    const commands = topActions()
-      .filter((action) => !NOT_IN_PALETTE.has(action))
-      .map((action): PaletteChoice => ({
-        text: `${KEYS[action].does}  (${keyTexts(action).join(' ')})`,
-        choose: () => this.#onAction(action, ''),
-      }))
+    const commands = paletteActions(this.#model).map((action): PaletteChoice => ({
+      text: `${KEYS[action].does}  (${keyTexts(action).join(' ')})`,
+      choose: () => this.#onAction(action, ''),
+    }))
     const processes = [...this.#model.rows.values()].map((row): PaletteChoice => ({
       text: `${row.pid} ${titleOf(row)}`,
       choose: () => this.#show(row.uuid),
@@ -391,35 +383,4 @@ export class Controller {
     this.#model.notice = { text, isError: false }
     return null
   }
-}
-
-/** The actions that the palette does not offer. */
-const NOT_IN_PALETTE: ReadonlySet<KeyAction> = new Set([
-  'openPalette',
-  'goToNeed',
-  'close',
-  'selectNext',
-  'selectPrevious',
-  'pageDown',
-  'pageUp',
-  'selectFirst',
-  'selectLast',
-])
-
-function isTopAction(action: KeyAction): action is TopAction {
-  return !(LACKED as readonly KeyAction[]).includes(action)
-}
-
-function topActions(): TopAction[] {
-  return actionsAt(PLACES).filter(isTopAction)
-}
-
-/** All keys with what they do. */
-function keyLines(): string[] {
-  const shared = topActions().map((action): [string, string] => [keyTexts(action).join(' '), KEYS[action].does])
-  const own = Object.entries(SCREEN_KEYS).map(([key, action]): [string, string] => [
-    key.replace('Control+', 'Ctrl+'),
-    SCREEN_ACTIONS[action],
-  ])
-  return [...shared, ...own].map(([keys, does]) => `  ${keys.padEnd(14)} ${does}`)
 }

@@ -34,11 +34,13 @@ export interface Dialog {
   readonly title: string
   /** the lines above the input */
   readonly lines: readonly string[]
+  /** the index of the line that is always shown; absent: the first lines are */
+  readonly selectedLine?: number
   /** the keys that it takes, for the last line */
   readonly keys: string
   /** the command line of its action; null: it has none, or not yet */
   readonly command: string | null
-  readonly editor?: LineEditor
+  readonly editor?: LineEditor | undefined
   onKey(key: Key): DialogResult
 }
 
@@ -120,33 +122,46 @@ export class TextDialog implements Dialog {
       this.#options.onChange?.(this.editor.text)
       return 'stay'
     }
-    const action = this.#options.actionOf(submitted)
-    if (action) return action
-    if (this.#options.onChange) return 'close'
+    // The text stays: it may be wrong, or the action may be refused.
     this.editor.text = before
     this.editor.cursor = cursor
-    return 'stay'
+    return this.#options.actionOf(submitted) ?? (this.#options.onChange ? 'close' : 'stay')
   }
 }
 
-/** A choice between actions by a number. */
+/** A choice between actions, by a number or with a cursor. */
 export class ChoiceDialog implements Dialog {
   readonly title: string
-  readonly lines: readonly string[]
   readonly keys: string
-  readonly command = null
-  readonly #actions: readonly Action[]
+  readonly #choices: readonly (readonly [name: string, action: Action])[]
+  #index: number | null = null
 
   constructor(title: string, choices: readonly (readonly [name: string, action: Action])[]) {
     this.title = title
-    this.lines = choices.map(([name], index) => `${index + 1} ${name}`)
-    this.keys = `1-${choices.length} choose  Esc cancel`
-    this.#actions = choices.map(([, action]) => action)
+    this.keys = `1-${choices.length} choose  Tab ↑↓ select  Enter the selected one  Esc cancel`
+    this.#choices = choices
+  }
+
+  /** Nothing is selected at first: Enter must not choose what the user has not seen. */
+  get selectedLine(): number {
+    return this.#index ?? 0
+  }
+
+  get lines(): readonly string[] {
+    return this.#choices.map(([name], index) => `${index === this.#index ? '>' : ' '} ${index + 1} ${name}`)
+  }
+
+  get command(): string | null {
+    return this.#index === null ? null : (this.#choices[this.#index]?.[1].command ?? null)
   }
 
   onKey(key: Key): DialogResult {
     if (isCancel(key)) return 'close'
-    return this.#actions[Number(key.sequence) - 1] ?? 'stay'
+    if (isEnter(key)) return this.#choices[this.#index ?? -1]?.[1] ?? 'stay'
+    const by = stepOf(key)
+    const { length } = this.#choices
+    if (by !== 0) this.#index = this.#index === null ? (by > 0 ? 0 : length - 1) : (this.#index + by + length) % length
+    return this.#choices[Number(key.sequence) - 1]?.[1] ?? 'stay'
   }
 }
 
@@ -156,7 +171,7 @@ const MAX_CHOICES = 12
 /** Finds a command or a process by a part of its name. */
 export class PaletteDialog implements Dialog {
   readonly title = 'commands and processes'
-  readonly keys = 'Enter the first one  ↑↓ select  Esc cancel'
+  readonly keys = 'Enter the selected one  Tab ↑↓ select  Esc cancel'
   readonly command = null
   readonly editor = new LineEditor()
   readonly #choices: readonly PaletteChoice[]
@@ -164,6 +179,10 @@ export class PaletteDialog implements Dialog {
 
   constructor(choices: readonly PaletteChoice[]) {
     this.#choices = choices
+  }
+
+  get selectedLine(): number {
+    return this.#index
   }
 
   get #found(): PaletteChoice[] {
@@ -178,8 +197,9 @@ export class PaletteDialog implements Dialog {
 
   onKey(key: Key): DialogResult {
     if (isCancel(key)) return 'close'
-    if (key.name === 'up' || key.name === 'down') {
-      this.#index = Math.max(0, Math.min(this.#found.length - 1, this.#index + (key.name === 'up' ? -1 : 1)))
+    const by = stepOf(key)
+    if (by !== 0) {
+      this.#index = Math.max(0, Math.min(this.#found.length - 1, this.#index + by))
       return 'stay'
     }
     const chosen = this.#found[this.#index]
@@ -223,6 +243,16 @@ function scrollOf({ name, sequence }: Key): number {
 /** the lines that a page key scrolls by */
 const PAGE_LINES = 10
 
-function isCancel(key: Key): boolean {
+/** Which choice or field a key moves to: the next one, or the one before; 0: it does not move. */
+export function stepOf({ name, shift }: Key): -1 | 0 | 1 {
+  if (name === 'down' || (name === 'tab' && !shift)) return 1
+  return name === 'up' || name === 'tab' ? -1 : 0
+}
+
+export function isEnter({ name, meta }: Key): boolean {
+  return (name === 'return' || name === 'enter') && !meta
+}
+
+export function isCancel(key: Key): boolean {
   return key.name === 'escape' || (key.ctrl === true && key.name === 'c')
 }

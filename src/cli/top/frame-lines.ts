@@ -3,17 +3,22 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import { formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'
+import { budgetFullInText } from '../../faces/projection.ts'
+import { obstacleTo } from '../../faces/row-obstacles.ts'
+import type { RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
 import { displayWidth, fitWidth, oneLine } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
 import type { Size } from '../screen/screen.ts'
 import type { SumsView } from '../../index.ts'
 import { joinFitting, lineOf, type Cell, type Style } from './line.ts'
-import { PEEK_TABS, type TopModel } from './model.ts'
+import { PEEK_TABS, type Area, type TopModel } from './model.ts'
 import { linesPerRow, rowLines, titleLine } from './table-lines.ts'
 
 /** the titles and a process stay above a dialog */
 const MIN_TABLE_LINES = 2
+/** an escape sequence that sets or ends colours */
+const COLOUR = /\x1b\[[0-9;]*m/g
 /** a smaller terminal shows only a sentence */
 const [LEAST_COLUMNS, LEAST_ROWS] = [40, 10]
 /** the most needs that are listed; a narrow terminal has fewer */
@@ -24,8 +29,6 @@ const MAX_INPUT_LINES = 4
 const MAX_NOTICE_LINES = 3
 /** the most columns of the name of this machine */
 const MAX_HOST_COLUMNS = 16
-/** after this time without a sign of life the figures count as old, in ms */
-const STALE_MS = 5_000
 
 export interface Clocks {
   /** wall ms of this machine */
@@ -35,25 +38,27 @@ export interface Clocks {
 }
 
 /** Returns the frame, and moves the window of the table so that the selected row is in it. */
-export function frameOf(model: TopModel, { columns, rows }: Size, { wall, mono }: Clocks, style: Style): ScreenFrame {
+export function frameOf(model: TopModel, { columns, rows }: Size, clocks: Clocks, style: Style): ScreenFrame {
   if (columns < LEAST_COLUMNS || rows < LEAST_ROWS)
     return { lines: [fitWidth(`reeve top needs ${LEAST_COLUMNS} x ${LEAST_ROWS}; q leaves`, columns, style.ellipsis)] }
-  const now = wall + model.clockLead
-  const head = [headLine(model, columns, { wall, mono }, style)]
-  const keys = lastLines(model, columns, style)
+  const isStale = model.isStale(clocks.mono)
+  const now = (isStale ? heardWall(model, clocks) : clocks.wall) + model.clockLead
+  const fade = (lines: readonly string[]): readonly string[] => (isStale ? lines.map((line) => fadedLine(line, style)) : lines)
+  const head = [headLine(model, columns, clocks, style)]
+  const keys = lastLines(model, columns, clocks, style)
   const room = rows - head.length - keys.length
   model.tablePlace = { first: 0, last: -1, perRow: 1 }
-  if (model.peek?.isWhole && !model.dialog) return { lines: [...head, ...peekLines(model, columns, room, style), ...keys] }
+  if (model.peek?.isWhole && !model.dialog) return { lines: [...head, ...fade(peekLines(model, columns, room, style)), ...keys] }
   const needs = needLines(model, columns, Math.min(MAX_NEEDS, Math.max(1, Math.floor(room / 4))), now, style)
   const dialog = dialogLines(model, columns, room - needs.length - MIN_TABLE_LINES, style)
   // The panel has a third of the screen, and what the table leaves empty.
   const tableLineCount = 1 + Math.max(1, model.lines().length) * linesPerRow(columns)
   const panelRoom = Math.max(Math.floor(room / 3), room - needs.length - tableLineCount)
-  const below = model.dialog ? dialog.lines : model.peek ? peekLines(model, columns, panelRoom, style) : []
+  const below = model.dialog ? dialog.lines : model.peek ? fade(peekLines(model, columns, panelRoom, style)) : []
   const tableRoom = room - needs.length - below.length
   const firstRow = head.length + needs.length + 1
   model.tablePlace = { first: firstRow, last: firstRow + tableRoom - 2, perRow: linesPerRow(columns) }
-  const lines = [...head, ...needs, ...tableLines(model, columns, tableRoom, now, style), ...below]
+  const lines = [...head, ...fade(needs), ...fade(tableLines(model, columns, tableRoom, now, style)), ...below]
   const cursor = dialog.cursor && {
     line: lines.length - below.length + Math.min(dialog.cursor.line, below.length - 1),
     column: dialog.cursor.column,
@@ -61,21 +66,36 @@ export function frameOf(model: TopModel, { columns, rows }: Size, { wall, mono }
   return { lines: [...lines, ...keys], ...(cursor ? { cursor } : {}) }
 }
 
-function headLine(model: TopModel, columns: number, { wall, mono }: Clocks, style: Style): string {
+/** When the daemon last sent something, as wall ms of this machine. */
+function heardWall(model: TopModel, { wall, mono }: Clocks): number {
+  return wall - (model.quietMs(mono) ?? 0)
+}
+
+function clockText(wall: number): string {
+  return new Date(wall).toTimeString().slice(0, 8)
+}
+
+/** A line that may be out of date: without colours, and dim. The selected row stays inverse. */
+function fadedLine(line: string, style: Style): string {
+  const plain = line.replace(COLOUR, '')
+  return plain.trim() === '' ? plain : style.paint(line.startsWith('\x1b[7m') ? 'inverse' : 'dim', plain)
+}
+
+function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style): string {
   const { sums, heardAt, host } = model
-  const quietMs = heardAt === null ? 0 : mono - heardAt
-  const isStale = !model.isLinkUp || quietMs > STALE_MS
-  const clock = new Date(wall).toTimeString().slice(0, 8)
-  const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer for ${formatElapsed(quietMs)}` : 'live'
+  const isStale = model.isStale(clocks.mono)
+  const clock = clockText(clocks.wall)
+  const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer since ${clockText(heardWall(model, clocks))}` : 'live'
   const parts = [
     host === '' ? 'reeve' : `reeve ${fitWidth(oneLine(host), MAX_HOST_COLUMNS, style.ellipsis)}`,
+    ...(model.isReadOnly ? ['read only'] : []),
     ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
     shownText(model),
   ].filter((part) => part !== '')
   const text = joinFitting(parts, Math.max(0, columns - link.length - clock.length - 5), style)
   const cells: Cell[] = [
     { text, style: isStale ? 'dim' : 'bold' },
-    { text: link, columns: link.length, style: isStale ? 'yellow' : 'green' },
+    { text: link, columns: link.length, style: isStale || heardAt === null ? 'yellow' : 'green' },
     { text: clock, columns: clock.length, style: 'dim' },
   ]
   return lineOf(cells, columns, style)
@@ -108,24 +128,27 @@ function shownText({ rows, filter, order, tagged }: TopModel): string {
 
 /** The needs, the most urgent first, with the keys that answer the selected one. */
 function needLines(model: TopModel, columns: number, room: number, now: number, style: Style): string[] {
-  const { needs } = model
+  const { needs, selectedNeed } = model
   if (needs.length === 0) return []
-  const shown = needs.slice(0, needs.length > room ? Math.max(1, room - 1) : room)
+  const count = needs.length > room ? Math.max(1, room - 1) : room
+  const first = windowTop(0, selectedNeed ? needs.indexOf(selectedNeed) : 0, count, needs.length)
+  const shown = needs.slice(first, first + count)
   const title = lineOf([{ text: `NEEDS YOU ${needs.length}`, style: 'yellow' }], columns, style)
   const more = needs.length - shown.length
   return [
     title,
-    ...shown.map((need, index) => needLine(model, need, index, columns, now, style)),
+    ...shown.map((need, index) => needLine(model, need, first + index, columns, now, style)),
     ...(more > 0 ? [lineOf([{ text: `  and ${more} more: n goes to the next one`, style: 'dim' }], columns, style)] : []),
   ]
 }
 
 function needLine(model: TopModel, need: NeedView, index: number, columns: number, now: number, style: Style): string {
   const isSelected = need === model.selectedNeed
-  const keys = isSelected && columns >= 80 ? answerKeys(need) : ''
+  const keys = isSelected && columns >= 80 && !model.isReadOnly ? answerKeys(need) : ''
   const cells: Cell[] = [
     { text: isSelected ? (style.ascii ? '>' : '▌') : '', columns: 1 },
-    { text: String(index + 1), columns: 1 },
+    // The digits go to the first nine.
+    { text: index < MAX_NEEDS ? String(index + 1) : '', columns: 1 },
     {
       text: need.name ?? (need.rootName === null ? String(need.pid) : `in ${need.rootName}`),
       columns: columns >= WIDE_COLUMNS ? 24 : 16,
@@ -135,7 +158,9 @@ function needLine(model: TopModel, need: NeedView, index: number, columns: numbe
     { text: formatElapsed(now - Date.parse(need.at)), columns: 8, side: 'right', style: 'dim' },
     ...(keys === '' ? [] : [{ text: keys, columns: displayWidth(keys), style: 'cyan' as const }]),
   ]
-  return lineOf(cells, columns, style)
+  const isInverse = isSelected && model.area === 'needs'
+  const line = lineOf(cells, columns, style, isInverse)
+  return isInverse ? style.paint('inverse', line) : line
 }
 
 const OPTION_KEYS = { allow_once: 'a allow', allow_always: 'A always', reject_once: 'd deny', reject_always: 'D never' } as const
@@ -168,7 +193,9 @@ function tableLines(model: TopModel, columns: number, room: number, now: number,
     if (!row) return []
     const { uuid } = line
     const usdPerMinute = model.ratesByRoot.get(uuid)
-    return rowLines({ row, line, isSelected: uuid === model.selected, isTagged: model.tagged.has(uuid), usdPerMinute }, columns, now, style)
+    const isSelected = uuid === model.selected
+    const isTagged = model.tagged.has(uuid)
+    return rowLines({ row, line, isSelected, isTagged, hasKeys: model.area === 'table', usdPerMinute }, columns, now, style)
   })
   const all = [
     titleLine(columns, style),
@@ -202,24 +229,31 @@ function peekLines(model: TopModel, columns: number, room: number, style: Style)
   const tabs = PEEK_TABS.filter((tab) => tab !== 'need' || model.selectedNeed)
     .map((tab) => (tab === shownTab ? `[${tab}]` : tab))
     .join(' ')
-  const line = style.ascii ? '-' : '─'
-  const title = `${line} ${oneLine(row.name ?? row.about) || String(row.pid)} `
-  const heading = fitWidth(title, Math.max(0, columns - displayWidth(tabs) - 2), style.ellipsis)
-  const rule = `${heading}${line.repeat(Math.max(0, columns - displayWidth(heading) - displayWidth(tabs) - 1))} ${tabs}`
+  // The rule is a heavy one while the keys move in the panel.
+  const hasKeys = model.area === 'peek'
+  const line = style.ascii ? (hasKeys ? '=' : '-') : hasKeys ? '━' : '─'
+  const roomLeft = Math.max(0, columns - displayWidth(tabs) - 2)
+  const name = `${line} ${oneLine(row.name ?? row.about) || String(row.pid)} `
+  const fullIn = budgetFullInText(row, model.ratesByRoot.get(row.uuid) ?? null)
+  const withTime = `${name}${line} ${fullIn} `
+  const title = fullIn !== null && displayWidth(withTime) <= roomLeft ? withTime : name
+  const left = fitWidth(title, roomLeft, style.ellipsis)
+  const rule = `${left}${line.repeat(Math.max(0, columns - displayWidth(left) - displayWidth(tabs) - 1))} ${tabs}`
   const content = model.peekLines
   const height = room - 1
-  if (content === null) return [style.paint('dim', rule), '  ...']
+  const heading = style.paint(hasKeys ? 'bold' : 'dim', rule)
+  if (content === null) return [heading, '  ...']
   const last = Math.max(0, content.length - height)
   // Steps and logs grow at their end, which is shown first.
   const scroll = Math.max(0, Math.min(peek.scroll, last))
   const from = model.showsEnd ? last - scroll : scroll
   const shown = content.slice(from, from + height).map((text) => cutPainted(text, columns, style))
-  return [style.paint('dim', rule), ...shown, ...Array<string>(Math.max(0, height - shown.length)).fill('')]
+  return [heading, ...shown, ...Array<string>(Math.max(0, height - shown.length)).fill('')]
 }
 
 /** Cuts a line that may have colours. A line that is too long loses them. */
 function cutPainted(line: string, columns: number, { ellipsis }: Style): string {
-  const plain = line.replace(/\x1b\[[0-9;]*m/g, '').replaceAll('\t', '    ')
+  const plain = line.replace(COLOUR, '').replaceAll('\t', '    ')
   return displayWidth(plain) <= columns ? line.replaceAll('\t', '    ') : fitWidth(plain, columns, ellipsis)
 }
 
@@ -243,46 +277,76 @@ function dialogLines({ dialog, filterError }: TopModel, columns: number, room: n
   const error = filterError === undefined || !input ? [] : [style.paint('red', fitWidth(oneLine(filterError), columns, style.ellipsis))]
   const textRoom = Math.max(1, room - 1 - (input?.lines.length ?? 0) - error.length)
   const text = dialog.lines.map((one) => fitWidth(safeLine(one), columns, style.ellipsis))
-  const hidden = text.length - textRoom
-  const shown =
-    hidden > 0
-      ? [
-          ...text.slice(0, textRoom - 1),
-          fitWidth(`  ${hidden + 1} more lines: ${style.ascii ? 'down' : '↓'} scrolls`, columns, style.ellipsis),
-        ]
-      : text
+  const shown = text.length > textRoom ? cutText(text, textRoom, dialog.selectedLine, columns, style) : text
   const above = [rule, ...shown]
   const cursor = input?.cursor && { line: above.length + input.cursor.line, column: input.cursor.column }
   return { lines: [...above, ...(input?.lines ?? []), ...error], ...(cursor ? { cursor } : {}) }
 }
 
+/** The lines of a text that fit: those around the selected line, or else the first ones and the number of the others. */
+function cutText(text: readonly string[], room: number, selected: number | undefined, columns: number, style: Style): string[] {
+  if (selected !== undefined) {
+    const from = windowTop(0, selected, room, text.length)
+    return text.slice(from, from + room)
+  }
+  const more = `  ${text.length - room + 1} more lines: ${style.ascii ? 'down' : '↓'} scrolls`
+  return [...text.slice(0, room - 1), fitWidth(more, columns, style.ellipsis)]
+}
+
 /** from this width on, a terminal is wide: it also shows a command line beside the keys, and the hours */
 const WIDE_COLUMNS = 100
 const COMMAND_SHARE = 0.45
-const KEYS = [
-  '? keys',
-  'q leave',
-  'Space peek',
-  'n next need',
-  '/ filter',
-  ': commands',
-  'z replay',
-  'p pause',
-  'm message',
-  'f fork',
-  's stop',
-  'K kill',
-]
+/** A key with what it does, and the action that must be possible for the selected process. */
+type ShownKey = readonly [text: string, action?: RowVerb | 'reply']
+const COMMON_KEYS: readonly ShownKey[] = [['? keys'], ['q leave']]
+
+/** The keys of each part of the screen, the most important first. */
+const KEYS_OF: Readonly<Record<Area, readonly ShownKey[]>> = {
+  table: [
+    ['Space peek'],
+    ['n next need'],
+    ['/ filter'],
+    [': commands'],
+    ['z replay'],
+    ['p pause', 'pauseOrResume'],
+    ['m message', 'message'],
+    ['f fork', 'fork'],
+    ['s stop', 'stop'],
+    ['K kill', 'kill'],
+  ],
+  needs: [['j k select'], ['Enter whole screen'], ['r reply', 'reply'], ['Tab next part'], ['Esc table']],
+  peek: [['j k scroll'], ['[ ] tabs'], ['Enter whole screen'], ['z replay'], ['Tab next part'], ['Esc close']],
+}
+
+/** The keys that do something now. */
+function shownKeys({ area, selectedRow, selectedNeed, isReadOnly }: TopModel): string[] {
+  const isPossible = (action: RowVerb | 'reply'): boolean =>
+    !isReadOnly &&
+    (action === 'reply' ? (selectedNeed?.ask ?? null) !== null : selectedRow !== undefined && obstacleTo(action, selectedRow) === null)
+  const keys = [...COMMON_KEYS, ...KEYS_OF[area]].filter(([, action]) => action === undefined || isPossible(action))
+  return keys.map(([text, action]) => (action === 'pauseOrResume' && selectedRow?.status === 'suspended' ? 'p resume' : text))
+}
+
+/** What the last lines state while the daemon does not answer. */
+function staleText(model: TopModel, clocks: Clocks): string {
+  const at = clockText(heardWall(model, clocks))
+  return `The daemon does not answer. This is how it was at ${at}. All goes on when it runs again: \`reeve daemon start\`.`
+}
 
 /** The notice, and the keys with the command line of the dialog, or else the one that shows the selected process. */
-function lastLines({ dialog, notice, selectedRow }: TopModel, columns: number, style: Style): string[] {
+function lastLines(model: TopModel, columns: number, clocks: Clocks, style: Style): string[] {
+  const { dialog, notice, selectedRow } = model
   const main = selectedRow ? mainCommand(selectedRow) : ''
   const command = dialog ? (dialog.command ?? '') : main
   const isWide = columns >= WIDE_COLUMNS
   const commandColumns = isWide ? Math.floor(columns * COMMAND_SHARE) : 0
-  const keys = joinFitting(dialog ? [dialog.keys] : KEYS, columns - commandColumns - 1, style)
+  const keys = joinFitting(dialog ? [dialog.keys] : shownKeys(model), columns - commandColumns - 1, style)
   const commandCell: Cell = { text: command, columns: commandColumns, side: 'right', style: 'dim' }
-  const note: Cell = dialog && !isWide ? { text: command } : { text: notice?.text ?? '', style: notice?.isError ? 'red' : undefined }
+  const note: Cell = notice
+    ? { text: notice.text, style: notice.isError ? 'red' : undefined }
+    : model.isStale(clocks.mono)
+      ? { text: staleText(model, clocks), style: 'yellow' }
+      : { text: dialog && !isWide ? command : '' }
   // A link that is cut off is of no use: a long notice has more lines.
   const noteTexts = note.text.match(new RegExp(`.{1,${columns - 1}}`, 'gu'))?.slice(0, MAX_NOTICE_LINES) ?? ['']
   const noteLines = noteTexts.map((text) => lineOf([{ ...note, text }], columns, style))

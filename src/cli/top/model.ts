@@ -35,6 +35,13 @@ export interface Peek {
   readonly at: number | null
 }
 
+/** The parts of the screen that keys move in. */
+const AREAS = ['table', 'needs', 'peek'] as const
+export type Area = (typeof AREAS)[number]
+
+/** after this time without a sign of life the rows count as old, in ms */
+const STALE_MS = 5_000
+
 /** The content of the panel for a process. */
 export interface PeekContent {
   /** what was selected when it was read: `TopModel.peekKey` */
@@ -72,6 +79,8 @@ export class TopModel {
   /** when the daemon last sent an event, monotonic ms; null: never */
   heardAt: number | null = null
   isLinkUp = true
+  /** whether no key may change anything but the screen */
+  isReadOnly = false
   /** whether all ended processes are shown, also those that do not need the user */
   showsEnded = false
   selected: string | null = null
@@ -86,6 +95,8 @@ export class TopModel {
   order: Order = 'tree'
   filter = ''
   peek: Peek | null = null
+  /** the part that `Tab` chose last; `area` is the one that has the keys */
+  #chosenArea: Area = 'table'
   peekContent: PeekContent | null = null
   dialog: Dialog | null = null
   notice: ScreenNotice | null = null
@@ -115,6 +126,17 @@ export class TopModel {
     this.#lines = null
     for (const uuid of this.tagged) if (!this.rows.has(uuid)) this.tagged.delete(uuid)
     this.#keepSelection(index)
+  }
+
+  /** How long the daemon has sent nothing, in ms; null: it never sent anything. */
+  quietMs(mono: number): number | null {
+    return this.heardAt === null ? null : Math.max(0, mono - this.heardAt)
+  }
+
+  /** Whether the rows may be out of date. Then clocks stand still, and no action is possible. */
+  isStale(mono: number): boolean {
+    const quietMs = this.quietMs(mono)
+    return quietMs !== null && (!this.isLinkUp || quietMs > STALE_MS)
   }
 
   /** Whether no row comes, goes or moves. */
@@ -209,7 +231,30 @@ export class TopModel {
   selectAt(screenRow: number): void {
     const { first, last, perRow } = this.tablePlace
     const line = screenRow < first || screenRow > last ? undefined : this.lines()[this.top + Math.floor((screenRow - first) / perRow)]
-    if (line) this.select(line.uuid)
+    if (!line) return
+    this.select(line.uuid)
+    this.#chosenArea = 'table'
+  }
+
+  /** The parts that are on the screen. */
+  get #areas(): readonly Area[] {
+    if (this.peek?.isWhole) return ['peek']
+    return AREAS.filter((area) => (area === 'needs' ? this.needs.length > 0 : area === 'peek' ? this.peek !== null : true))
+  }
+
+  /** The part of the screen that the keys move in. */
+  get area(): Area {
+    const areas = this.#areas
+    return areas.includes(this.#chosenArea) ? this.#chosenArea : (areas[0] ?? 'table')
+  }
+
+  /** Gives the keys to the next part of the screen, or to the one before. Returns false if there is no other. */
+  moveArea(by: -1 | 1): boolean {
+    const areas = this.#areas
+    if (areas.length < 2) return false
+    this.#chosenArea = areas[(areas.indexOf(this.area) + by + areas.length) % areas.length] ?? 'table'
+    if (this.#chosenArea === 'needs' && !this.selectedNeed) this.selectNeed(0)
+    return true
   }
 
   /** Selects the process of the n-th need, from 0, and shows what it is about. */
@@ -227,6 +272,12 @@ export class TopModel {
     const { selectedNeed } = this
     const at = selectedNeed ? this.needs.indexOf(selectedNeed) : -1
     if (length > 0) this.selectNeed(at < 0 ? (by > 0 ? 0 : length - 1) : (at + by + length) % length)
+  }
+
+  /** Selects the need so many places further down; the first and the last one are ends. */
+  #stepNeed(by: number): void {
+    const at = this.selectedNeed ? this.needs.indexOf(this.selectedNeed) : 0
+    this.selectNeed(Math.max(0, Math.min(this.needs.length - 1, at + by)))
   }
 
   /** Folds the selected row, or else selects its parent. */
@@ -279,9 +330,10 @@ export class TopModel {
     this.move(1)
   }
 
-  /** Scrolls the panel if it has the whole screen, else moves the selection. */
+  /** Scrolls the panel, or moves the selection in the needs or in the table. */
   scrollOrMove(by: number): void {
-    if (!this.peek?.isWhole) return this.move(by)
+    if (this.area === 'needs') return this.#stepNeed(by)
+    if (this.area === 'table' || !this.peek) return this.move(by)
     // Steps and logs are shown from their end.
     const direction = this.showsEnd ? -1 : 1
     const most = Math.max(0, (this.peekLines?.length ?? 1) - 1)
@@ -294,15 +346,18 @@ export class TopModel {
     if (this.peek) this.peek = { ...this.peek, isWhole: !this.peek.isWhole }
   }
 
-  /** Undoes the first of these: a replay, a panel on the whole screen, a panel, tags, a filter. */
+  /** Undoes the first of these: the choice of the needs, a replay, a panel on the whole screen, a panel, tags, a filter. */
   close(): void {
-    if (this.peek && this.peek.at !== null) this.peek = { ...this.peek, at: null, scroll: 0 }
-    else if (this.peek) this.peek = this.peek.isWhole ? { ...this.peek, isWhole: false, scroll: 0 } : null
+    if (this.area === 'needs') this.#chosenArea = 'table'
+    else if (this.peek && this.peek.at !== null) this.peek = { ...this.peek, at: null, scroll: 0 }
+    else if (this.peek?.isWhole) this.peek = { ...this.peek, isWhole: false, scroll: 0 }
+    else if (this.peek) this.togglePeek()
     else if (this.tagged.size > 0) this.tagged.clear()
     else if (this.filter !== '') this.setFilter('')
   }
 
   togglePeek(): void {
+    if (this.peek && this.#chosenArea === 'peek') this.#chosenArea = 'table'
     this.peek = this.peek ? null : { tab: this.selectedNeed ? 'need' : 'steps', isWhole: false, scroll: 0, at: null }
   }
 

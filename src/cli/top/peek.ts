@@ -1,8 +1,9 @@
 // The content of the panel below the table of `reeve top`: what a need is about, steps, changes, the log or limits of a process.
 // Test: test/e2e/screen/top.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
-import { STEP_FLAGS, type Reeve } from '../../index.ts'
+import { STEP_FLAGS, type Reeve, type RowView } from '../../index.ts'
 import { formatClock, formatCost, formatDuration, formatElapsed, formatTokens } from '../../faces/format.ts'
+import { budgetFullInText } from '../../faces/projection.ts'
 import { hasFlag, usageUpTo } from '../../faces/step-list.ts'
 import { parseDiffLines } from '../../faces/unified-diff.ts'
 import { stepDetailLines } from '../print/details/step-detail.ts'
@@ -29,6 +30,9 @@ export interface PeekRequest {
   readonly columns: number
   /** the step as of which the process is shown; null: now */
   readonly at: number | null
+  readonly row: RowView
+  /** what its tree spends; null: not known, or it is not the root of its tree */
+  readonly usdPerMinute: number | null
 }
 
 export interface PeekLines {
@@ -43,7 +47,8 @@ export async function readPeek(reeve: Reeve, request: PeekRequest, style: Style,
 }
 
 /** The lines of a tab; the newest come last, except in a diff. */
-async function tabLines(reeve: Reeve, { uuid, tab, need, columns }: PeekRequest, style: Style, now: number): Promise<string[]> {
+async function tabLines(reeve: Reeve, request: PeekRequest, style: Style, now: number): Promise<string[]> {
+  const { uuid, tab, need, columns } = request
   switch (tab) {
     case 'need':
       return need === null
@@ -64,10 +69,17 @@ async function tabLines(reeve: Reeve, { uuid, tab, need, columns }: PeekRequest,
           .map((line) => (stream === 'stderr' ? style.paint('red', escapeControls(line)) : escapeControls(line))),
       )
     case 'limits': {
-      const rows = limitRows(await reeve.get(uuid))
+      const rows = [...limitRows(await reeve.get(uuid)), ...rateRows(request)]
       return rows.flatMap(([label, text]) => (text === null ? [] : [`${label.padEnd(10)}${oneLine(text)}`]))
     }
   }
+}
+
+/** What the tree of the process spends, and when its budget will be full at that rate. */
+function rateRows({ row, usdPerMinute }: Pick<PeekRequest, 'row' | 'usdPerMinute'>): (readonly [label: string, value: string])[] {
+  if (usdPerMinute === null || usdPerMinute === 0) return []
+  const fullIn = budgetFullInText(row, usdPerMinute)
+  return [['rate', `${formatCost(usdPerMinute)}/min${fullIn === null ? '' : `, ${fullIn}`}`]]
 }
 
 /** The process as of a step: its figures up to it, and the step in full. */

@@ -3,6 +3,7 @@
 import type { RowView } from '../../index.ts'
 import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
 import { markOf } from '../../faces/marks.ts'
+import { budgetFullInText } from '../../faces/projection.ts'
 import type { TreeLine } from '../../faces/tree.ts'
 import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
 
@@ -12,6 +13,8 @@ export interface TableRow {
   readonly line: TreeLine
   readonly isSelected: boolean
   readonly isTagged: boolean
+  /** whether the keys move in the table: its selected row is then inverse */
+  readonly hasKeys: boolean
   /** the USD that its tree spends per minute; absent: none, or the process is not a root */
   readonly usdPerMinute?: number | undefined
 }
@@ -74,6 +77,13 @@ const COLUMNS: readonly ColumnDef[] = [
     from: 160,
     cell: ({ usdPerMinute = 0 }) => ({ text: usdPerMinute > 0 ? formatCost(usdPerMinute) : '' }),
   },
+  {
+    title: 'FULL IN',
+    columns: 8,
+    side: 'right',
+    from: 200,
+    cell: ({ row, usdPerMinute = null }) => ({ text: budgetFullInText(row, usdPerMinute)?.replace('full in ', '') ?? '' }),
+  },
   { title: 'QUEUE', columns: 5, side: 'right', from: 160, cell: ({ row }) => ({ text: row.queue === 0 ? '' : String(row.queue) }) },
   { title: 'BRANCH', columns: 22, from: 180, cell: ({ row }) => ({ text: row.branch ?? '', style: 'dim' }) },
   { title: 'HOST', columns: 8, from: 200, cell: ({ row }) => ({ text: row.host, style: 'dim' }) },
@@ -96,9 +106,9 @@ const lastLines = new WeakMap<RowView, { readonly key: string; readonly lines: s
 
 /** Returns the lines of a process. */
 export function rowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
-  const { row, line, isSelected, isTagged, usdPerMinute } = table
+  const { row, line, isSelected, isTagged, hasKeys, usdPerMinute } = table
   // Everything else that the lines depend on. The row itself is replaced when it changes.
-  const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, style.ascii].map(Number).join('')
+  const flags = [line.hasChildren, line.isFolded, line.isContext, isSelected, isTagged, hasKeys, style.ascii].map(Number).join('')
   const key = `${columns} ${line.depth} ${flags} ${usdPerMinute} ${formatElapsed(elapsedAt(row, now))}`
   const known = lastLines.get(row)
   if (known?.key === key) return known.lines
@@ -108,7 +118,8 @@ export function rowLines(table: TableRow, columns: number, now: number, style: S
 }
 
 function makeRowLines(table: TableRow, columns: number, now: number, style: Style): string[] {
-  const { row, line, isSelected, isTagged } = table
+  const { row, line, isSelected, isTagged, hasKeys } = table
+  const isInverse = isSelected && hasKeys
   const cursor: Cell = { text: isSelected ? (style.ascii ? '>' : '▌') : isTagged ? '+' : '', columns: 1 }
   const cells = columnsFor(columns).map((def): Cell => ({
     ...def.cell(table, now, style, sizeOf(def, columns).columns ?? 0, columns),
@@ -116,10 +127,10 @@ function makeRowLines(table: TableRow, columns: number, now: number, style: Styl
   }))
   const why: Cell = { text: whyText(row, line), style: whyStyle(row) }
   const lines = [
-    lineOf([cursor, ...cells], columns, style, isSelected),
-    ...(linesPerRow(columns) === 2 ? [lineOf([cursor, { text: '', columns: 7 }, why], columns, style, isSelected)] : []),
+    lineOf([cursor, ...cells], columns, style, isInverse),
+    ...(linesPerRow(columns) === 2 ? [lineOf([cursor, { text: '', columns: 7 }, why], columns, style, isInverse)] : []),
   ]
-  return isSelected ? lines.map((one) => style.paint('inverse', one)) : lines
+  return isInverse ? lines.map((one) => style.paint('inverse', one)) : lines
 }
 
 function columnsFor(columns: number): ColumnDef[] {

@@ -22,6 +22,8 @@ import { readPeek } from './peek.ts'
 
 /** the shortest time between two reads of the panel */
 const READ_MS = 500
+/** the time between two attempts to find a daemon that has gone */
+const RETRY_MS = 1_000
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** the longest wait for answers after the screen was left */
 const LAST_ANSWERS_MS = 1_000
@@ -42,6 +44,8 @@ export interface TopOptions {
   /** also shows what ended in the last 24 hours */
   readonly showsEnded: boolean
   readonly filter: string
+  /** whether no key may change anything */
+  readonly isReadOnly: boolean
 }
 
 export async function runTop(reeve: Reeve, out: Output, options: TopOptions): Promise<number> {
@@ -61,6 +65,11 @@ function hourText(at: number): string {
   return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${twoDigits(date.getHours())}:00`
 }
 
+/** Whether a read failed because the daemon does not answer, which the head line states. */
+function isLinkLost(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'UNAVAILABLE'
+}
+
 class Top implements Disposable {
   readonly #reeve: Reeve
   readonly #out: Output
@@ -68,12 +77,12 @@ class Top implements Disposable {
   readonly #controller = new Controller(this.#model, () => performance.now())
   readonly #screen: Screen
   readonly #end = new AbortController()
-  readonly #peek = new LatestRead(READ_MS, () => this.#track(this.#readPeek()))
+  readonly #peek = new LatestRead(READ_MS, () => this.#track(this.#readPeek(), isLinkLost))
   readonly #running = new Set<Promise<void>>()
   readonly #rateClock = setInterval(() => {
     this.#rate.request()
   }, RATE_MS)
-  readonly #rate = new LatestRead(RATE_MS / 2, () => this.#track(this.#readRate()))
+  readonly #rate = new LatestRead(RATE_MS / 2, () => this.#track(this.#readRate(), isLinkLost))
   /** what the panel showed when its content was requested */
   #peekKey = ''
   #askCount = 0
@@ -83,11 +92,12 @@ class Top implements Disposable {
   /** when the costs of the hours are read again, monotonic ms */
   #hoursDueAt = 0
 
-  constructor(reeve: Reeve, out: Output, { showsEnded, filter }: TopOptions) {
+  constructor(reeve: Reeve, out: Output, { showsEnded, filter, isReadOnly }: TopOptions) {
     this.#reeve = reeve
     this.#out = out
     this.#model.host = hostname()
     this.#model.showsEnded = showsEnded
+    this.#model.isReadOnly = isReadOnly
     this.#model.setFilter(filter)
     for (const name of END_SIGNALS) process.on(name, this.#leave)
     this.#screen = new Screen({
@@ -103,16 +113,31 @@ class Top implements Disposable {
       this.#model.isLinkUp = isUp
       this.#screen.requestFrame()
     }
-    for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
-      this.#model.onRows(event, performance.now(), Date.now())
-      this.#showAskCount()
-      this.#announceNeeds()
-      if (event.type === 'reset') this.#rate.request()
-      this.#refreshPeek()
-      this.#screen.requestFrame()
-    }
+    while (!(await this.#follow(onLink)))
+      await setTimeout(RETRY_MS, undefined, { signal: this.#end.signal }).catch(() => {
+        // The wait was aborted: the user has left.
+      })
     // All requests have been sent; their answers are not worth a long wait.
     await Promise.race([Promise.all(this.#running), setTimeout(LAST_ANSWERS_MS, undefined, { ref: false })])
+  }
+
+  /** Follows the rows. Returns false if the daemon has gone: the screen stays, because it may be started again. */
+  async #follow(onLink: (isUp: boolean) => void): Promise<boolean> {
+    try {
+      for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
+        this.#model.onRows(event, performance.now(), Date.now())
+        this.#showAskCount()
+        this.#announceNeeds()
+        if (event.type === 'reset') this.#rate.request()
+        this.#refreshPeek()
+        this.#screen.requestFrame()
+      }
+    } catch (error) {
+      if (this.#model.heardAt === null || !isLinkLost(error)) throw error
+      onLink(false)
+      return this.#end.signal.aborted
+    }
+    return true
   }
 
   [Symbol.dispose](): void {
@@ -195,10 +220,12 @@ class Top implements Disposable {
   }
 
   async #readRate(): Promise<void> {
+    if (this.#model.isStale(performance.now())) return
     const { total, trees } = await this.#reeve.usageRate()
     const usdOf = (rates: typeof total): number => rates.find(({ minutes }) => minutes === RATE_MINUTES)?.costUsd ?? 0
     this.#model.usdPerMinute = usdOf(total)
     this.#model.ratesByRoot = new Map(trees.map(({ root, rates }) => [root.uuid, usdOf(rates)]))
+    this.#refreshPeek()
     if (performance.now() >= this.#hoursDueAt) await this.#readHours()
   }
 
@@ -214,22 +241,28 @@ class Top implements Disposable {
 
   /** Reads the panel again if it shows something else, or if its process has new facts. */
   #refreshPeek(): void {
-    const { shownTab, selectedRow, peekKey } = this.#model
-    const key = shownTab === null ? '' : `${peekKey} ${selectedRow?.seq}`
-    if (key === this.#peekKey) return
+    const { shownTab, selectedRow, peekKey, ratesByRoot } = this.#model
+    const rate = shownTab === 'limits' && selectedRow ? (ratesByRoot.get(selectedRow.uuid) ?? 0) : 0
+    const key = shownTab === null ? '' : `${peekKey} ${selectedRow?.seq} ${rate}`
+    // What cannot be read now is read when the next event comes.
+    if (key === this.#peekKey || this.#model.isStale(performance.now())) return
     this.#peekKey = key
     if (key !== '') this.#peek.request()
   }
 
   async #readPeek(): Promise<void> {
-    const { selected: uuid, shownTab: tab, selectedNeed, peekKey: key, peek } = this.#model
-    if (uuid === null || tab === null) return
+    const { selectedRow: row, shownTab: tab, selectedNeed, peekKey: key, peek, ratesByRoot } = this.#model
+    if (!row || tab === null) return
+    const { uuid } = row
     const { columns = 80 } = process.stdout
     try {
-      const request = { uuid, tab, need: selectedNeed ?? null, columns, at: peek?.at ?? null }
+      const usdPerMinute = ratesByRoot.get(uuid) ?? null
+      const request = { uuid, row, tab, need: selectedNeed ?? null, columns, at: peek?.at ?? null, usdPerMinute }
       this.#model.peekContent = { key, ...(await readPeek(this.#reeve, request, this.#out, Date.now() + this.#model.clockLead)) }
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
+      // Without a link it is read again when the daemon answers.
+      if (isLinkLost(error)) this.#peekKey = ''
+      if (!(error instanceof ApiError) || isLinkLost(error)) throw error
       this.#model.peekContent = { key, lines: [oneLine(error.message), oneLine(error.hint)] }
     }
   }
@@ -244,12 +277,12 @@ class Top implements Disposable {
     this.#running.add(running)
   }
 
-  /** Waits for `work`, and shows its error or what it has changed. Never rejects. */
-  async #track(work: Promise<void>): Promise<void> {
+  /** Waits for `work`, and shows its error or what it has changed. `isExpected`: whether an error is not shown. Never rejects. */
+  async #track(work: Promise<void>, isExpected = (_: unknown): boolean => false): Promise<void> {
     try {
       await work
     } catch (error) {
-      this.#say(errorText(error), true)
+      if (!isExpected(error)) this.#say(errorText(error), true)
     }
     this.#screen.requestFrame()
   }

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
-  const options = { showsEnded: args.on('all'), filter: args.words.join(' ') }
+  const options = { showsEnded: args.on('all'), filter: args.words.join(' '), isReadOnly: args.on('read-only') }
   // A condition about the tree can only be checked with the rows.
   const wrong = parseFilter(options.filter).find(({ error, text }) => error !== undefined && !text.includes('under:'))
   if (wrong?.error !== undefined) throw new UsageError(wrong.error)

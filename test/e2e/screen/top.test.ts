@@ -179,14 +179,18 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     rmSync(home, { recursive: true })
   })
 
-  test('a daemon that does not answer is reported, and the next one is found', async () => {
+  test('a daemon that does not answer is reported, no key acts meanwhile, and the next one is found', async () => {
     await daemon.spawnShell('sleep 1000', { name: 'long' })
     const terminal = openTop()
     await terminal.waitForText('● long')
     await daemon.stop()
-    await terminal.waitForText(/no answer for/)
+    await terminal.waitForText(/no answer since \d\d:\d\d:\d\d/)
+    await terminal.waitForText(/The daemon does not answer\. This is how it was at \d\d:\d\d:\d\d\./)
+    terminal.type('K')
+    await terminal.waitForText(/nothing was done: the daemon has not answered for/)
     await daemon.start()
     await terminal.waitForText(/live \d\d:\d\d:\d\d/)
+    expect(terminal.text).not.toContain('The daemon does not answer')
   })
 })
 

@@ -10,11 +10,33 @@ import { rowOf } from '../../../support/faces/rows.ts'
 
 const SUMS = { live: 4, working: 3, asking: 1, held: 0, failed: 0, todayUsd: 1.5, reservedUsd: 0 }
 const uuidOf = (pid: number): string => `01a20000-0000-7000-8000-00000000000${pid}`
+type Why = NonNullable<RowView['why']>
+const why = (kind: Why['kind'], can: NonNullable<Why['can']>): Why => ({ kind, text: kind, since: '', can })
+const BUDGET = { limit: 'budgetUsd', used: 4, reserved: 0, of: 5, warnAt: 0.8 } as const
 const ROWS: readonly RowView[] = [
-  rowOf({ uuid: uuidOf(1), pid: 1, name: 'fix', kind: 'crew', step: 7 }),
-  rowOf({ uuid: uuidOf(2), pid: 2, name: 'fix.worker', parent: uuidOf(1), asks: 1, attention: 6, step: 3 }),
+  rowOf({ uuid: uuidOf(1), pid: 1, name: 'fix', kind: 'crew', step: 7, why: why('work', ['interrupt']) }),
+  rowOf({
+    uuid: uuidOf(2),
+    pid: 2,
+    name: 'fix.worker',
+    parent: uuidOf(1),
+    asks: 1,
+    attention: 6,
+    step: 3,
+    unseen: true,
+    why: why('ask', ['answer']),
+  }),
   rowOf({ uuid: uuidOf(3), pid: 3, name: 'helper', parent: uuidOf(2) }),
-  rowOf({ uuid: uuidOf(4), pid: 4, name: 'docs', status: 'suspended', forks: 'no' }),
+  rowOf({
+    uuid: uuidOf(4),
+    pid: 4,
+    name: 'docs',
+    status: 'suspended',
+    forks: 'no',
+    budget: BUDGET,
+    attention: 4,
+    why: why('hold:user', ['resume']),
+  }),
   rowOf({ uuid: uuidOf(5), pid: 5, name: 'old', status: 'completed', endedAt: '2026-11-20T10:01:00.000Z' }),
 ]
 
@@ -44,7 +66,15 @@ beforeEach(() => {
   mono += 1_000
 })
 
-const NAMES: Readonly<Record<string, string>> = { Up: 'up', Down: 'down', Left: 'left', Right: 'right', Esc: 'escape', Enter: 'return' }
+const NAMES: Readonly<Record<string, string>> = {
+  Up: 'up',
+  Down: 'down',
+  Left: 'left',
+  Right: 'right',
+  Esc: 'escape',
+  Enter: 'return',
+  Tab: 'tab',
+}
 
 /** Types keys, given with spaces between them; `␣` is the space key. Returns what the last one gave. */
 function type(keys: string): Outcome | null {
@@ -116,6 +146,122 @@ describe('moving', () => {
   })
 })
 
+describe('Tab', () => {
+  const backTab = (): unknown => controller.onKey({ name: 'tab', shift: true, sequence: '\x1b[Z' })
+
+  test('moves between the table, the needs and the panel, in which the keys of a list then move', () => {
+    type('Tab')
+    expect([model.area, model.selectedNeed?.id, model.shownTab]).toEqual(['needs', 'n2q1', 'need'])
+    type('j')
+    expect(selectedName()).toBe('docs')
+    type('j k')
+    expect(selectedName(), 'the last need is an end').toBe('fix.worker')
+    type('Tab')
+    expect(model.area).toBe('peek')
+    model.peekContent = { key: model.peekKey, lines: Array<string>(50).fill('line') }
+    type('j j')
+    expect([model.peek?.scroll, selectedName()]).toEqual([2, 'fix.worker'])
+    type('Right')
+    expect(model.shownTab).toBe('steps')
+    type('Tab')
+    expect(model.area).toBe('table')
+    backTab()
+    expect(model.area).toBe('peek')
+  })
+
+  test('skips what is not on the screen', () => {
+    model.onNeeds([], mono)
+    expect([type('Tab'), model.area, model.notice?.text]).toEqual([null, 'table', 'no other part is shown; Space opens the panel'])
+    type('␣ Tab')
+    expect(model.area).toBe('peek')
+    type('Esc')
+    expect([model.area, model.peek]).toEqual(['table', null])
+    type('␣')
+    expect(model.area, 'a panel that opens does not take the keys').toBe('table')
+  })
+
+  test('Esc returns from the needs to the table', () => {
+    type('Tab Esc')
+    expect([model.area, model.shownTab]).toEqual(['table', 'need'])
+  })
+
+  test('moves between the choices of a question, and Enter chooses', () => {
+    type('1 r')
+    expect(type('Enter'), 'nothing is selected yet').toBeNull()
+    type('Tab Tab')
+    expect(model.dialog?.command).toBe('reeve answer p2 2')
+    backTab()
+    expect(commandOf('Enter')).toBe('reeve answer p2 1')
+  })
+
+  test('moves between the results of the palette', () => {
+    type(': f i x Tab Enter')
+    expect(selectedName()).toBe('fix.worker')
+  })
+})
+
+describe('while the daemon does not answer', () => {
+  test.each(['p', 's', 'm', 'f', 'R', 'G Z', 'w', '.', '1 a'])('the keys %s request nothing', (keys) => {
+    mono += 12_000
+    expect([commandOf(keys), model.dialog, model.notice?.text]).toEqual([
+      null,
+      null,
+      'nothing was done: the daemon has not answered for 13s',
+    ])
+  })
+
+  test('a text that was typed stays, and is sent when the daemon answers again', () => {
+    type('j m h i')
+    model.isLinkUp = false
+    expect(commandOf('Enter')).toBeNull()
+    expect([model.dialog?.editor?.text, model.notice?.text]).toEqual(['hi', 'nothing was done: the daemon has not answered for 1s'])
+    model.isLinkUp = true
+    expect(commandOf('Enter')).toBe('reeve send fix.worker hi')
+  })
+
+  test('the screen can be moved in, and left', () => {
+    mono += 12_000
+    type('j ␣ Tab Tab ?')
+    expect([selectedName(), model.dialog?.title]).toEqual(['fix.worker', 'keys'])
+    type('Esc')
+    expect(type('q')).toEqual({ type: 'leave' })
+  })
+})
+
+describe('with --read-only', () => {
+  beforeEach(() => {
+    model.isReadOnly = true
+  })
+
+  test.each(['p', 'P', 's', 'K', 'j m', 'f', 'i', 'G b', 'G R', 'G L', 'Z', 'w', 'j .', '1 a', '1 A', '1 d', '1 D', '1 r'])(
+    'the keys %s change nothing',
+    (keys) => {
+      expect([commandOf(keys), model.dialog, model.notice?.text]).toEqual([
+        null,
+        null,
+        'nothing was done: this screen only reads (--read-only)',
+      ])
+    },
+  )
+
+  test('the help and the palette have only what works', () => {
+    type('?')
+    const help = model.dialog?.lines.join('\n') ?? ''
+    expect([help.includes('filter'), help.includes('kill'), help.includes('resume')]).toEqual([true, false, false])
+    type('q : p a u s e')
+    expect(model.dialog?.lines).toEqual(['  nothing has this name'])
+  })
+
+  test('what only the screen does works, and so do copies', () => {
+    type('j ␣')
+    expect(model.shownTab).toBe('need')
+    type('x')
+    expect(model.tagged.size).toBe(1)
+    type('g g')
+    expect(type('Y')).toEqual({ type: 'copy', text: uuidOf(1) })
+  })
+})
+
 describe('the commands of actions', () => {
   test.each([
     ['p', 'reeve pause --subtree fix'],
@@ -127,14 +273,17 @@ describe('the commands of actions', () => {
     ['1 a', 'reeve answer p2 1'],
     ['1 d', 'reeve answer p2 2'],
     ['1 r 2', 'reeve answer p2 2'],
-    ['m h i Enter', 'reeve send fix hi'],
-    ['b 5 Enter', 'reeve resume --budget-usd +5 fix'],
-    ['f Enter', 'reeve resume fix --fork --from-step 7'],
+    ['j m h i Enter', 'reeve send fix.worker hi'],
+    ['G b 5 Enter', 'reeve resume --budget-usd +5 docs'],
+    ['f Enter', 'reeve resume fix --fork --from-step 6'],
+    ['z [ [ f Enter', 'reeve resume fix --fork --from-step 5'],
+    ['G x g g x p', 'reeve pause --subtree docs fix'],
+    ['e G x g g x P', 'reeve pause --subtree --now fix'],
     ['G R g o Enter', 'reeve resume --message go docs'],
-    ['.', 'reeve needs --seen fix'],
+    ['j .', 'reeve needs --seen fix.worker'],
     ['w', 'reeve open fix'],
-    ['Z Enter', 'reeve needs --snooze 1h fix'],
-    ['x x Z Enter', 'reeve needs --snooze 1h fix; reeve needs --snooze 1h fix.worker'],
+    ['G Z Enter', 'reeve needs --snooze 1h docs'],
+    ['x x G x Z Enter', 'reeve needs --snooze 1h fix.worker; reeve needs --snooze 1h docs'],
     ['G L 2 0 Enter', 'reeve resume --max-steps +20 docs'],
   ])('the keys %s give `%s`', (keys, expected) => {
     expect(commandOf(keys)).toBe(expected)
@@ -146,6 +295,13 @@ describe('the commands of actions', () => {
     ['a', 'the selected process asks nothing; n goes to the next question'],
     ['L', 'fix runs: p pauses it, and then L changes a limit'],
     ['G f', 'docs cannot be forked: it has no history that another process can continue'],
+    ['R', 'fix runs: m writes a message'],
+    ['m', 'fix takes no messages: it is a crew'],
+    ['e G m', 'old has ended: R resumes it with a message'],
+    ['Z', 'fix needs nothing that can be put off'],
+    ['e G K', 'old has ended'],
+    ['G P', 'docs is suspended already'],
+    ['b', 'fix has no budget in USD that is its nearest limit'],
   ])('the keys %s give no action, but the reason: %s', (keys, expected) => {
     const last = keys.lastIndexOf(' ')
     if (last > 0) type(keys.slice(0, last))
@@ -153,7 +309,7 @@ describe('the commands of actions', () => {
     expect([type(keys.slice(last + 1)), model.notice?.text]).toEqual([null, expected])
   })
 
-  test.each(['b x Enter', 'b Enter', 'm Enter', 'G L Enter', 'Z x Enter'])('after the keys %s the dialog stays open', (keys) => {
+  test.each(['G b x Enter', 'G b Enter', 'j m Enter', 'G L Enter', 'G Z x Enter'])('after the keys %s the dialog stays open', (keys) => {
     expect(commandOf(keys)).toBeNull()
     expect(model.dialog).not.toBeNull()
   })
@@ -191,11 +347,11 @@ test('a pasted text presses no keys, but an input field takes it', () => {
   controller.onKey({ name: 'paste-start' })
   expect([type('p q x'), model.tagged.size]).toEqual([null, 0])
   controller.onKey({ name: 'paste-end' })
-  type('m')
+  type('j m')
   controller.onKey({ name: 'paste-start' })
   type('h i')
   controller.onKey({ name: 'paste-end' })
-  expect(commandOf('Enter')).toBe('reeve send fix hi')
+  expect(commandOf('Enter')).toBe('reeve send fix.worker hi')
 })
 
 test('a key after g that opens no page counts alone', () => {
@@ -261,6 +417,11 @@ describe('z shows the steps one by one', () => {
     type('j')
     expect([type('z'), model.notice?.text]).toEqual([null, 'helper has no steps'])
   })
+})
+
+test('the palette offers what is possible for the selected process', () => {
+  type('G : f o r k')
+  expect(model.dialog?.lines).toEqual(['  nothing has this name'])
 })
 
 test('the palette finds a command and a process by parts of their names', () => {

@@ -1,10 +1,11 @@
 // The screen of `reeve top` at many sizes: every line fits, no text of an agent controls the terminal, and columns stay where they are.
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { NeedView } from '../../../../src/api/views/needs.ts'
 import type { RowView } from '../../../../src/index.ts'
 import { displayWidth } from '../../../../src/cli/print/text.ts'
 import { Controller } from '../../../../src/cli/top/controller.ts'
+import { ChoiceDialog } from '../../../../src/cli/top/dialogs.ts'
 import { frameOf } from '../../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../../src/cli/top/model.ts'
 import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
@@ -115,7 +116,7 @@ test('at each size all lines fit, also with a panel, a dialog and hostile text',
       fc.integer({ min: 1, max: 220 }),
       fc.integer({ min: 1, max: 60 }),
       text,
-      fc.array(fc.constantFrom('j', ' ', '/', 'x', 'n', 'K', '?', ':', '\r', 't', 'é'), { maxLength: 6 }),
+      fc.array(fc.constantFrom('j', ' ', '/', 'x', 'n', 'K', '?', ':', '\r', 't', '\t', 'é'), { maxLength: 6 }),
       (rows, columns, height, title, keys) => {
         const made = rows.map(({ why, depth, ...fields }, index) =>
           rowOf({
@@ -128,7 +129,8 @@ test('at each size all lines fit, also with a panel, a dialog and hostile text',
         )
         const model = modelOf(made, made.length === 0 ? [] : [{ ...NEED, uuid: uuidOf(1), title, name: title }])
         const controller = new Controller(model, () => AT.mono)
-        for (const key of keys) controller.onKey({ sequence: key, ...(key === '\r' ? { name: 'return' } : {}) })
+        for (const key of keys)
+          controller.onKey({ sequence: key, ...(key === '\r' ? { name: 'return' } : key === '\t' ? { name: 'tab' } : {}) })
         const { lines, cursor } = frameOf(model, { columns, rows: height }, AT, plain)
         expect(lines.length).toBeLessThanOrEqual(height)
         for (const line of lines) {
@@ -165,11 +167,120 @@ test('no column moves while figures change', () => {
   expect(after.slice(2, 6).map((line) => line.slice(0, 30))).toEqual(before.slice(2, 6).map((line) => line.slice(0, 30)))
 })
 
-test('without an answer from the daemon, the head line states how old the figures are', () => {
+describe('without an answer from the daemon', () => {
+  const later = { wall: AT.wall + 12_000, mono: AT.mono + 12_000 }
+  const at = new Date(AT.wall).toTimeString().slice(0, 8)
+  const size = { columns: 120, rows: 16 }
+
+  test('the screen states since when, and all clocks stand still', () => {
+    const model = modelOf(FLEET, [NEED])
+    const before = frameOf(model, size, AT, plain).lines
+    const stale = frameOf(model, size, later, plain).lines
+    expect(stale[0]).toContain(`no answer since ${at}`)
+    expect(stale.at(-2)).toContain(`The daemon does not answer. This is how it was at ${at}.`)
+    expect(stale.slice(1, -2)).toEqual(before.slice(1, -2))
+    model.onRows({ type: 'alive', cursor: 'a.1', seq: 1, now: new Date(later.wall).toISOString() }, later.mono, later.wall)
+    const back = frameOf(model, size, later, plain).lines
+    expect([back[0]?.includes(' live '), back[4]?.includes('42m 12s')]).toEqual([true, true])
+  })
+
+  test('needs, table and panel are dim, and only the selected row is inverse', () => {
+    const model = modelOf(FLEET, [NEED])
+    model.togglePeek()
+    model.peekContent = { key: model.peekKey, lines: ['\x1b[31mred\x1b[0m'] }
+    const codes: Readonly<Record<string, number>> = { dim: 2, inverse: 7 }
+    const paint = (name: string, text: string): string => `\x1b[${codes[name] ?? 31}m${text}\x1b[0m`
+    const lines = frameOf(model, size, later, { ...plain, paint }).lines.slice(1, -2)
+    const others = lines.filter((line) => line !== '' && !line.startsWith('\x1b[2m'))
+    expect(others.map((line) => line.startsWith('\x1b[7m▌     12 ▾ ● fix'))).toEqual([true])
+    expect(lines).toContain('\x1b[2mred\x1b[0m')
+  })
+})
+
+test('the part of the screen that has the keys is marked without colours, too', () => {
+  const model = modelOf(FLEET, [NEED, { ...NEED, id: 'n2', title: 'second' }])
+  model.togglePeek()
+  const coloured = { ...plain, paint: (name: string, text: string): string => (name === 'inverse' ? `«${text}` : text) }
+  const marks = (): unknown => {
+    const { lines } = frameOf(model, { columns: 120, rows: 20 }, AT, coloured)
+    return [
+      lines
+        .find((line) => line.startsWith('«'))
+        ?.slice(1, 16)
+        .trim(),
+      lines.some((line) => line.startsWith('━')),
+      lines.at(-1)?.slice(0, 60),
+    ]
+  }
+  expect(marks()).toMatchSnapshot('table')
+  model.moveArea(1)
+  expect(marks()).toMatchSnapshot('needs')
+  model.moveArea(1)
+  expect(marks()).toMatchSnapshot('panel')
+})
+
+test('a list of choices that does not fit is shown around the selected one', () => {
   const model = modelOf(FLEET)
-  expect(frameOf(model, { columns: 80, rows: 12 }, { ...AT, mono: AT.mono + 12_000 }, plain).lines[0]).toContain('no answer for 12s')
+  const choices = Array.from(
+    { length: 9 },
+    (_, index) => [`choice-${index + 1}`, { command: `reeve answer ${index + 1}`, run: async () => '' }] as const,
+  )
+  const dialog = new ChoiceDialog('which?', choices)
+  model.dialog = dialog
+  for (let key = 0; key < 8; key += 1) dialog.onKey({ name: 'tab', sequence: '\t' })
+  const { lines } = frameOf(model, { columns: 60, rows: 12 }, AT, plain)
+  expect([lines.some((line) => line.startsWith('> 8 choice-8')), lines.some((line) => line.includes('choice-1'))]).toEqual([true, false])
 })
 
 test('a terminal that is too small shows what is needed', () => {
   expect(frameOf(modelOf(FLEET), { columns: 39, rows: 12 }, AT, plain).lines).toEqual(['reeve top needs 40 x 10; q leaves'])
+})
+
+describe('a budget that its tree uses up', () => {
+  const budget = { limit: 'budgetUsd', used: 4, reserved: 0, of: 10, warnAt: 0.8 } as const
+  const [crew, ...others] = FLEET
+  const model = modelOf([{ ...crew!, budget }, ...others])
+  model.ratesByRoot = new Map([[uuidOf(1), 0.5]])
+  model.togglePeek()
+
+  test.each([80, 120])('has the time when it is full in the heading of the panel at %i columns', (columns) => {
+    expect(textOf(model, columns).filter((line) => line.startsWith('─'))).toEqual([expect.stringMatching(/^─ fix ─ full in ~12m ─+ /)])
+  })
+
+  test('has it in the table on a wide terminal', () => {
+    const [, titles, row] = textOf(model, 200)
+    const end = titles!.indexOf('FULL IN') + 'FULL IN'.length
+    expect(row!.slice(end - 8, end)).toBe('    ~12m')
+  })
+
+  test('has none while nothing below it works', () => {
+    const idle = modelOf([{ ...crew!, budget, sub: { ...crew!.sub, working: 0 } }, ...others])
+    idle.ratesByRoot = model.ratesByRoot
+    idle.togglePeek()
+    expect(textOf(idle, 200).join('\n')).not.toContain('~12m')
+  })
+})
+
+test('the last line offers only what is possible for the selected process', () => {
+  const keysOf = (fields: Partial<RowView>, isReadOnly = false): string | undefined => {
+    const model = modelOf([rowOf(fields)])
+    model.isReadOnly = isReadOnly
+    const [keys] = textOf(model, 260).at(-1)?.split('   ') ?? []
+    return keys?.split(/z replay(?: · )?/)[1]
+  }
+  expect(keysOf({ step: 3 })).toBe('p pause · m message · f fork · s stop · K kill')
+  const why: RowView['why'] = { kind: 'hold:user', text: 'paused', since: BIRTH, can: ['resume'] }
+  expect(keysOf({ step: 3, status: 'suspended', why })).toBe('p resume · m message · f fork · s stop · K kill')
+  expect(keysOf({ driver: 'command', kind: 'command', forks: 'no' })).toBe('p pause · s stop · K kill')
+  expect(keysOf({ step: 3, status: 'failed', endedAt: BIRTH, attention: 3 })).toBe('f fork')
+  expect(keysOf({ step: 3 }, true)).toBe('')
+})
+
+test('a screen that only reads says so, and shows no keys of answers', () => {
+  const model = modelOf(FLEET, [NEED])
+  model.isReadOnly = true
+  model.selectNeed(0)
+  const lines = textOf(model, 100)
+  expect(lines[0]).toMatch(/^reeve · read only · /)
+  expect(lines.join('\n')).not.toContain('a allow')
 })
