@@ -1,7 +1,9 @@
-// Which actions the row of a process allows, and which of them end what it waits for. All buttons, keys and menus of the page ask here, so
-// that nothing is offered which the daemon refuses. Pure. Test: test/tables/faces/row-verbs.test.ts.
+// Which actions the row of a process allows, why it does not allow others, and which of them end what it waits for. All buttons, keys and
+// menus of the page and of `reeve top` ask here, so that nothing is offered which the daemon refuses. Pure.
+// Test: test/tables/faces/row-verbs.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 import type { KeyAction } from './keys.ts'
+import { titleOf } from './process-names.ts'
 
 /** The actions on one process, by the names of their keys. */
 export type RowVerb = Extract<
@@ -50,6 +52,41 @@ export function allowsVerb(row: Row, verb: RowVerb): boolean {
 /** The last step that a fork can begin after. The last step of a living process may still run, unless its turn has ended. */
 export function lastWholeStep({ endedAt, status, step }: Pick<Row, 'endedAt' | 'status' | 'step'>): number {
   return endedAt === null && status !== 'ready' ? step - 1 : step
+}
+
+/** The reasons beside the end of the process, which each text assumes not to have come. */
+const REASONS: Readonly<Record<RowVerb, (row: RowView) => string>> = {
+  pauseOrResume: () => 'waits for something that no resume ends',
+  resumeWith: ({ status }) => (status === 'suspended' ? 'waits for something that no resume ends' : 'runs: m writes a message'),
+  pauseNow: () => 'is suspended already',
+  interrupt: () => 'has no turn that can be interrupted now',
+  message: ({ kind }) => `takes no messages: it is a ${kind}`,
+  raiseBudget: ({ budget, status }) =>
+    budget?.limit === 'budgetUsd' && status !== 'suspended'
+      ? 'runs: its budget can be raised while it is suspended; p pauses it'
+      : 'has no budget in USD that is its nearest limit',
+  fork: (row) =>
+    row.forks !== 'no' && lastWholeStep(row) <= 0
+      ? 'cannot be forked yet: it has finished no step'
+      : 'cannot be forked: it has no history that another process can continue',
+  stop: () => 'is being stopped',
+  kill: () => 'is being stopped',
+  markSeen: () => 'has nothing that you have not seen',
+  snooze: () => 'needs nothing that can be put off',
+}
+
+/** The actions that an ended process may allow. */
+const AFTER_END: ReadonlySet<RowVerb> = new Set(['resumeWith', 'fork', 'markSeen', 'snooze'])
+
+/** Why an action is not possible for a process now, as a sentence for the user; null: it is possible. */
+export function obstacleTo(verb: RowVerb, row: RowView): string | null {
+  if (allowsVerb(row, verb)) return null
+  const name = titleOf(row)
+  if (row.endedAt !== null && verb === 'resumeWith') return `${name} cannot be resumed: it has no history to continue`
+  if (row.endedAt !== null && !AFTER_END.has(verb))
+    return `${name} has ended${verb === 'message' && row.resumes ? ': R resumes it with a message' : ''}`
+  const isEnding = row.status === 'stopping' || row.status === 'zombie'
+  return `${name} ${isEnding && !AFTER_END.has(verb) ? REASONS.stop(row) : REASONS[verb](row)}`
 }
 
 /** The actions of each command that ends a wait. */

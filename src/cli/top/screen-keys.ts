@@ -1,8 +1,7 @@
 // The keys of `reeve top`: those of the shared table, and those that only a terminal has. Pure: what a key does is in the controller.
 // Test: test/tables/cli/top/controller.test.ts.
 import { actionsAt, KEYS, keyTexts, type KeyAction, type KeyActionAt } from '../../faces/keys.ts'
-import { obstacleTo } from '../../faces/row-obstacles.ts'
-import { isRowVerb } from '../../faces/row-verbs.ts'
+import { isRowVerb, obstacleTo } from '../../faces/row-verbs.ts'
 import type { Key } from '../screen/line-editor.ts'
 import type { TopModel } from './model.ts'
 

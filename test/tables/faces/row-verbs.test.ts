@@ -1,7 +1,7 @@
 // Which actions a row allows, which of them end a wait, how an action is taken back, and where the cause of a wait is shown.
 import { describe, expect, test } from 'vitest'
 import type { RowView } from '../../../src/api/views/rows.ts'
-import { allowsVerb, helpfulVerbs, undoOf, waitLink, type RowVerb } from '../../../src/faces/row-verbs.ts'
+import { allowsVerb, helpfulVerbs, isRowVerb, obstacleTo, undoOf, waitLink, type RowVerb } from '../../../src/faces/row-verbs.ts'
 import { BIRTH, rowMap, rowOf } from '../../support/faces/rows.ts'
 
 type Why = NonNullable<RowView['why']>
@@ -99,4 +99,43 @@ test('the cause of a wait is a process of the list, or a task of the crew above'
   const linkOf = (on?: string): string | null => waitLink({ ...worker, why: why('task', [], on) }, rows)?.address ?? null
   expect([linkOf('c'), linkOf('lexer'), linkOf('w'), linkOf()]).toEqual(['/p/c', '/p/c/board/lexer', null, null])
   expect(waitLink({ ...crew, why: why('node', [], 'gone') }, rows)).toBe(null)
+})
+
+describe('the words for what is not possible', () => {
+  const COMPLETED = { status: 'completed', endedAt: BIRTH } as const
+  const HELD = { status: 'suspended' } as const
+  const STOPPING = { status: 'stopping' } as const
+
+  test.each<[RowVerb, string, Partial<RowView>, string | null]>([
+    ['pauseOrResume', 'working', {}, null],
+    ['pauseOrResume', 'held by the disk', { ...HELD, why: why('disk', ['doctor']) }, 'fix waits for something that no resume ends'],
+    ['pauseOrResume', 'ended', COMPLETED, 'fix has ended'],
+    ['pauseOrResume', 'stopping', STOPPING, 'fix is being stopped'],
+    ['resumeWith', 'paused', { ...HELD, why: why('hold:user', ['resume']) }, null],
+    ['resumeWith', 'running', {}, 'fix runs: m writes a message'],
+    ['resumeWith', 'held by the disk', { ...HELD, why: why('disk', ['doctor']) }, 'fix waits for something that no resume ends'],
+    ['resumeWith', 'ended without a history', { ...COMPLETED, resumes: false }, 'fix cannot be resumed: it has no history to continue'],
+    ['pauseNow', 'suspended', HELD, 'fix is suspended already'],
+    ['interrupt', 'ready', { status: 'ready' }, 'fix has no turn that can be interrupted now'],
+    ['message', 'a crew', { kind: 'crew' }, 'fix takes no messages: it is a crew'],
+    ['message', 'ended', COMPLETED, 'fix has ended: R resumes it with a message'],
+    ['message', 'ended for ever', { ...COMPLETED, resumes: false }, 'fix has ended'],
+    ['raiseBudget', 'suspended', { ...HELD, budget: BUDGET }, null],
+    ['raiseBudget', 'running', { budget: BUDGET }, 'fix runs: its budget can be raised while it is suspended; p pauses it'],
+    ['raiseBudget', 'without a budget', HELD, 'fix has no budget in USD that is its nearest limit'],
+    ['fork', 'after a step', { step: 2 }, null],
+    ['fork', 'in its first step', { step: 1 }, 'fix cannot be forked yet: it has finished no step'],
+    ['fork', 'without a history', { step: 9, forks: 'no' }, 'fix cannot be forked: it has no history that another process can continue'],
+    ['stop', 'stopping', STOPPING, 'fix is being stopped'],
+    ['kill', 'ended', COMPLETED, 'fix has ended'],
+    ['markSeen', 'seen', {}, 'fix has nothing that you have not seen'],
+    ['snooze', 'not in need of the user', {}, 'fix needs nothing that can be put off'],
+    ['snooze', 'asking', { attention: 6 }, null],
+  ])('%s: a process that is %s', (verb, _, fields, expected) => {
+    expect(obstacleTo(verb, rowOf({ name: 'fix', ...fields }))).toBe(expected)
+  })
+
+  test('only actions on processes have any', () => {
+    expect([...VERBS, 'copyUuid', 'filter', 'toString'].filter((action) => !isRowVerb(action))).toEqual(['copyUuid', 'filter', 'toString'])
+  })
 })
