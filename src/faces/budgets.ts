@@ -1,5 +1,7 @@
-// Which budgets limit a process: those of the processes above it that pay for it. Pure. Test: test/tables/faces/budgets.test.ts.
-import type { RowView } from '../api/views/rows.ts'
+// Which budgets limit a process: those of the processes above it that pay for it. Also when one will be used up, at the present rate of
+// spending. Pure. Test: test/tables/faces/budgets.test.ts.
+import type { RowBudgetView, RowView } from '../api/views/rows.ts'
+import { formatElapsed } from './format.ts'
 
 type Row = Pick<RowView, 'uuid' | 'parent' | 'budget' | 'budgetOf'>
 
@@ -14,4 +16,21 @@ export function budgetsAbove<T extends Row>(row: Row, rows: ReadonlyMap<string, 
     at = rows.get((owner ?? at).parent ?? '')
   }
   return found
+}
+
+const MINUTE_MS = 60_000
+/** No time of more than a day ahead is projected: the rate of spending changes sooner. */
+const MAX_MS = 86_400_000
+
+/** `full in ~38m`. Null if the limit is not money, if it is used up or lasts for more than a day, or without spending. */
+export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'used' | 'of'>, usdPerMinute: number): string | null {
+  if (limit !== 'budgetUsd' || usdPerMinute <= 0 || used >= of) return null
+  const ms = ((of - used) / usdPerMinute) * MINUTE_MS
+  if (ms > MAX_MS) return null
+  return `full in ~${ms < MINUTE_MS ? formatElapsed(ms) : formatElapsed(Math.round(ms / MINUTE_MS) * MINUTE_MS).replace(' 00s', '')}`
+}
+
+/** The same for the budget of a process; also null while nothing below it works. `usdPerMinute`: of its tree; null: not known. */
+export function budgetFullInText({ budget, sub }: Pick<RowView, 'budget' | 'sub'>, usdPerMinute: number | null): string | null {
+  return budget && sub.working > 0 && usdPerMinute !== null ? fullInText(budget, usdPerMinute) : null
 }

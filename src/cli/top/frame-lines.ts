@@ -3,7 +3,7 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import { formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'
-import { budgetFullInText } from '../../faces/projection.ts'
+import { budgetFullInText } from '../../faces/budgets.ts'
 import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
 import { displayWidth, fitWidth, oneLine } from '../print/text.ts'

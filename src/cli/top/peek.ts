@@ -3,7 +3,7 @@
 import type { NeedView } from '../../api/views/needs.ts'
 import { STEP_FLAGS, type Reeve, type RowView } from '../../index.ts'
 import { formatClock, formatCost, formatDuration, formatElapsed, formatTokens } from '../../faces/format.ts'
-import { budgetFullInText } from '../../faces/projection.ts'
+import { budgetFullInText } from '../../faces/budgets.ts'
 import { hasFlag, usageUpTo } from '../../faces/step-list.ts'
 import { parseDiffLines } from '../../faces/unified-diff.ts'
 import { stepDetailLines } from '../print/details/step-detail.ts'

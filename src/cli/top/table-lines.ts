@@ -3,7 +3,7 @@
 import type { RowView } from '../../index.ts'
 import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
 import { markOf } from '../../faces/marks.ts'
-import { budgetFullInText } from '../../faces/projection.ts'
+import { budgetFullInText } from '../../faces/budgets.ts'
 import type { TreeLine } from '../../faces/tree.ts'
 import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
 

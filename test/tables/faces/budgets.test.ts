@@ -1,6 +1,6 @@
-// Which budgets above a process limit it, too.
+// Which budgets above a process limit it, too, and when a budget is used up.
 import { expect, test } from 'vitest'
-import { budgetsAbove } from '../../../src/faces/budgets.ts'
+import { budgetFullInText, budgetsAbove, fullInText } from '../../../src/faces/budgets.ts'
 import { rowMap, rowOf } from '../../support/faces/rows.ts'
 
 const BUDGET = { limit: 'budgetUsd', used: 1, reserved: 0, of: 5, warnAt: 0.8 } as const
@@ -23,4 +23,28 @@ test.each([
 
 test('a budget whose process is not in the list is left out', () => {
   expect(budgetsAbove(free, rowMap(free, top)).map(({ uuid }) => uuid)).toEqual([])
+})
+
+const spent = { limit: 'budgetUsd' as const, used: 4, of: 10 }
+
+test.each([
+  ['within minutes', spent, 0.5, 'full in ~12m'],
+  ['within seconds', { ...spent, used: 9.99 }, 0.5, 'full in ~1s'],
+  ['never, without spending', spent, 0, null],
+  ['already', { ...spent, used: 10 }, 0.5, null],
+  ['in more than a day', spent, 0.001, null],
+  ['within minutes, if it does not count money', { ...spent, limit: 'maxSteps' as const }, 0.5, null],
+])('the text for a limit that is used up %s', (_, given, perMinute, text) => {
+  expect(fullInText(given, perMinute)).toBe(text)
+})
+
+test('the budget of a process is only projected while something works below it, at a known rate', () => {
+  const sub = { usd: 4, live: 2, working: 1, asking: 0, held: 0, failed: 0, reservedUsd: 0 }
+  const row = { budget: { ...spent, reserved: 0, warnAt: 0.8 }, sub }
+  expect(budgetFullInText(row, 0.5)).toBe('full in ~12m')
+  expect([
+    budgetFullInText(row, null),
+    budgetFullInText({ ...row, sub: { ...sub, working: 0 } }, 0.5),
+    budgetFullInText({ budget: null, sub }, 0.5),
+  ]).toEqual([null, null, null])
 })

@@ -4,7 +4,7 @@
 import type { JSX } from 'preact'
 import type { RowBudgetView, RowView } from '../../../src/api/views/rows.ts'
 import { formatBytes, formatCost, formatElapsed, formatLimitUsd, formatTokens } from '../../../src/faces/format.ts'
-import { fullInText } from '../../../src/faces/projection.ts'
+import { fullInText } from '../../../src/faces/budgets.ts'
 
 export interface BudgetBarProps {
   readonly row: Pick<RowView, 'budget'>
