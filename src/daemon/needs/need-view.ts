@@ -12,7 +12,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { isSeen, snoozedUntil } from '../../kernel/state/attention.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
-import { toPlainLine } from '../notify/notices.ts'
+import { firstLine, toPlainLine } from '../notify/notices.ts'
 import { askView } from '../views/ask-view.ts'
 import { isoTime } from '../views/format-times.ts'
 import { snoozeTime } from './row-attention.ts'
@@ -92,9 +92,9 @@ function* ancestorsOf({ parentUuid }: Process, table: Pick<LiveTable, 'get'>): G
 }
 
 function titleOf({ kind, process, ask, task }: Need, note: string | null): string {
-  if (ask) return ask.text.trim().split('\n', 1)[0] ?? ''
+  if (ask) return firstLine(ask.text)
   if (kind === 'merge' && task) return `cannot merge ${task.id}: ${task.landing?.blocked ?? ''}`
-  if (kind === 'finished') return process.progress.lastText?.trim().split('\n', 1)[0] || 'has finished'
+  if (kind === 'finished') return firstLine(process.progress.lastText ?? '') || 'has finished'
   return note?.replace(/^paused: /, '') ?? kind
 }
 

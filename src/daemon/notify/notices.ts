@@ -1,15 +1,18 @@
 // Decides which durable facts the user is notified of, and makes the text of each notice. Has no side effects.
-// The user's own actions cause no notice, and only the root of a tree of processes reports its end.
-// Test: test/tables/daemon/notify/notices.test.ts.
+// The user's own actions cause no notice, and only the root of a tree of processes reports its end. What is a need has a notice with the
+// same words. Tests: test/tables/daemon/notify/notices.test.ts, test/tables/daemon/notify/notices-and-needs.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 import { answerCommands, crewCommandName, taskOfQuestion } from '../../api/text/answer-command.ts'
+import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NoticeKind } from '../../config/keys/notifications.ts'
 import { amountsText, isHomeBudget } from '../../kernel/state/limits.ts'
 import { isLiving } from '../../kernel/model/status.ts'
+import { isRecordedWithNote } from '../../kernel/model/holds.ts'
 import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { HoldReason } from '../../kernel/model/words.ts'
+import { holdText } from '../rows/wait-texts.ts'
 
 /** The largest length of a notice's text, in characters. */
 const MAX_TEXT = 400
@@ -181,17 +184,19 @@ function livenessText({ word, evidence }: Extract<FactBody, { type: 'liveness.ch
 }
 
 /** The notice about an exit; null if the user or a parent stopped the process, and for a child, because its parent is notified. */
-function exitContent(exit: Extract<FactBody, { type: 'process.exited' }>['exit'], { parentUuid }: Process): NoticeContent | null {
+function exitContent(exit: Extract<FactBody, { type: 'process.exited' }>['exit'], { parentUuid, progress }: Process): NoticeContent | null {
   if (parentUuid !== null || exit.cause === 'person' || exit.cause === 'parent') return null
-  return exit.cause === 'agent' && exit.code === 0 ? ['finished', 'has finished'] : ['failed', `has failed: ${exit.reason}`]
+  if (exit.cause !== 'agent' || exit.code !== 0) return ['failed', `has failed: ${reasonText(exit.reason)}`]
+  const result = firstLine(progress.lastText ?? '')
+  return ['finished', result === '' ? 'has finished' : `has finished: ${result}`]
 }
 
 function holdContent({ hold }: Extract<FactBody, { type: 'process.held' }>, { note, crew }: Process): NoticeContent | null {
   const kind = hold.by === 'system' ? HOLD_NOTICES[hold.reason] : null
   if (kind === null || hold.wake === true) return null
-  const reason = crew?.halted ?? note
-  const why = reason === null ? '' : ` (${reason})`
-  return [kind, `is suspended: ${hold.reason.replace('-', ' ')}${why}`]
+  const evidence = isRecordedWithNote(hold.reason) ? (crew?.halted ?? note) : null
+  const why = evidence === null ? '' : ` (${evidence})`
+  return [kind, `is suspended: ${holdText(hold)}${why}`]
 }
 
 /** The notice about a reached limit, for the process that the limit belongs to. Null if the process only waits for open calls: it continues by itself. */
@@ -205,6 +210,11 @@ function limitContent(
     `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${amountsText(limit, used, of)}${isHomeBudget(limit) ? ' by all processes' : ''}`,
     isHomeBudget(limit) ? { key: ` ${limit} reached`, isOfHome: true } : { key: ' reached' },
   ]
+}
+
+/** The first line of a text, without spaces around it. */
+export function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? ''
 }
 
 /** The notice about a question of a crew. Each question has a notice of its own. */

@@ -61,7 +61,7 @@ describe('facts that cause a notice', () => {
       { type: 'limit.reached', limit: 'monthlyUsd', used: 300, of: 300, action: 'suspend', scope: 'a' },
       'budget: docs (PID 1) is suspended: $300.0000 of $300 are spent this month by all processes',
     ],
-    [heldFor('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
+    [heldFor('rate-limit'), 'stalled: docs (PID 1) is suspended: rate-limit'],
     [
       { type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 },
       'budget: docs (PID 1) has used 80 % of a limit: $1.6000 of $2 are spent',
