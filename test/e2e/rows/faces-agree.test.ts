@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { deep } from '../../support/deep.ts'
-import { expectAgreement, expectTopAgrees, readMoment, RowReader } from '../../support/faces/agreement.ts'
+import { expectAgreement, expectScreenAgrees, expectTopAgrees, readMoment, RowReader } from '../../support/faces/agreement.ts'
 import { BusyHome } from '../../support/faces/busy-home.ts'
 import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
 import { SEED } from '../../support/seed.ts'
@@ -14,6 +14,8 @@ const MOMENTS = Number(process.env['REEVE_MOMENTS'] ?? deep(60, 200))
 const CREW_EVERY = 30
 /** the number of moments between two restarts of the daemon */
 const RESTART_EVERY = 20
+/** the number of moments between two that a terminal draws */
+const SCREEN_EVERY = 10
 
 test('at random moments, processes, rows, their stream and needs agree', { timeout: 1_800_000 }, async () => {
   const pick = makeSeededPick(SEED)
@@ -44,6 +46,7 @@ test('at random moments, processes, rows, their stream and needs agree', { timeo
       const streamed = await reader.stateAt(found.rows.cursor)
       expect(streamed).toEqual({ rows: found.rows.rows, needs: found.rows.needs })
       expectTopAgrees(streamed.rows, found)
+      if (moment % SCREEN_EVERY === 0) await expectScreenAgrees(streamed, found)
     } catch (error) {
       throw new Error(`REEVE_SEED=${SEED}, moment ${moment}: ${(error as Error).message}`, { cause: error })
     }

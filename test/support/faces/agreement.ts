@@ -1,9 +1,11 @@
 // Compares the answers of the faces at the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader has
 // folded from the stream, and what waits for the user. Fields that live output and open budgets change all the time are left out.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import xterm from '@xterm/headless'
 import { expect } from 'vitest'
 import { oneLine } from '../../../src/api/text/one-line.ts'
-import { wholeText } from '../../../src/cli/top/frame-lines.ts'
+import { frameBytes } from '../../../src/cli/screen/frame.ts'
+import { frameOf, wholeText } from '../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../src/cli/top/model.ts'
 import { markOf } from '../../../src/faces/marks.ts'
 import type { Client } from '../../../src/api/client/client.ts'
@@ -213,13 +215,49 @@ function steadyNote(note: string | null): string | null {
 const TOP_COLUMNS = 400
 const TOP_STYLE = { ascii: false, ellipsis: '…', pauseMark: '⏸', paint: (_: string, text: string) => text }
 
-/** Checks that the screen of `reeve top` has the mark of each process and what it waits for. `rows`: as the stream has sent them. */
-export function expectTopAgrees(rows: readonly RowView[], { processes, rows: { cursor, seq, now, sums } }: Moment): void {
+/** Checks that the lines of `reeve top` have the mark of each process and what it waits for. `rows`: as the stream has sent them. */
+export function expectTopAgrees(rows: readonly RowView[], moment: Moment): void {
+  const model = topModelOf(rows, [], moment)
+  expectTableAgrees(wholeText(model, TOP_COLUMNS, clocksOf(moment), TOP_STYLE).slice(1), model, moment)
+}
+
+/** Checks that a terminal with the bytes of `reeve top` shows the same, and below its head the needs in their order. */
+export async function expectScreenAgrees({ rows, needs }: Pick<RowsView, 'rows' | 'needs'>, moment: Moment): Promise<void> {
+  const model = topModelOf(rows, needs, moment)
+  const size = { columns: TOP_COLUMNS, rows: rows.length + SCREEN_EXTRA_ROWS }
+  const frame = frameOf(model, size, clocksOf(moment), TOP_STYLE)
+  const terminal = new xterm.Terminal({ cols: size.columns, rows: size.rows, allowProposedApi: true })
+  await new Promise<void>((resolve) => terminal.write(frameBytes(null, frame, size.rows), resolve))
+  const screen = Array.from({ length: size.rows }, (_, row) => terminal.buffer.active.getLine(row)?.translateToString(true) ?? '')
+  const titles = screen.findIndex((line) => /^ +PID +NAME /.test(line))
+  expectTableAgrees(screen.slice(titles + 1), model, moment)
+  const now = Date.parse(moment.rows.now)
+  const open = needs.filter(({ snoozedUntil }) => snoozedUntil === null || Date.parse(snoozedUntil) <= now)
+  expect(screen.slice(1, titles).map((line) => line.trimEnd())).toEqual(
+    open.length === 0 ? [] : [`NEEDS YOU ${open.length}`, ...Array<unknown>(titles - 2).fill(expect.any(String))],
+  )
+  for (const [index, { title }] of open.slice(0, LISTED_NEEDS).entries()) expect(screen[2 + index]).toContain(oneLine(title).slice(0, 100))
+}
+
+/** the lines of a screen beside the rows: enough for the head, nine needs and the keys */
+const SCREEN_EXTRA_ROWS = 40
+/** fewer than are listed on that screen */
+const LISTED_NEEDS = 8
+
+function topModelOf(rows: readonly RowView[], needs: readonly NeedView[], { rows: { cursor, seq, now, sums } }: Moment): TopModel {
   const model = new TopModel()
   model.showsEnded = true
-  model.onRows({ type: 'reset', cursor, seq, now, sums, rows, needs: [] }, 0, Date.parse(now))
-  const lines = wholeText(model, TOP_COLUMNS, { wall: Date.parse(now), mono: 0 }, TOP_STYLE)
-  const shown = model.lines().map(({ uuid }, index) => [uuid, lines[1 + index] ?? ''] as const)
+  model.onRows({ type: 'reset', cursor, seq, now, sums, rows, needs }, 0, Date.parse(now))
+  return model
+}
+
+function clocksOf({ rows: { now } }: Moment): { readonly wall: number; readonly mono: number } {
+  return { wall: Date.parse(now), mono: 0 }
+}
+
+/** `lines`: those of the table, from the first process on. */
+function expectTableAgrees(lines: readonly string[], model: TopModel, { processes }: Moment): void {
+  const shown = model.lines().map(({ uuid }, index) => [uuid, lines[index] ?? ''] as const)
   expect(shown.map(([uuid]) => uuid).toSorted()).toEqual(processes.map(({ uuid }) => uuid).toSorted())
   const lineOf = new Map(shown)
   for (const process of processes) {
