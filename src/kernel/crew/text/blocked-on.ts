@@ -11,6 +11,7 @@ import {
   isReady,
   isWorker,
   openTasks,
+  tasksById,
   workersOf,
 } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
@@ -76,8 +77,8 @@ function reviewersText(crew: Crew, task: Task): string {
 }
 
 function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
-  const unmetNeeds = crew.tasks.filter(({ id, state }) => task.needs.includes(id) && state !== 'done')
-  if (unmetNeeds.length > 0) return `${taskName(task)} waits for ${unmetNeeds.map(({ id }) => id).join(', ')}`
+  const unmetNeeds = findUnmetNeeds(crew, task)
+  if (unmetNeeds.length > 0) return `${taskName(task)} waits for ${unmetNeeds.join(', ')}`
   if (!isReady(crew, task)) return null
   const idleWorkers = crew.members.filter((member) => isWorker(member) && isActive(member) && member.phase === 'idle')
   const pausedWorkers = idleWorkers.filter(({ held }) => held)
@@ -87,6 +88,13 @@ function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | nu
   if (task.who && !workersOf(crew).some((member) => canImplement(member, task)))
     return `${taskName(task)} waits for a worker with ${taskAgentText(task.who)}${hasRoom(crew, spec) ? '' : `: all ${spec.maxWorkers} workers have work`}`
   return `${taskName(task)} waits for a worker${canSpawn(crew, spec) ? '' : `: the crew starts no more than ${spec.maxWorkers}`}`
+}
+
+/** The needed tasks that are not done, in the order of the crew's tasks. Lists show this for each task, so most tasks are looked up alone. */
+function findUnmetNeeds(crew: Crew, { needs }: Task): readonly string[] {
+  const index = tasksById(crew)
+  const unmet = new Set(needs.filter((id) => (index.get(id)?.state ?? 'done') !== 'done'))
+  return unmet.size < 2 ? [...unmet] : crew.tasks.flatMap(({ id }) => (unmet.has(id) ? [id] : []))
 }
 
 function describeMemberWait({ id, state, leave }: Member): string | null {
