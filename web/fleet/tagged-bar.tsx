@@ -9,6 +9,7 @@ const BUTTONS: readonly (readonly [RowActionName, string])[] = [
   ['stop', 'Stop …'],
   ['kill', 'Kill …'],
   ['markSeen', 'Mark as seen'],
+  ['snooze', 'Put off …'],
 ]
 
 export function TaggedBar(): JSX.Element | null {
