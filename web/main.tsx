@@ -16,8 +16,7 @@ import { watchNeeds } from './bell.ts'
 import { applyTheme } from './looks.ts'
 import { notice, undoNoted } from './notice.ts'
 import { EndDialog } from './parts/end-dialog.tsx'
-import { ForkDialog } from './parts/fork-dialog.tsx'
-import { resumeTarget, snoozeTargets } from './parts/dialog-targets.ts'
+import { forkTarget, resumeTarget, snoozeTargets } from './parts/dialog-targets.ts'
 import { lazy } from './lazy.tsx'
 import { CurrentPage, loadPages } from './frame/current-page.tsx'
 import { Head } from './frame/head.tsx'
@@ -30,6 +29,7 @@ import { openSession, takeCode, type NoSession, type StoredSession } from './ses
 import { followSpending } from './spending.ts'
 import { isStale, session, show } from './store.ts'
 
+const ForkDialog = lazy('The dialog', async () => (await import('./parts/fork-dialog.tsx')).ForkDialog)
 const ResumeDialog = lazy('The dialog', async () => (await import('./parts/resume-dialog.tsx')).ResumeDialog)
 const SnoozeDialog = lazy('The dialog', async () => (await import('./fleet/snooze-dialog.tsx')).SnoozeDialog)
 
@@ -74,7 +74,7 @@ function App(): JSX.Element {
         ) : null}
       </p>
       <EndDialog />
-      <ForkDialog />
+      {forkTarget.value ? <ForkDialog target={forkTarget.value} /> : null}
       {resumeTarget.value ? <ResumeDialog key={resumeTarget.value.uuid} row={resumeTarget.value} /> : null}
       <BudgetDialog />
       <MessageDialog />

@@ -11,9 +11,8 @@ import { openEndOfAll } from './fleet/end-all-dialog.tsx'
 import { openMessage } from './fleet/message-dialog.tsx'
 import type { KeyHandlers } from './keyboard.ts'
 import { copy, say } from './notice.ts'
-import { openResume, openSnooze } from './parts/dialog-targets.ts'
+import { openFork, openResume, openSnooze } from './parts/dialog-targets.ts'
 import { openEnd } from './parts/end-dialog.tsx'
-import { openFork } from './parts/fork-dialog.tsx'
 import { isStale, may } from './store.ts'
 
 interface RowAction {

@@ -1,5 +1,6 @@
 // Asks after which step a fork begins and how it differs from its origin, and makes it. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { canTakeFiles, carriedText, forkCommand, type ForkChanges } from '../../src/faces/fork-plan.ts'
@@ -9,18 +10,14 @@ import { failure, fork } from '../actions.ts'
 import { navigate } from '../router.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
+import { forkTarget, type ForkTarget } from './dialog-targets.ts'
 
-/** `step` null: a fork of the present state, for agents that cannot be forked after an earlier step */
-const opened = signal<{ readonly row: RowView; readonly step: number | null } | null>(null)
 const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
 const isMaking = signal(false)
 
-/** Opens the dialog for a fork after `at`, or as it is now if the agent has no other way. */
-export function openFork(row: RowView, at = lastWholeStep(row)): void {
-  const step = row.forks === 'any step' ? at : null
+/** Empties the fields, because the dialog has opened. */
+function clearFields({ row, step }: ForkTarget): void {
   fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: canTakeFiles(row, step) }
-  failure.value = null
-  opened.value = { row, step }
 }
 
 function setField<K extends keyof typeof fields.value>(name: K, value: (typeof fields.value)[K]): void {
@@ -41,9 +38,10 @@ function changesOf({ message, model, effort, name, budget, withFiles }: typeof f
   }
 }
 
-export function ForkDialog(): JSX.Element | null {
-  if (!opened.value) return null
-  const { row, step } = opened.value
+/** It is drawn anew each time it opens. */
+export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Element {
+  useMemo(() => clearFields(target), [])
+  const { row, step } = target
   const changes = changesOf(fields.value)
   const make = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -51,12 +49,15 @@ export function ForkDialog(): JSX.Element | null {
     const uuid = await fork(row.uuid, step, changes)
     isMaking.value = false
     if (uuid === null) return
-    opened.value = null
+    forkTarget.value = null
     navigate(`/p/${uuid}`)
   }
   const name = row.name ?? `process ${row.pid}`
   return (
-    <Dialog title={step === null ? `Fork ${name} as it is now` : `Fork ${name} after step ${step}`} onClose={() => (opened.value = null)}>
+    <Dialog
+      title={step === null ? `Fork ${name} as it is now` : `Fork ${name} after step ${step}`}
+      onClose={() => (forkTarget.value = null)}
+    >
       <form class="fork-form" onSubmit={(event) => void make(event)}>
         {step === null ? null : <StepRange row={row} step={step} />}
         <p class="quiet">{carriedText(row, step)}</p>
@@ -87,7 +88,7 @@ function StepRange({ row, step }: { readonly row: RowView; readonly step: number
         min={1}
         max={last}
         value={step}
-        onInput={(event) => (opened.value = { row, step: Number(event.currentTarget.value) })}
+        onInput={(event) => (forkTarget.value = { row, step: Number(event.currentTarget.value) })}
       />
     </label>
   )
