@@ -1,5 +1,6 @@
 // Which budgets limit a process: those of the processes above it that pay for it. Also when one will be used up, at the present rate of
 // spending. Pure. Test: test/tables/faces/budgets.test.ts.
+import type { UsageReportView } from '../api/views/usage.ts'
 import type { RowBudgetView, RowView } from '../api/views/rows.ts'
 import { formatElapsed } from './format.ts'
 
@@ -33,4 +34,14 @@ export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'u
 /** The same for the budget of a process; also null while nothing below it works. `usdPerMinute`: of its tree; null: not known. */
 export function budgetFullInText({ budget, sub }: Pick<RowView, 'budget' | 'sub'>, usdPerMinute: number | null): string | null {
   return budget && sub.working > 0 && usdPerMinute !== null ? fullInText(budget, usdPerMinute) : null
+}
+
+/** The same for the budget of a day or a month of the home. Null, too, if the next period begins before it is used up. */
+export function periodFullInText(
+  { costUsd, budgetUsd, endsAt }: UsageReportView['home']['day'],
+  usdPerMinute: number,
+  now: number,
+): string | null {
+  if (budgetUsd === null || ((budgetUsd - costUsd) / usdPerMinute) * 60_000 > Date.parse(endsAt) - now) return null
+  return fullInText({ limit: 'budgetUsd', used: costUsd, of: budgetUsd }, usdPerMinute)
 }

@@ -44,6 +44,16 @@ export function costSigns(sum: Pick<UsageSumView, 'costUsd' | 'unpriced' | 'esti
   return `${sum.estimated ? '~' : ''}${costCell(sum, sum.steps > 0)}`
 }
 
+/** The share of the read tokens that came from a cache, in percent; null: nothing was read. */
+export function cachedShare({
+  inputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}: Pick<UsageSumView, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>): number | null {
+  const read = inputTokens + cacheReadTokens + cacheWriteTokens
+  return read === 0 ? null : Math.round((100 * cacheReadTokens) / read)
+}
+
 /** Returns the name of a group: of a process its name, or else its agent; of an empty key its meaning. */
 export function groupName(by: UsageBy, key: string, root: UsageRowView['root']): string {
   if ((by === 'tree' || by === 'process') && root) return `${root.name ?? root.agent}${root.removed ? ' (removed)' : ''}`

@@ -92,8 +92,11 @@ function CostContent({ wanted, data }: { readonly wanted: CostQuery; readonly da
       ) : null}
       <CommandLine words={costCommand(wanted)} />
       <p class="buttons">
-        <button type="button" onClick={() => saveCsv(csvOf(report))}>
+        <button type="button" onClick={() => saveFile('reeve-usage.csv', csvOf(report))}>
           Save as CSV
+        </button>
+        <button type="button" onClick={() => saveFile('reeve-usage.json', `${JSON.stringify(report, null, 2)}\n`)}>
+          Save as JSON
         </button>
       </p>
     </>
@@ -194,11 +197,11 @@ function Menu({ name, value, options, onChange }: MenuProps): JSX.Element {
 }
 
 /** Gives the browser a file to save. */
-function saveCsv(text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+function saveFile(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: name.endsWith('.json') ? 'application/json' : 'text/csv' }))
   const link = document.createElement('a')
   link.href = address
-  link.download = 'reeve-usage.csv'
+  link.download = name
   link.click()
   URL.revokeObjectURL(address)
 }

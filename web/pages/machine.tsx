@@ -1,10 +1,12 @@
-// This machine: the daemon, the checks of `reeve doctor`, the agents that can be run, and the directories in use.
+// This machine: the daemon, its load, memory and disk, the programs that use most of them, the checks of `reeve doctor`, the agents that
+// can be run, and the directories in use.
 // Test: test/e2e/web/pages/supervisors.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
-import { formatAgo, formatElapsed } from '../../src/faces/format.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import { formatAgo, formatBytes, formatCount, formatDuration, formatElapsed } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
@@ -14,24 +16,30 @@ import { isStale, may, now } from '../store.ts'
 interface Machine {
   readonly daemon: DaemonView
   readonly checks: readonly CheckView[]
+  /** the living processes */
+  readonly processes: readonly LivingProcess[]
   readonly places: PlacesView['places']
   /** null: the session may not see them */
   readonly agents: AgentsView['agents'] | null
 }
 
+type LivingProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name' | 'agent' | 'status' | 'usage'>
+
 async function readMachine(): Promise<Machine> {
-  const [daemon, { checks }, { places }] = await Promise.all([
+  const fields = new URLSearchParams({ fields: 'uuid,pid,name,agent,status,usage' })
+  const [daemon, { processes }, { checks }, { places }] = await Promise.all([
     callApi<DaemonView>('/v1/daemon'),
+    callApi<{ processes: LivingProcess[] }>(`/v1/processes?${fields}`),
     callApi<{ checks: CheckView[] }>('/v1/doctor'),
     callApi<PlacesView>('/v1/places'),
   ])
   const dir = places.find(({ exists }) => exists)?.dir
   const agents =
     may('start') && dir !== undefined ? (await callApi<AgentsView>(`/v1/agents?${new URLSearchParams({ cwd: dir })}`)).agents : null
-  return { daemon, checks, places, agents }
+  return { daemon, processes, checks, places, agents }
 }
 
-const INTERVAL_MS = 60_000
+const INTERVAL_MS = 15_000
 const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export function MachinePage(): JSX.Element {
@@ -47,7 +55,7 @@ export function MachinePage(): JSX.Element {
   )
 }
 
-function Content({ machine: { daemon, checks, places, agents } }: { readonly machine: Machine }): JSX.Element {
+function Content({ machine: { daemon, processes, checks, places, agents } }: { readonly machine: Machine }): JSX.Element {
   const { live, suspended, max } = daemon.processes
   const figures = [
     ['reeve', `${daemon.reeve}${daemon.build === null ? '' : `, build ${daemon.build}`}`],
@@ -55,8 +63,13 @@ function Content({ machine: { daemon, checks, places, agents } }: { readonly mac
     ['PID', String(daemon.pid)],
     ['containment', daemon.containment],
     ['processes', `${live} live, ${suspended} held, at most ${max}`],
+    ['load', loadText(daemon.load)],
+    ['memory', memoryText(daemon.memory)],
+    ['store', storeText(daemon.disk)],
+    ...(daemon.osProcesses === null ? [] : [['OS processes', String(daemon.osProcesses)] as const]),
     ['home', daemon.home],
   ] as const
+  const failed = checks.filter(({ ok, optional }) => !ok && optional === undefined).length
   return (
     <>
       <dl class="figures">
@@ -67,7 +80,12 @@ function Content({ machine: { daemon, checks, places, agents } }: { readonly mac
           </div>
         ))}
       </dl>
-      <Table title="Checks" titles={['check', 'state', 'detail']} rows={checks.map(checkCells)} />
+      <Programs processes={processes} />
+      <Table
+        title={failed === 0 ? 'Checks' : `Checks, ${failed} failed`}
+        titles={['check', 'state', 'detail']}
+        rows={checks.toSorted((a, b) => Number(a.ok) - Number(b.ok)).map(checkCells)}
+      />
       {agents === null ? null : (
         <Table
           title="Agents"
@@ -89,6 +107,69 @@ function Content({ machine: { daemon, checks, places, agents } }: { readonly mac
         ])}
       />
     </>
+  )
+}
+
+function loadText({ cores, oneMinute, fiveMinutes, fifteenMinutes }: DaemonView['load']): string {
+  return `${[oneMinute, fiveMinutes, fifteenMinutes].map((load) => load.toFixed(1)).join(', ')} of ${formatCount(cores, 'core')}`
+}
+
+/** What is free of the memory, and what the daemon and the programs of processes have of it. */
+function memoryText({ totalBytes, availableBytes, programsBytes, daemonBytes }: DaemonView['memory']): string {
+  const parts = `programs ${formatBytes(programsBytes)}, the daemon ${formatBytes(daemonBytes)}`
+  return `${formatBytes(availableBytes)} free of ${formatBytes(totalBytes)}; ${parts}`
+}
+
+function storeText(disk: DaemonView['disk']): string {
+  if (disk === null) return 'not known'
+  return `${formatBytes(disk.storeBytes)}; ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}`
+}
+
+const MAX_PROGRAMS = 10
+
+/** The processes whose programs have most of the memory. */
+function Programs({ processes }: Pick<Machine, 'processes'>): JSX.Element | null {
+  const running = processes.filter(({ usage: { rssBytes } }) => (rssBytes ?? 0) > 0)
+  if (running.length === 0) return null
+  const sorted = running.toSorted((a, b) => (b.usage.rssBytes ?? 0) - (a.usage.rssBytes ?? 0))
+  return (
+    <div class="wide-table" tabIndex={0} role="region" aria-label="Programs">
+      <h3>
+        Programs <span class="quiet">{`of ${formatCount(running.length, 'process')}, by memory`}</span>
+      </h3>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">process</th>
+            <th scope="col">agent</th>
+            <th scope="col">status</th>
+            <th scope="col" class="number">
+              memory
+            </th>
+            <th scope="col" class="number">
+              at most
+            </th>
+            <th scope="col" class="number">
+              CPU time
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, MAX_PROGRAMS).map(({ uuid, pid, name, agent, status, usage }) => (
+            <tr key={uuid} data-process={uuid}>
+              <th scope="row">
+                <a href={`/p/${uuid}`}>{name ?? `process ${pid}`}</a>
+              </th>
+              <td>{agent}</td>
+              <td>{status}</td>
+              <td class="number">{formatBytes(usage.rssBytes ?? 0)}</td>
+              <td class="number">{usage.peakRssBytes === null ? '-' : formatBytes(usage.peakRssBytes)}</td>
+              <td class="number">{usage.cpuTimeMs === null ? '-' : formatDuration(usage.cpuTimeMs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

@@ -3,14 +3,23 @@
 import type { JSX } from 'preact'
 import type { SupervisedView, SupervisorView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { formatCount, formatElapsed } from '../../src/faces/format.ts'
+import { formatAgo, formatClock, formatElapsed, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { readProcess } from '../actions.ts'
+import { readEvents, readProcess } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
+import {
+  giveUpTexts,
+  HISTORY_EVENTS,
+  policyText,
+  restartWindow,
+  supervisorHistory,
+  type SupervisorEvent,
+} from '../../src/faces/restart-window.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
@@ -38,15 +47,44 @@ function SupervisorList(): JSX.Element {
           <CommandLine words={['reeve', 'run', '-d', '--supervisor', 'NAME']} />
         </section>
       ) : (
-        <ul>
-          {all.map((row) => (
-            <li key={row.uuid}>
-              <a href={`/supervisors/${row.uuid}`}>{titleOf(row)}</a> <Mark row={row} /> <span class="quiet">{row.why?.text}</span>
-            </li>
-          ))}
-        </ul>
+        <div class="wide-table" tabIndex={0} role="region" aria-label="All supervisors">
+          <table>
+            <thead>
+              <tr>
+                {['supervisor', 'status', 'living below', 'cost', 'why'].map((title) => (
+                  <th key={title} scope="col">
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {all.map(({ uuid }) => (
+                <SupervisorLine key={uuid} uuid={uuid} />
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </section>
+  )
+}
+
+function SupervisorLine({ uuid }: { readonly uuid: string }): JSX.Element | null {
+  const row = rowSignal(uuid).value
+  if (!row) return null
+  return (
+    <tr data-supervisor={row.name ?? row.pid}>
+      <th scope="row">
+        <a href={`/supervisors/${uuid}`}>{titleOf(row)}</a>
+      </th>
+      <td>
+        <Mark row={row} />
+      </td>
+      <td class="number">{Math.max(0, row.sub.live - (row.endedAt === null ? 1 : 0))}</td>
+      <td class="number">{treeCostText(row) || '-'}</td>
+      <td class="long">{row.why?.text ?? row.exit?.reason ?? ''}</td>
+    </tr>
   )
 }
 
@@ -72,11 +110,27 @@ const STRATEGIES: Readonly<Record<SupervisorView['strategy'], string>> = {
   rest_for_one: 'a child stops and starts with those after it',
 }
 
+/** the number of restarts that are shown at most */
+const MAX_HISTORY = 100
+
+interface WholeSupervisor {
+  readonly supervisor: SupervisorView | null
+  readonly history: readonly SupervisorEvent[]
+}
+
+async function readSupervisor(uuid: string): Promise<WholeSupervisor> {
+  const [{ supervisor }, events] = await Promise.all([
+    readProcess(uuid),
+    readEvents(uuid, `tail=${MAX_HISTORY}&types=${HISTORY_EVENTS.join()}`),
+  ])
+  return { supervisor, history: supervisorHistory(events) }
+}
+
 function OneSupervisor({ row }: { readonly row: RowView }): JSX.Element {
   const { value, error } = useReader(
     () => watchChildren(row.uuid),
     `supervisor ${row.uuid}`,
-    () => readProcess(row.uuid),
+    () => readSupervisor(row.uuid),
   )
   const supervisor = value.value?.supervisor
   return (
@@ -89,31 +143,79 @@ function OneSupervisor({ row }: { readonly row: RowView }): JSX.Element {
           <h2>{titleOf(row)}</h2>
           <Mark row={row} />
           <a href={`/p/${row.uuid}`}>its process</a>
+          {row.budget ? <BudgetBar row={row} /> : null}
           <ActionBar row={row} />
         </div>
-        {supervisor ? <p class="why-line">{policyText(supervisor)}</p> : null}
+        {supervisor ? (
+          <p class="why-line">
+            {supervisor.strategy}: {STRATEGIES[supervisor.strategy]} · {policyText(supervisor)}
+          </p>
+        ) : null}
         <p class="why-line">{row.why?.text ?? row.exit?.reason ?? ''}</p>
       </header>
       {error.value === null ? null : <p class="problem">{error.value}</p>}
-      {supervisor ? <Children supervisor={supervisor} /> : error.value === null ? <p class="quiet">Its children are being read.</p> : null}
+      {supervisor ? (
+        <Children supervisor={supervisor} history={value.value?.history ?? []} />
+      ) : error.value === null ? (
+        <p class="quiet">Its children are being read.</p>
+      ) : null}
       <CommandLine words={['reeve', 'inspect', commandName(row)]} />
     </article>
   )
 }
 
-function policyText({ strategy, maxRestarts, windowMs, backoff }: SupervisorView): string {
-  return `${strategy}: ${STRATEGIES[strategy]} · at most ${formatCount(maxRestarts, 'restart')} in ${formatElapsed(windowMs)} · waits ${formatElapsed(backoff.initialMs)} to ${formatElapsed(backoff.maxMs)}`
+const TITLES = ['child', 'status', 'restart', 'when done', 'restarts in the window', 'next start', 'failed last with', 'now'] as const
+
+interface ChildrenProps {
+  readonly supervisor: SupervisorView
+  readonly history: readonly SupervisorEvent[]
 }
 
-const TITLES = ['child', 'status', 'restart', 'when done', 'restarts in the window', 'next start', 'why'] as const
-
-function Children({ supervisor }: { readonly supervisor: SupervisorView }): JSX.Element {
+function Children({ supervisor, history }: ChildrenProps): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="Children in the order of their start">
+    <>
+      <div class="wide-table" tabIndex={0} role="region" aria-label="Children in the order of their start">
+        <table>
+          <thead>
+            <tr>
+              {TITLES.map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {supervisor.children.map((child) => (
+              <Child
+                key={child.id}
+                child={child}
+                supervisor={supervisor}
+                cause={history.find(({ id, cause }) => id === child.id && cause !== null)?.cause ?? null}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {giveUpTexts(supervisor.children, supervisor, daemonNow()).map((text) => (
+        <p key={text} class="problem">
+          {text}
+        </p>
+      ))}
+      <History history={history} />
+    </>
+  )
+}
+
+function History({ history }: Pick<ChildrenProps, 'history'>): JSX.Element | null {
+  if (history.length === 0) return null
+  return (
+    <div class="wide-table" tabIndex={0} role="region" aria-label="Restarts">
+      <h3>Restarts</h3>
       <table>
         <thead>
           <tr>
-            {TITLES.map((title) => (
+            {['time', 'child', 'what', 'because of'].map((title) => (
               <th key={title} scope="col">
                 {title}
               </th>
@@ -121,8 +223,16 @@ function Children({ supervisor }: { readonly supervisor: SupervisorView }): JSX.
           </tr>
         </thead>
         <tbody>
-          {supervisor.children.map((child) => (
-            <Child key={child.id} child={child} supervisor={supervisor} />
+          {history.map(({ seq, at, id, kind, cause, text }) => (
+            <tr key={seq} data-kind={kind}>
+              <td>{formatClock(at, daemonNow())}</td>
+              <th scope="row">{id}</th>
+              <td>
+                <span class={kind === 'restarted' ? '' : 'problem'}>{kind}</span>
+                {text === '' ? '' : `, ${text}`}
+              </td>
+              <td class="long">{cause ?? '-'}</td>
+            </tr>
           ))}
         </tbody>
       </table>
@@ -130,13 +240,12 @@ function Children({ supervisor }: { readonly supervisor: SupervisorView }): JSX.
   )
 }
 
-function Child({
-  child,
-  supervisor: { maxRestarts },
-}: {
+interface ChildProps {
   readonly child: SupervisedView
   readonly supervisor: SupervisorView
-}): JSX.Element {
+}
+
+function Child({ child, supervisor, cause }: ChildProps & { readonly cause: string | null }): JSX.Element {
   const row = rowSignal(child.uuid).value
   return (
     <tr data-child={child.id}>
@@ -146,11 +255,36 @@ function Child({
       <td>{row ? <Mark row={row} /> : (child.status ?? 'ended')}</td>
       <td>{child.restart}</td>
       <td>{child.onComplete ?? '-'}</td>
-      <td class={child.restarts >= maxRestarts ? 'number problem' : 'number'}>
-        {child.restarts} of {maxRestarts}
+      <td>
+        <Restarts child={child} supervisor={supervisor} />
       </td>
-      <td>{child.nextStart === null ? '-' : `in ${formatElapsed(Date.parse(child.nextStart) - daemonNow())}`}</td>
+      <td>{nextStartText(child)}</td>
+      <td class="long">{cause ?? '-'}</td>
       <td class="long">{row?.why?.text ?? row?.exit?.reason ?? ''}</td>
     </tr>
   )
+}
+
+/** The restarts as marks on a line, which ends now. */
+function Restarts({ child, supervisor }: ChildProps): JSX.Element {
+  const { marks, text, isFull } = restartWindow(child, supervisor, daemonNow())
+  const last = child.restartedAt.at(-1)
+  const label = `${text} restarts in the last ${formatElapsed(supervisor.windowMs)}${last === undefined ? '' : `, the last one ${formatAgo(daemonNow() - Date.parse(last))}`}`
+  return (
+    <span class={isFull ? 'restart-window full' : 'restart-window'} title={label}>
+      <svg viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={label}>
+        <rect class="track" y="5" width="100" height="2" />
+        {marks.map((at, index) => (
+          <rect key={index} class="mark-of-restart" x={Math.min(98.5, 98.5 * at)} width="1.5" height="12" />
+        ))}
+      </svg>{' '}
+      <span class="number">{text}</span>
+    </span>
+  )
+}
+
+function nextStartText({ nextStart }: SupervisedView): string {
+  if (nextStart === null) return '-'
+  const inMs = Date.parse(nextStart) - daemonNow()
+  return `${inMs <= 0 ? 'now' : `in ${formatElapsed(inMs)}`}, at ${formatClock(nextStart, daemonNow())}`
 }

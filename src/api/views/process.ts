@@ -288,6 +288,8 @@ export interface SupervisedView {
   onComplete: OnComplete | null
   /** the number of restarts within the window of its supervisor */
   restarts: number
+  /** the times of these restarts, the oldest first */
+  restartedAt: string[]
   /** the time of the next restart; null: none is pending */
   nextStart: string | null
   /** null: the child has ended */

@@ -1,6 +1,6 @@
 // Maps restarts and supervisors to the API view. Also has the texts about restarts in the NOTE column.
 // Test: test/e2e/lifecycle/restart.test.ts, test/e2e/cli/supervisors.test.ts.
-import { countRestartsWithin } from '../../kernel/supervise/restart-decision.ts'
+import { restartsWithin } from '../../kernel/supervise/restart-decision.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
 import type { ProcessView, SupervisedView } from '../../api/views/process.ts'
@@ -34,12 +34,14 @@ function childView(
   { row, wall = () => 0 }: RowLookup,
 ): SupervisedView {
   const process = row?.(uuid)
+  const times = restarts ? restartsWithin(restarts, windowMs, wall()) : []
   return {
     id,
     uuid,
     restart: type,
     onComplete: onComplete ?? null,
-    restarts: restarts ? countRestartsWithin(restarts, windowMs, wall()) : 0,
+    restarts: times.length,
+    restartedAt: times.map(isoTime),
     nextStart: isoOrNull(process?.restart?.at ?? null),
     status: process ? statusOf(process) : null,
     pid: process?.pid ?? null,

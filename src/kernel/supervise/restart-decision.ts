@@ -82,13 +82,13 @@ export function decideRestart(
 const NO_RESTARTS: Restarts = { times: [], cause: null, inARow: 0 }
 
 function recordRestart(before: Restarts = NO_RESTARTS, cause: string | null, wall: number, windowMs: number): Restarts {
-  const times = [...before.times.filter((at) => at > wall - windowMs), wall]
+  const times = [...restartsWithin(before, windowMs, wall), wall]
   return { times, cause, inARow: cause === null ? 0 : cause === before.cause ? before.inARow + 1 : 1 }
 }
 
-/** The number of restarts within the window. */
-export function countRestartsWithin({ times }: Restarts, windowMs: number, wall: number): number {
-  return times.filter((at) => at > wall - windowMs).length
+/** The times of the restarts within the window, the oldest first. */
+export function restartsWithin({ times }: Restarts, windowMs: number, wall: number): number[] {
+  return times.filter((at) => at > wall - windowMs)
 }
 
 function backoffMs({ initialMs, maxMs, factor }: Backoff, attempt: number, chance: number): number {

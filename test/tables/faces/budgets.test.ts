@@ -1,6 +1,6 @@
 // Which budgets above a process limit it, too, and when a budget is used up.
 import { expect, test } from 'vitest'
-import { budgetFullInText, budgetsAbove, fullInText } from '../../../src/faces/budgets.ts'
+import { budgetFullInText, budgetsAbove, fullInText, periodFullInText } from '../../../src/faces/budgets.ts'
 import { rowMap, rowOf } from '../../support/faces/rows.ts'
 
 const BUDGET = { limit: 'budgetUsd', used: 1, reserved: 0, of: 5, warnAt: 0.8 } as const
@@ -47,4 +47,14 @@ test('the budget of a process is only projected while something works below it, 
     budgetFullInText({ ...row, sub: { ...sub, working: 0 } }, 0.5),
     budgetFullInText({ budget: null, sub }, 0.5),
   ]).toEqual([null, null, null])
+})
+
+test.each([
+  ['within minutes', 10, 60, 'full in ~12m'],
+  ['never, because the day ends before', 10, 10, null],
+  ['never, because there is none', null, 60, null],
+])('the budget of a day is used up %s', (_, budgetUsd, minutesLeft, text) => {
+  const now = Date.UTC(2026, 10, 24)
+  const endsAt = new Date(now + minutesLeft * 60_000).toISOString()
+  expect(periodFullInText({ costUsd: 4, budgetUsd, endsAt }, 0.5, now)).toBe(text)
 })

@@ -1,11 +1,15 @@
 // The figures above the chart: what was spent in the time, today and this month with the budgets of the home, what is spent now, and
 // which processes are near a limit. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
-import type { UsageReportView } from '../../../src/api/views/usage.ts'
-import { costSigns } from '../../../src/faces/cost-chart.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
+import type { UsageReportView, UsageSumView } from '../../../src/api/views/usage.ts'
+import { cachedShare, costSigns } from '../../../src/faces/cost-chart.ts'
 import { formatCost } from '../../../src/faces/format.ts'
 import { titleOf } from '../../../src/faces/process-names.ts'
+import { fullInText, periodFullInText } from '../../../src/faces/budgets.ts'
 import { rows, watchList } from '../../rows.ts'
+import { perMinuteOf } from '../../spending.ts'
+import { daemonNow } from '../clock.tsx'
 import { BudgetBar } from '../figures/budget-bar.tsx'
 import type { CostData } from './cost-query.ts'
 
@@ -16,12 +20,13 @@ export function CostFigures({ data: { chart, rate } }: { readonly data: CostData
       <dl class="figures">
         <Figure name="in this time">
           <strong>{costSigns(chart.total)}</strong>
+          {cachedText(chart.total)}
         </Figure>
         <Figure name="today">
-          <Period name="dailyUsd" period={chart.home.day} />
+          <Period name="dailyUsd" period={chart.home.day} usdPerMinute={perMinute} />
         </Figure>
         <Figure name="this month">
-          <Period name="monthlyUsd" period={chart.home.month} />
+          <Period name="monthlyUsd" period={chart.home.month} usdPerMinute={perMinute} />
         </Figure>
         <Figure name="now">
           {formatCost(perMinute)}/min{perMinute > 0 ? ` · ~${formatCost(60 * perMinute)} in an hour at this rate` : ''}
@@ -48,12 +53,29 @@ function Figure({
   )
 }
 
-/** What was spent in a day or a month, with the budget of the home. */
-function Period({ name, period }: { readonly name: string; readonly period: UsageReportView['home']['day'] }): JSX.Element {
+/** Which share of what the models read came from a cache. */
+function cachedText(sum: UsageSumView): string {
+  const share = cachedShare(sum)
+  return share === null ? '' : ` · ${share} % of the input from a cache`
+}
+
+interface PeriodProps {
+  readonly name: string
+  readonly period: UsageReportView['home']['day']
+  readonly usdPerMinute: number
+}
+
+/** What was spent in a day or a month, with the budget of the home, and when it is full if the spending goes on. */
+function Period({ name, period, usdPerMinute }: PeriodProps): JSX.Element {
   const { costUsd, budgetUsd } = period
   if (budgetUsd === null) return <>{formatCost(costUsd)}</>
   const budget = { limit: name as 'budgetUsd', used: costUsd, reserved: 0, of: budgetUsd, warnAt: 0.8 }
-  return <BudgetBar row={{ budget }} />
+  const fullIn = periodFullInText(period, usdPerMinute, daemonNow())
+  return (
+    <>
+      <BudgetBar row={{ budget }} /> {fullIn === null ? null : <span class="quiet">{fullIn}</span>}
+    </>
+  )
 }
 
 const MAX_SHOWN = 3
@@ -92,8 +114,16 @@ function NearLimit(): JSX.Element | null {
         <span key={row.uuid}>
           {index === 0 ? '' : ' · '}
           <a href={`/p/${row.uuid}`}>{titleOf(row)}</a> {Math.round(100 * share)} % of {row.budget?.limit}
+          <FullIn row={row} />
         </span>
       ))}
     </p>
   )
+}
+
+/** When the budget is full at the present rate of its tree, which is known for the first process of a tree alone. */
+function FullIn({ row }: { readonly row: RowView }): JSX.Element | null {
+  const rate = row.sub.working > 0 ? perMinuteOf(row.uuid) : null
+  const text = row.budget && rate !== null ? fullInText(row.budget, rate) : null
+  return text === null ? null : <>, {text}</>
 }

@@ -274,6 +274,7 @@ const supervisedChild = z
     restart: restartType,
     onComplete: onComplete.nullable(),
     restarts: count.describe('the number of restarts within the window of its supervisor'),
+    restartedAt: z.array(time).describe('the times of these restarts, the oldest first'),
     nextStart: time.nullable().describe('the time of the next restart; null: none is pending'),
     status: status.nullable().describe('null: the child has ended'),
     pid: count.nullable().describe('null: the child has ended'),

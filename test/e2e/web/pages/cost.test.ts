@@ -74,5 +74,7 @@ describePage('the cost', { config }, (world) => {
     expect(await findFaults(page)).toEqual([])
     const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as CSV' }).click()])
     expect(await readFile(await saved.path(), 'utf8')).toMatch(/^"hour","model","processes".*\n".* \d\d:00","work\/m","1","1","100000"/)
+    const [json] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as JSON' }).click()])
+    expect(JSON.parse(await readFile(await json.path(), 'utf8'))).toMatchObject({ by: 'hour', split: 'model', rows: [{ part: 'work/m' }] })
   })
 })

@@ -5,6 +5,9 @@ import { describePage } from '../../../support/web/describe-page.ts'
 import { findFaults } from '../../../support/web/faults.ts'
 import type { ProcessView } from '../../../../src/api/views/process.ts'
 
+/** Each run adds a line to a file; the fourth stays. */
+const FAILS_THREE_TIMES = 'echo >> runs; [ $(wc -l < runs) -gt 3 ] && exec sleep 600; exit 3'
+
 describePage('supervisors and the machine', {}, (world) => {
   test('a supervisor shows its children, their restarts, and the policy', async () => {
     const { daemon } = world
@@ -16,14 +19,21 @@ describePage('supervisors and the machine', {}, (world) => {
       name: 'team',
       supervisor: {
         strategy: 'rest_for_one',
-        maxRestarts: 3,
+        maxRestarts: 9,
         backoff: { initialMs: 1, maxMs: 1 },
-        children: [{ childId: 'server', argv: ['sleep', '600'], restart: 'always' }],
+        children: [
+          { childId: 'server', argv: ['sleep', '600'], restart: 'always' },
+          { childId: 'often', argv: ['sh', '-c', FAILS_THREE_TIMES], restart: 'always' },
+        ],
       },
     })
     await page.getByRole('link', { name: 'team' }).click()
     await page.locator('tr[data-child="server"]', { hasText: 'working' }).waitFor()
-    await page.getByText('at most 3 restarts').waitFor()
+    await page.getByText('at most 9 restarts').waitFor()
+    const often = page.locator('tr[data-child="often"]', { hasText: '3 of 9' })
+    await often.filter({ hasText: 'exit code 3' }).waitFor()
+    expect(await often.locator('.mark-of-restart').count()).toBe(3)
+    expect(await page.locator('[aria-label="Restarts"] tbody tr', { hasText: 'restarted' }).count()).toBe(3)
     expect(await findFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     const [server = ''] = (await daemon.view(process.uuid)).children
@@ -36,6 +46,7 @@ describePage('supervisors and the machine', {}, (world) => {
     await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
     const page = await world.visit('/machines')
     await page.locator('tr[data-name="node"]', { hasText: 'ok' }).waitFor()
+    await page.locator('.figures', { hasText: /load\d.* of \d+ core.*free of/ }).waitFor()
     await page.locator(`tr[data-name="${daemon.work}"]`, { hasText: '0 living of 1' }).waitFor()
     await page.locator('[aria-label="Agents"] tr').nth(1).waitFor()
     expect(await findFaults(page)).toEqual([])
