@@ -46,20 +46,30 @@ type Card = Pick<
   | 'reason'
 >
 
+const ASKED: Readonly<Record<NonNullable<CrewTaskView['asks']>, string>> = {
+  human: 'your answer',
+  gate: 'the commit',
+  review: 'the review',
+}
+
+/** The numbers of attempts that a reviewer denied, and that failed for another reason; each only if there are some. */
+export function failedTexts({ attempts, denials }: Pick<CrewTaskView, 'attempts' | 'denials'>): string[] {
+  return [...(denials > 0 ? [`${denials} denied`] : []), ...(attempts > denials ? [`${attempts - denials} failed`] : [])]
+}
+
 /** Who has the task and since when, what it waits for, what was found, or how it ended. `tasks`: all of the crew. `now`: wall ms. */
 export function cardText(task: Card, tasks: readonly Pick<CrewTaskView, 'id' | 'state' | 'asks'>[], now: number): string {
   const who = task.state === 'in_review' ? `${task.reviewer ?? 'nobody'} reviews` : (task.implementer ?? '')
   const began = task.startedAt === null ? null : Date.parse(task.startedAt)
   const end = task.endedAt === null ? now : Date.parse(task.endedAt)
   return [
-    ...(task.asks === null ? [] : [`waits for you: ${task.asks}`]),
+    ...(task.asks === null ? [] : [`waits for you: ${ASKED[task.asks]}`]),
     ...(task.state === 'queued' ? needsTexts(task, tasks) : []),
     ...(who === '' ? [] : [who]),
     ...(began === null ? [] : [formatElapsed(end - began)]),
     ...(task.verdict === null ? [] : [`${task.verdict}${task.reviewer === null ? '' : ` by ${task.reviewer}`}`]),
     ...(task.check === null ? [] : [task.check.ok ? 'verified' : 'verify failed']),
-    ...(task.attempts > 0 ? [`attempt ${task.attempts + 1}`] : []),
-    ...(task.denials > 0 ? [`${task.denials} denied`] : []),
+    ...failedTexts(task),
     ...(task.spent.costUsd === 0 ? [] : [formatCost(task.spent.costUsd, task.spent.unpriced)]),
     ...(task.merged === null ? [] : [`merged ${task.merged.slice(0, 7)}`]),
     ...(task.reason === null ? [] : [task.reason]),

@@ -135,8 +135,8 @@ export interface SpentPoint {
 const HOUR_MS = 3_600_000
 
 /**
- * Returns how the cost has grown, with a point at the end of each hour. `hours`: rows by hour, named by the clock of the daemon, whose
- * distance from UTC is `offsetMs`. An hour that the period cuts counts as a whole, as in the sum of the report.
+ * Returns how the cost has grown, with a point at the beginning and the end of each hour with a cost. `hours`: rows by hour, named by the
+ * clock of the daemon, whose distance from UTC is `offsetMs`. An hour that the period cuts counts as a whole, as in the sum of the report.
  */
 export function spentInPeriod(
   hours: readonly { readonly key: string; readonly costUsd: number | null }[],
@@ -144,12 +144,18 @@ export function spentInPeriod(
   { from, to }: { readonly from: number; readonly to: number },
 ): SpentPoint[] {
   let usd = 0
+  const share = (time: number): number => Math.min(1, Math.max(0, (time - from) / (to - from)))
   const points = hours
-    .map(({ key, costUsd }) => ({ begin: Date.parse(`${key.replace(' ', 'T')}Z`) - offsetMs, costUsd }))
+    .map(({ key, costUsd }) => ({ begin: Date.parse(`${key.replace(' ', 'T')}Z`) - offsetMs, cost: costUsd ?? 0 }))
+    .filter(({ cost }) => cost > 0)
     .toSorted((a, b) => a.begin - b.begin)
-    .map(({ begin, costUsd }): SpentPoint => {
-      usd += costUsd ?? 0
-      return { at: Math.min(1, Math.max(0, (begin + HOUR_MS - from) / (to - from))), usd }
+    .flatMap(({ begin, cost }): SpentPoint[] => {
+      const before = usd
+      usd += cost
+      return [
+        { at: share(begin), usd: before },
+        { at: share(begin + HOUR_MS), usd },
+      ]
     })
-  return usd === 0 ? [] : [{ at: 0, usd: 0 }, ...points, { at: 1, usd }]
+  return points.length === 0 ? [] : [{ at: 0, usd: 0 }, ...points, { at: 1, usd }]
 }

@@ -38,7 +38,7 @@ export function giveUpTexts(children: readonly Pick<SupervisedView, 'id' | 'rest
 
 /** The policy as a sentence, without its strategy. */
 export function policyText({ maxRestarts, windowMs, backoff }: Pick<SupervisorView, 'maxRestarts' | 'windowMs' | 'backoff'>): string {
-  return `at most ${formatCount(maxRestarts, 'restart')} of a child in ${formatElapsed(windowMs)} · waits ${formatElapsed(backoff.initialMs)} to ${formatElapsed(backoff.maxMs)} before each`
+  return `at most ${formatCount(maxRestarts, 'restart')} of a child in ${formatElapsed(windowMs)} · waits ${formatDuration(backoff.initialMs)} to ${formatDuration(backoff.maxMs)} before each`
 }
 
 /** The events of a supervisor that its history is made of. */

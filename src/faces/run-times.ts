@@ -7,9 +7,6 @@ import { nightOf, type LanePart } from './night.ts'
 import { formatElapsed } from './format.ts'
 import { ticksOf, timeAxis } from './time-axis.ts'
 
-/** the most ticks of the axis */
-const MAX_TICKS = 6
-
 export interface NodeTimes {
   readonly name: string
   /** the time between the end of what the node needs and its start, as shares of the run; null: none, or not known */
@@ -33,8 +30,8 @@ type Spans = Pick<ProcessSpansView, 'uuid' | 'pid' | 'parentUuid' | 'name' | 'sp
 /** A wait of less than this share of the run is not drawn. */
 const MIN_WAIT = 0.002
 
-/** `spans`: of the processes of the nodes. `now`: wall ms. */
-export function runTimes(run: Run, spans: readonly Spans[], now: number): RunTimes {
+/** `spans`: of the processes of the nodes. `now`: wall ms. `maxTicks`: the most ticks of the axis. */
+export function runTimes(run: Run, spans: readonly Spans[], now: number, maxTicks = 8): RunTimes {
   const from = Date.parse(run.createdAt)
   const to = Math.max(from + 1, run.exitedAt === null ? now : Date.parse(run.exitedAt))
   const lanes = new Map(nightOf(spans, from, to).lanes.map((lane) => [lane.uuid, lane]))
@@ -52,7 +49,7 @@ export function runTimes(run: Run, spans: readonly Spans[], now: number): RunTim
       const parts = byName.get(name) ?? []
       return { name, wait: waitOf(parts, needs, byName), parts, isCritical: path.includes(name), text: textOf(parts, to - from) }
     }),
-    ticks: ticksOf(timeAxis(0, to - from, []), 0, to - from, MAX_TICKS).map((ms) => ({ at: ms / (to - from), text: formatElapsed(ms) })),
+    ticks: ticksOf(timeAxis(0, to - from, []), 0, to - from, maxTicks).map((ms) => ({ at: ms / (to - from), text: formatElapsed(ms) })),
   }
 }
 

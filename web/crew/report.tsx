@@ -6,6 +6,7 @@ import type { CrewReportView, ReportGitView, ReportMemberView, ReportTaskView, R
 import type { CrewView } from '../../src/api/views/crew.ts'
 import { crewCommandName } from '../../src/api/text/answer-command.ts'
 import { costSigns } from '../../src/faces/cost-chart.ts'
+import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCount, formatElapsed, formatTokens } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
 import { useReader, type Live } from '../live.ts'
@@ -124,9 +125,10 @@ function Tasks({ report: { uuid, tasks, totals } }: { readonly report: CrewRepor
   )
 }
 
-function stateText({ state, attempts, reason }: ReportTaskView): string {
+function stateText(task: ReportTaskView): string {
+  const { state, reason } = task
   const why = reason === null || reason === '' ? '' : `: ${reason}`
-  return `${state.replaceAll('_', ' ')}${attempts > 0 ? `, attempt ${attempts + 1}` : ''}${state === 'done' ? '' : why}`
+  return `${[state.replaceAll('_', ' '), ...failedTexts(task)].join(', ')}${state === 'done' ? '' : why}`
 }
 
 function commitText({ commit, merged, conflict }: ReportTaskView): string {

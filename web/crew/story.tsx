@@ -1,4 +1,4 @@
-// The attempts at a task, the newest open: its events, verdicts and runs of the verify command. Test: test/e2e/web/crew.test.ts.
+// The attempts at a task with their events, the newest open. Also verdicts and runs of the verify command, as evidence for a question. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { TaskEventView } from '../../src/api/views/crew.ts'
 import type { ReportCheckView, ReportTaskView } from '../../src/api/views/crew-report.ts'
@@ -20,10 +20,8 @@ export function Story({ report, history }: StoryProps): JSX.Element {
       {attempts.map((attempt, index) => (
         <details key={attempt.number} class="attempt" open={index === 0} data-attempt={attempt.number}>
           <summary>
-            Attempt {attempt.number} · {attempt.member} {attempt.outcome}{' '}
-            <span class="quiet">{attempt.verdicts.map(({ verdict }) => verdict).join(', ')}</span>
+            Attempt {attempt.number} · {attempt.member} {attempt.outcome} <span class="quiet">{findingWords(attempt)}</span>
           </summary>
-          <Findings attempt={attempt} />
           <Thread events={attempt.events} />
         </details>
       ))}
@@ -39,6 +37,17 @@ export function Story({ report, history }: StoryProps): JSX.Element {
   )
 }
 
+/** The verdicts and the results of the verify command, in the order of their times. Their texts are in the thread. */
+function findingWords({ verdicts, checks }: Attempt): string {
+  return [
+    ...verdicts.map(({ at, verdict }) => ({ at, word: verdict })),
+    ...checks.map(({ at, ok }) => ({ at, word: ok ? 'verified' : 'not verified' })),
+  ]
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .map(({ word }) => word)
+    .join(', ')
+}
+
 function Thread({ events }: { readonly events: readonly TaskEventView[] }): JSX.Element {
   return (
     <ol class="thread">
@@ -52,7 +61,7 @@ function Thread({ events }: { readonly events: readonly TaskEventView[] }): JSX.
   )
 }
 
-/** What reviewers and the verify command have found. */
+/** What reviewers and the verify command have found, as evidence for a question. */
 export function Findings({
   attempt: { verdicts, checks },
 }: {

@@ -6,6 +6,7 @@ import type { CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views
 import type { CrewDiffView } from '../../src/api/views/crew-diff.ts'
 import type { ReportTaskView } from '../../src/api/views/crew-report.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
+import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { callApi } from '../actions.ts'
@@ -78,6 +79,7 @@ function taskFacts({
   reviewer,
   verdict,
   attempts,
+  denials,
   startedAt,
   endedAt,
   spent,
@@ -90,7 +92,7 @@ function taskFacts({
     ...(needs.length === 0 ? [] : [`needs ${needs.join(', ')}`]),
     ...(implementers.length === 0 ? ['nobody has begun'] : [`by ${implementers.join(', ')}`]),
     ...(reviewer === null ? [] : [`reviewed by ${reviewer}${verdict === null ? '' : `: ${verdict}`}`]),
-    ...(attempts === 0 ? [] : [`${attempts} failed`]),
+    ...failedTexts({ attempts, denials }),
     ...(startedAt === null ? [] : [formatElapsed(end - Date.parse(startedAt))]),
     ...(spent.costUsd === 0 ? [] : [formatCost(spent.costUsd, spent.unpriced)]),
     ...(merged === null ? (commit === null ? [] : [`commit ${commit.slice(0, 7)}`]) : [`merged ${merged.slice(0, 7)}`]),

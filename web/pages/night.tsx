@@ -120,7 +120,7 @@ function Summary({ data, night }: { readonly data: NightData; readonly night: Ni
   const chosen = query.value.get('kind')
   return (
     <div class="summary">
-      <strong>{counts.size === 0 ? 'Nothing ended, asked or was held' : null}</strong>
+      {counts.size === 0 ? <strong>Nothing ended, asked or was held</strong> : null}
       <span class="buttons" role="group" aria-label="What happened">
         {KINDS.flatMap((kind) => {
           const number = counts.get(kind)?.length ?? 0

@@ -50,14 +50,14 @@ describe('a card', () => {
     [{ needs: ['tokens'] }, ''],
     [{ state: 'implementing', implementer: 'worker-1', startedAt: timeAt(18) }, 'worker-1 · 12m 00s'],
     [
-      { state: 'in_review', implementer: 'worker-1', reviewer: 'worker-3', attempts: 1, denials: 1, startedAt: timeAt(28) },
-      'worker-3 reviews · 2m 00s · attempt 2 · 1 denied',
+      { state: 'in_review', implementer: 'worker-1', reviewer: 'worker-3', attempts: 3, denials: 1, startedAt: timeAt(28) },
+      'worker-3 reviews · 2m 00s · 1 denied · 2 failed',
     ],
     [
       { state: 'waiting', asks: 'gate', implementer: 'worker-2', reviewer: 'worker-3', verdict: 'APPROVED', check },
-      'waits for you: gate · worker-2 · APPROVED by worker-3 · verified',
+      'waits for you: the commit · worker-2 · APPROVED by worker-3 · verified',
     ],
-    [{ state: 'waiting', asks: 'gate', check: { ...check, ok: false } }, 'waits for you: gate · verify failed'],
+    [{ state: 'waiting', asks: 'gate', check: { ...check, ok: false } }, 'waits for you: the commit · verify failed'],
     [
       { state: 'done', startedAt: timeAt(0), endedAt: timeAt(1), spent: { ...nothing, costUsd: 0.4 }, merged: 'a91fcafe00' },
       '1m 00s · $0.40 · merged a91fcaf',

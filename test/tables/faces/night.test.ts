@@ -48,7 +48,7 @@ test('a hold is an event; the time of a stop counts as work', () => {
   expect(events.map(({ kind }) => kind)).toEqual(['stopped', 'continued', 'held'])
 })
 
-test('the cost grows at the end of each hour, by the clock of the daemon', () => {
+test('the cost grows within each hour, by the clock of the daemon', () => {
   const [from, to] = [Date.UTC(2026, 10, 24, 21, 30), Date.UTC(2026, 10, 25, 1, 30)]
   const hours = [
     { key: '2026-11-25 00:00', costUsd: 2 },
@@ -57,9 +57,10 @@ test('the cost grows at the end of each hour, by the clock of the daemon', () =>
   ]
   expect(spentInPeriod(hours, 3_600_000, { from, to })).toEqual([
     { at: 0, usd: 0 },
+    { at: 0, usd: 0 },
     { at: 0.125, usd: 1 },
+    { at: 0.375, usd: 1 },
     { at: 0.625, usd: 3 },
-    { at: 1, usd: 3 },
     { at: 1, usd: 3 },
   ])
   expect(spentInPeriod([], 0, { from, to })).toEqual([])

@@ -23,7 +23,7 @@ test('a supervisor gives up with the next failure of a child until its earliest 
     'one more failure of server within 1m 15s: the supervisor gives up',
   ])
   expect(giveUpTexts([child()], { ...policy, maxRestarts: 0 }, NOW)).toEqual([])
-  expect(policyText(policy)).toBe('at most 3 restarts of a child in 5m 00s · waits 2s to 1m 00s before each')
+  expect(policyText(policy)).toBe('at most 3 restarts of a child in 5m 00s · waits 2.0s to 1m 00s before each')
 })
 
 test('the history of a supervisor has restarts, holds and the end, the newest first', () => {

@@ -5,6 +5,7 @@ import type { RunView } from '../../../src/api/views/compose.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import { runTimes, type NodeTimes } from '../../../src/faces/run-times.ts'
 import { callApi } from '../../actions.ts'
+import { isNarrow } from '../../frame/narrow.ts'
 import { useReader } from '../../live.ts'
 import { rowSignal } from '../../rows.ts'
 import { isStale, now } from '../../store.ts'
@@ -16,6 +17,8 @@ import { nodeMark } from './node-texts.ts'
 /** The spans are read from the journals of all nodes, so they are not read at each change of a row. */
 const INTERVAL_MS = 5_000
 const MAX_SPANS = 500
+/** On a phone fewer texts stand beside each other. */
+const MAX_TICKS = { narrow: 3, wide: 8 } as const
 const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export interface TimesProps {
@@ -33,7 +36,7 @@ export function Times({ run, addressOf, selected }: TimesProps): JSX.Element {
     () => callApi<SpansView>(`/v1/processes/${run.uuid}/spans?${query}`),
   )
   if (value.value === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The times are being read.'}</p>
-  const { nodes, ticks } = runTimes(run, value.value.processes, daemonNow())
+  const { nodes, ticks } = runTimes(run, value.value.processes, daemonNow(), MAX_TICKS[isNarrow.value ? 'narrow' : 'wide'])
   return (
     <section class="run-times" aria-label="Nodes by time">
       <ul class="swim-lanes">
