@@ -1,6 +1,6 @@
 // A lane of time: what a process did in each part of it. Also the ticks of the axis and the legend of the colours. Test: test/e2e/web/pages/night.test.ts.
 import type { JSX } from 'preact'
-import type { LanePart, LaneWord } from '../../../src/faces/night.ts'
+import type { LanePart, LaneWord } from '../../../src/faces/lanes/night.ts'
 
 type LegendWord = LaneWord | 'could have begun'
 

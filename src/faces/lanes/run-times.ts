@@ -1,11 +1,11 @@
 // The nodes of a run on an axis of time: when each could begin, and when it worked, waited or was held. Pure.
-// Test: test/tables/faces/run-times.test.ts.
-import type { NodeView, RunView } from '../api/views/compose.ts'
-import type { ProcessSpansView } from '../api/views/spans.ts'
-import { criticalPath, layoutGraph } from './graph-layout.ts'
+// Test: test/tables/faces/lanes/run-times.test.ts.
+import type { NodeView, RunView } from '../../api/views/compose.ts'
+import type { ProcessSpansView } from '../../api/views/spans.ts'
+import { criticalPath, layoutGraph } from '../graph-layout.ts'
 import { nightOf, type LanePart } from './night.ts'
-import { formatElapsed } from './format.ts'
-import { ticksOf, timeAxis } from './time-axis.ts'
+import { formatElapsed } from '../format.ts'
+import { ticksOf, timeAxis } from '../time-axis.ts'
 
 export interface NodeTimes {
   readonly name: string

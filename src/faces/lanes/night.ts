@@ -1,5 +1,6 @@
-// What happened in a period, from the spans of processes: a lane for each, and a list of events. Also how the cost grew. Pure. Test: test/tables/faces/night.test.ts.
-import type { ProcessSpansView, SpanView } from '../api/views/spans.ts'
+// What happened in a period, from the spans of processes: a lane for each, and a list of events. Also how the cost grew. Pure.
+// Test: test/tables/faces/lanes/night.test.ts.
+import type { ProcessSpansView, SpanView } from '../../api/views/spans.ts'
 
 /** What a process did in a part of its lane. */
 export type LaneWord = 'worked' | 'waited for you' | 'was held' | 'was ready' | 'had ended'

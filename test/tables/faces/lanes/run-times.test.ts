@@ -1,8 +1,8 @@
 // The nodes of a run on an axis of time.
 import { expect, test } from 'vitest'
-import type { NodeProcessView } from '../../../src/api/views/compose.ts'
-import type { SpanView } from '../../../src/api/views/spans.ts'
-import { runTimes } from '../../../src/faces/run-times.ts'
+import type { NodeProcessView } from '../../../../src/api/views/compose.ts'
+import type { SpanView } from '../../../../src/api/views/spans.ts'
+import { runTimes } from '../../../../src/faces/lanes/run-times.ts'
 
 const START = Date.UTC(2026, 10, 24, 2)
 const timeAt = (minute: number): string => new Date(START + minute * 60_000).toISOString()

@@ -1,7 +1,7 @@
 // What happened in a period, from the spans of processes: a lane for each process, and a list of events.
 import { expect, test } from 'vitest'
-import { nightOf, spentInPeriod } from '../../../src/faces/night.ts'
-import type { SpanView } from '../../../src/api/views/spans.ts'
+import { nightOf, spentInPeriod } from '../../../../src/faces/lanes/night.ts'
+import type { SpanView } from '../../../../src/api/views/spans.ts'
 
 const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
 const span = (from: number, to: number | null, status: SpanView['status'], cause: string | null = null): SpanView => ({
