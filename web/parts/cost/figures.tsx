@@ -6,7 +6,7 @@ import type { UsageReportView, UsageSumView } from '../../../src/api/views/usage
 import { cachedShare, costSigns } from '../../../src/faces/cost-chart.ts'
 import { formatCost } from '../../../src/faces/format.ts'
 import { titleOf } from '../../../src/faces/process-names.ts'
-import { fullInText, periodFullInText } from '../../../src/faces/budgets.ts'
+import { budgetFullInText, periodFullInText } from '../../../src/faces/budgets.ts'
 import { rows, watchList } from '../../rows.ts'
 import { perMinuteOf } from '../../spending.ts'
 import { daemonNow } from '../clock.tsx'
@@ -123,7 +123,6 @@ function NearLimit(): JSX.Element | null {
 
 /** When the budget is full at the present rate of its tree, which is known for the first process of a tree alone. */
 function FullIn({ row }: { readonly row: RowView }): JSX.Element | null {
-  const rate = row.sub.working > 0 ? perMinuteOf(row.uuid) : null
-  const text = row.budget && rate !== null ? fullInText(row.budget, rate) : null
+  const text = budgetFullInText(row, perMinuteOf(row.uuid))
   return text === null ? null : <>, {text}</>
 }
