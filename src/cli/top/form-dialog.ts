@@ -80,11 +80,10 @@ export class FormDialog implements Dialog {
   }
 
   get lines(): readonly string[] {
-    const width = Math.max(...this.#states.map(({ field }) => field.label.length))
     const values = this.#values
     const result = this.#options.actionOf(values)
     return [
-      ...this.#states.map((state, index) => `${index === this.#index ? '>' : ' '} ${state.field.label.padEnd(width)}  ${textOf(state)}`),
+      ...this.#states.map((state, index) => `${index === this.#index ? '>' : ' '} ${state.field.label}: ${textOf(state)}`),
       ...('problem' in result ? [result.problem] : this.#options.notesOf(values)),
     ]
   }
