@@ -1,5 +1,5 @@
 // Finds workers for tasks that require a certain agent or model. Chooses the worker to retire when the crew is full. Decides whether two
-// choices of agent and model count as equal. Must never retire a worker that a task of the same priority could use.
+// choices of agent and model count as equal. Must never choose a worker that a task of the same priority could use.
 // Test: test/tables/kernel/crew/state/eligible-workers.test.ts.
 import { canRoleImplement, sortByRank, isFree, isReady, openTasks, rankOf, workersOf } from './queries.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
