@@ -1,4 +1,5 @@
-// Asks how a held or ended process goes on: with a message, another model, or more of a limit. Then resumes it.
+// Asks how a held or ended process goes on: with a message, another model, or more of a limit. Then resumes it. The message stays until it
+// is sent, also when the dialog closes.
 // Test: test/e2e/web/process/resume.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -8,6 +9,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { callApi, failure, failureOf, readProcess } from '../actions.ts'
+import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { say } from '../notice.ts'
 import { UNITS } from '../process/limit-units.ts'
 import { EFFORTS } from '../word-lists.ts'
@@ -25,11 +27,16 @@ interface Chosen {
 
 export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
   const nearest = RESUME_LIMITS.find((limit) => limit === row.budget?.limit)
-  const [fields, setFields] = useState<ResumeFields>({ ...EMPTY, limit: nearest ?? EMPTY.limit })
+  const [others, setFields] = useState<ResumeFields>({ ...EMPTY, limit: nearest ?? EMPTY.limit })
+  const draft = `${row.uuid} resume`
+  const fields: ResumeFields = { ...others, message: draftOf(draft) }
   // null: the daemon has not answered yet
   const [facts, setFacts] = useState<ResumeFacts | null>(null)
   const [isAsked, setAsked] = useState(false)
-  const set = (changes: Partial<ResumeFields>): void => setFields((before) => ({ ...before, ...changes }))
+  const set = ({ message, ...changes }: Partial<ResumeFields>): void => {
+    if (message !== undefined) keepDraft(draft, message)
+    setFields((before) => ({ ...before, ...changes }))
+  }
   useEffect(() => {
     readProcess(row.uuid).then(
       (known) => {
@@ -44,25 +51,34 @@ export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
   }
   const resume = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (facts === null) return
+    const body = facts && resumeBody(row, fields, facts.limits)
+    if (body === null) return
     setAsked(true)
-    const isDone = await send(row, resumeBody(row, fields, facts.limits))
+    const isDone = await send(row, body)
     setAsked(false)
+    if (isDone && body.message !== undefined) removeSent(draft, fields.message)
     if (isDone && resumeTarget.value === row) close()
   }
+  const command = resumeCommand(row, fields, facts?.limits ?? {})
   return (
     <Dialog title={`Resume ${titleOf(row)}`} onClose={close}>
       <form class="fork-form" onSubmit={(event) => void resume(event)}>
         <p class="quiet">{goesOnText(row, fields.rerun)}</p>
         <ResumeFieldset row={row} facts={facts} fields={fields} set={set} />
-        <pre class="command">{shellLine(resumeCommand(row, fields, facts?.limits ?? {}))}</pre>
+        {command === null ? (
+          <p class="problem" role="alert">
+            The amount is not a number above 0. Write it as 5 or 0.5, without a unit.
+          </p>
+        ) : (
+          <pre class="command">{shellLine(command)}</pre>
+        )}
         {failure.value ? (
           <p class="problem" role="alert">
             {failure.value.message}. {failure.value.hint}
           </p>
         ) : null}
         <p class="buttons">
-          <button type="submit" class="primary" disabled={isAsked || facts === null}>
+          <button type="submit" class="primary" disabled={isAsked || facts === null || command === null}>
             {isAsked ? 'asked' : 'Resume'}
           </button>
         </p>

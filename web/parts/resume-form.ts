@@ -63,17 +63,24 @@ function chosenOf(row: RowView, fields: ResumeFields): ResumeFields {
   }
 }
 
+/** Whether the amount is empty or a number above 0. With another amount nothing is sent, so that no process goes on below its limit. */
+export function isAmountValid({ amount }: Pick<ResumeFields, 'amount'>): boolean {
+  const typed = Number(amount)
+  return amount.trim() === '' || (Number.isFinite(typed) && typed > 0)
+}
+
 /** The limit that changes; null: none does. */
 function changeOf(
   { limit, amount }: ResumeFields,
   limits: ResumeFacts['limits'],
 ): { readonly isRaised: boolean; readonly value: number } | null {
-  const typed = Number(amount)
-  if (amount.trim() === '' || !Number.isFinite(typed) || typed <= 0) return null
-  return { isRaised: limits[limit] !== undefined, value: limitValue(limit, typed) }
+  if (amount.trim() === '') return null
+  return { isRaised: limits[limit] !== undefined, value: limitValue(limit, Number(amount)) }
 }
 
-export function resumeBody(row: RowView, fields: ResumeFields, limits: ResumeFacts['limits']): ResumeBody {
+/** Null: the amount is not valid. */
+export function resumeBody(row: RowView, fields: ResumeFields, limits: ResumeFacts['limits']): ResumeBody | null {
+  if (!isAmountValid(fields)) return null
   const { message, model, effort, rerun, withBelow, limit } = chosenOf(row, fields)
   const change = changeOf(fields, limits)
   const word = EFFORTS.find((one) => one === effort)
@@ -87,8 +94,9 @@ export function resumeBody(row: RowView, fields: ResumeFields, limits: ResumeFac
   }
 }
 
-/** The words of the command line. */
-export function resumeCommand(row: RowView, fields: ResumeFields, limits: ResumeFacts['limits']): string[] {
+/** The words of the command line. Null: the amount is not valid. */
+export function resumeCommand(row: RowView, fields: ResumeFields, limits: ResumeFacts['limits']): string[] | null {
+  if (!isAmountValid(fields)) return null
   const { message, model, effort, rerun, withBelow, limit, amount } = chosenOf(row, fields)
   const change = changeOf(fields, limits)
   const { flag, unit } = UNITS[limit]

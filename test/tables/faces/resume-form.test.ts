@@ -1,7 +1,7 @@
 // What the dialog of a resume offers and sends, and its command line.
 import { expect, test } from 'vitest'
 import type { RowView } from '../../../src/api/views/rows.ts'
-import { mustRerun, resumeBody, resumeChoices, resumeCommand, type ResumeFields } from '../../../web/parts/resume-form.ts'
+import { isAmountValid, mustRerun, resumeBody, resumeChoices, resumeCommand, type ResumeFields } from '../../../web/parts/resume-form.ts'
 import { BIRTH, rowOf } from '../../support/faces/rows.ts'
 
 const EMPTY: ResumeFields = { message: '', model: '', effort: '', limit: 'budgetUsd', amount: '', rerun: false, withBelow: true }
@@ -53,11 +53,18 @@ test.each<[string, RowView, ResumeFields, object, string]>([
     'reeve resume --timeout 10m 7',
   ],
   ['all below', held({ sub: { ...SUMS, held: 2 } }), EMPTY, { subtree: true }, 'reeve resume --subtree 7'],
-  ['no limit that is no number', held(), { ...EMPTY, amount: 'much' }, {}, 'reeve resume 7'],
+  ['no limit for spaces', held(), { ...EMPTY, amount: ' ' }, {}, 'reeve resume 7'],
 ])('the request has %s', (_, row, fields, body, command) => {
   const limits = { budgetUsd: 5 }
   expect(resumeBody(row, fields, limits)).toEqual(body)
-  expect(resumeCommand(row, fields, limits).join(' ')).toBe(command)
+  expect(resumeCommand(row, fields, limits)?.join(' ')).toBe(command)
+})
+
+test.each(['much', '5,00', '-5', '0', '5 USD', 'Infinity'])('nothing is sent with the amount %j', (amount) => {
+  const fields = { ...EMPTY, message: 'go on', amount }
+  expect(isAmountValid(fields)).toBe(false)
+  expect(resumeBody(held(), fields, {})).toBe(null)
+  expect(resumeCommand(held(), fields, {})).toBe(null)
 })
 
 test.each([
