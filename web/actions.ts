@@ -5,18 +5,14 @@ import type { EventView } from '../src/api/views/daemon.ts'
 import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
 import type { RowsView, RowView } from '../src/api/views/rows.ts'
 import type { ForkChanges } from '../src/faces/fork-plan.ts'
+import { formatCount } from '../src/faces/format.ts'
 import { titleOf } from '../src/faces/process-names.ts'
-import { undoOf } from '../src/faces/row-verbs.ts'
+import { undoOf, type RowVerb } from '../src/faces/row-verbs.ts'
 import { readStream, request } from './api.ts'
 import { say } from './notice.ts'
-import { RequestError } from './request-error.ts'
+import { failureOfAll, RequestError, type Failure } from './request-error.ts'
 import { rows } from './rows.ts'
 import { credentialsOf, session } from './store.ts'
-
-interface Failure {
-  readonly message: string
-  readonly hint: string
-}
 
 /** The last error of an action, with its hint; null: none. */
 export const failure = signal<Failure | null>(null)
@@ -37,50 +33,81 @@ export function failureOf(error: unknown, unanswered: string): Failure {
     : { message: 'The daemon does not answer.', hint: unanswered }
 }
 
+/** The actions that are one request for a process. */
+export type Action = 'pause' | 'resume' | 'send' | 'answer' | Extract<RowVerb, 'interrupt' | 'stop' | 'kill' | 'markSeen' | 'snooze'>
+/** The routes of the actions whose names differ from them. */
+const ROUTES: Partial<Readonly<Record<Action, string>>> = { interrupt: 'signal', stop: 'signal', kill: 'signal', markSeen: 'seen' }
+
+interface ActionRequest {
+  readonly uuid: string
+  readonly action: Action
+  readonly body: object
+}
+
 /** Sends an action of a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
-export async function perform(uuid: string, action: string, body: object): Promise<boolean> {
+export async function perform(uuid: string, action: Action, body: object): Promise<boolean> {
+  const done = await performAll([{ uuid, action, body }])
+  return !done.includes(false)
+}
+
+/** Sends actions to the daemon at once. Returns which were accepted; if some were not, `failure` has the first reason. */
+async function performAll(requests: readonly ActionRequest[]): Promise<boolean[]> {
+  const before = failure.peek()
+  const failures = await Promise.all(requests.map(sendAction))
+  const failed = failureOfAll(failures)
+  // A success removes only an older error: that of another action may have come in the meantime.
+  if (failed !== null || failure.peek() === before) failure.value = failed
+  return failures.map((one) => one === null)
+}
+
+async function sendAction({ uuid, action, body }: ActionRequest): Promise<Failure | null> {
   const key = `${uuid} ${action}`
   pendingActions.value = new Set([...pendingActions.value, key])
   try {
-    await callApi(`/v1/processes/${uuid}/${action}`, { method: 'POST', body })
-    failure.value = null
-    return true
+    await callApi(`/v1/processes/${uuid}/${ROUTES[action] ?? action}`, { method: 'POST', body })
+    return null
   } catch (error) {
-    failure.value = failureOf(error, 'The action may or may not have happened; look at the process.')
-    return false
+    return failureOf(error, 'The action may or may not have happened; look at the process.')
   } finally {
     pendingActions.value = new Set([...pendingActions.value].filter((other) => other !== key))
   }
 }
 
-/** Whether the daemon has not answered an action yet. */
-export function isPending(uuid: string, action: string): boolean {
+/** Whether the daemon has not answered an action yet. An action that opens a dialog, such as `fork`, is never pending by its own name. */
+export function isPending(uuid: string, action: Action | RowVerb): boolean {
   return pendingActions.value.has(`${uuid} ${action}`)
 }
 
 /** Pauses a process with all below it. If it is suspended, resumes them instead. A note offers to take it back. */
 export async function pauseOrResume(row: RowView): Promise<boolean> {
   const isHeld = row.status === 'suspended'
+  // After the request the rows no longer show what it woke.
+  const undo = undoOf(row, rows)
   const isDone = await perform(row.uuid, isHeld ? 'resume' : 'pause', { subtree: true })
-  if (isDone) noteSteered(row, isHeld ? `resumed ${titleOf(row)}` : `paused ${titleOf(row)}`)
+  if (isDone) say(`${isHeld ? 'resumed' : 'paused'} ${titleOf(row)}`, undo && (() => perform(row.uuid, undo.verb, undo.body)))
   return isDone
 }
 
-/** Pauses a process with all below it at once. */
-export async function pauseNow(row: RowView): Promise<boolean> {
-  const isDone = await perform(row.uuid, 'pause', { subtree: true, now: true })
-  if (isDone) noteSteered(row, `paused ${titleOf(row)}`)
-  return isDone
+/** Pauses processes with all below them at once. One note offers to take all of it back. */
+export async function pauseNow(targets: readonly RowView[]): Promise<void> {
+  const undos = targets.map((row) => undoOf(row, rows))
+  const done = await performAll(targets.map(({ uuid }) => ({ uuid, action: 'pause', body: { subtree: true, now: true } })))
+  const paused = targets.filter((_, at) => done[at])
+  const [first] = paused
+  if (!first) return
+  const takeBack = targets.flatMap(({ uuid }, at) => {
+    const undo = done[at] ? undos[at] : null
+    return undo ? [{ uuid, action: undo.verb, body: undo.body }] : []
+  })
+  say(
+    `paused ${paused.length === 1 ? titleOf(first) : formatCount(paused.length, 'process')}`,
+    takeBack.length === 0 ? null : () => performAll(takeBack),
+  )
 }
 
-function noteSteered(row: RowView, text: string): void {
-  const undo = undoOf(row, rows.get(row.parent ?? '')?.status === 'suspended')
-  say(text, undo && (() => perform(row.uuid, undo.verb, undo.body)))
-}
-
-/** Puts the present needs of a process off until a time; null: they count again. */
-export function snooze(uuid: string, until: string | null): Promise<boolean> {
-  return perform(uuid, 'snooze', { until })
+/** Puts the present needs of processes off until a time; null: they count again. Returns which were accepted. */
+export function snooze(times: readonly { readonly uuid: string; readonly until: string | null }[]): Promise<boolean[]> {
+  return performAll(times.map(({ uuid, until }) => ({ uuid, action: 'snooze', body: { until } })))
 }
 
 /** The least time between SIGTERM and SIGKILL of a stop, as in `reeve stop`. */
@@ -89,11 +116,12 @@ export const STOP_GRACE_MS = 10_000
 /** Stops or kills a process, on request with all below it. */
 export function endProcess(uuid: string, how: 'stop' | 'kill', subtree: boolean): Promise<boolean> {
   const signal = how === 'stop' ? { signal: 'SIGTERM', leastGraceMs: STOP_GRACE_MS } : { signal: 'SIGKILL' }
-  return perform(uuid, 'signal', { ...signal, ...(subtree ? { subtree } : {}) })
+  return perform(uuid, how, { ...signal, ...(subtree ? { subtree } : {}) })
 }
 
-export function interrupt(uuid: string): Promise<boolean> {
-  return perform(uuid, 'signal', { signal: 'SIGINT' })
+/** Interrupts the turns of processes. Returns which were accepted. */
+export function interrupt(uuids: readonly string[]): Promise<boolean[]> {
+  return performAll(uuids.map((uuid) => ({ uuid, action: 'interrupt', body: { signal: 'SIGINT' } })))
 }
 
 export function sendMessage(uuid: string, text: string, urgent: boolean): Promise<boolean> {
@@ -122,9 +150,9 @@ export async function fork(uuid: string, fromStep: number | null, changes: ForkC
   }
 }
 
-/** Records that the user has seen how a process ended. */
-export function markSeen(uuid: string): Promise<boolean> {
-  return perform(uuid, 'seen', {})
+/** Records that the user has seen how processes ended. Returns which were accepted. */
+export function markSeen(uuids: readonly string[]): Promise<boolean[]> {
+  return performAll(uuids.map((uuid) => ({ uuid, action: 'markSeen', body: {} })))
 }
 
 /** Reads the rows of a scope, such as `all`, once. */

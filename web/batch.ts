@@ -2,8 +2,10 @@
 // Test: test/e2e/web/keys.test.ts.
 import type { BatchBody, BatchView } from '../src/api/views/batch.ts'
 import type { RowView } from '../src/api/views/rows.ts'
+import { isPauseUndone } from '../src/faces/row-verbs.ts'
 import { callApi, failure, failureOf } from './actions.ts'
 import { say } from './notice.ts'
+import { failureOfAll } from './request-error.ts'
 import { rows } from './rows.ts'
 
 type Verb = 'pause' | 'resume' | 'stop' | 'kill' | 'send'
@@ -13,22 +15,16 @@ export async function doToAll(verb: Verb, targets: readonly RowView[], text = ''
   const isOfTree = verb === 'pause' || verb === 'resume'
   const refs = targets.map(({ uuid }) => uuid)
   const body: BatchBody = { verb, refs, ...(isOfTree ? { subtree: true } : {}), ...(verb === 'send' ? { text } : {}) }
+  // After the request the rows no longer show what was paused before it.
+  const undo = verb === 'pause' && isPauseUndone(targets, rows) ? () => doToAll('resume', targets) : null
   try {
     const { results } = await callApi<BatchView>('/v1/batch', { method: 'POST', body })
-    const refused = results.flatMap(({ error }) => error ?? [])
-    const [first] = refused
-    failure.value = first ? { message: `${refused.length} of ${targets.length} were refused: ${first.message}`, hint: first.hint } : null
-    if (!first) say(`${verb}: done for ${targets.length} processes`, undoOfAll(verb, targets))
-    return !first
+    const failed = failureOfAll(results.map(({ error }) => error))
+    failure.value = failed
+    if (failed === null) say(`${verb}: done for ${targets.length} processes`, undo)
+    return failed === null
   } catch (error) {
     failure.value = failureOf(error, 'The action may or may not have happened; look at the list.')
     return false
   }
-}
-
-/** What takes back a pause of all targets. Null: nothing does, as for a resume, or if it would wake processes above them. */
-function undoOfAll(verb: Verb, targets: readonly RowView[]): (() => unknown) | null {
-  const isUndone =
-    verb === 'pause' && targets.every(({ status, parent }) => status !== 'suspended' && rows.get(parent ?? '')?.status !== 'suspended')
-  return isUndone ? () => doToAll('resume', targets) : null
 }

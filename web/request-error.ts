@@ -1,4 +1,19 @@
-// The error of a request that the daemon has answered with a refusal. Test: test/e2e/web/page.test.ts.
+// The errors of requests: an answer with a refusal, and what the user reads of several. Tests: test/e2e/web/page.test.ts,
+// test/tables/faces/process/request-error.test.ts.
+
+/** What the user reads of an error. */
+export interface Failure {
+  readonly message: string
+  readonly hint: string
+}
+
+/** The error of requests that were sent together; null: none failed. `failures` has null for each request that was accepted. */
+export function failureOfAll(failures: readonly (Failure | null)[]): Failure | null {
+  const failed = failures.filter((one) => one !== null)
+  const [first] = failed
+  if (!first || failures.length === 1) return first ?? null
+  return { message: `${failed.length} of ${failures.length} failed: ${first.message}`, hint: first.hint }
+}
 
 /** An error answer of the daemon. */
 export class RequestError extends Error {

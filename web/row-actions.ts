@@ -48,12 +48,12 @@ export const ROW_ACTIONS = {
   },
   pauseNow: {
     right: 'steer',
-    run: (targets) => Promise.all(targets.map(pauseNow)),
+    run: pauseNow,
     command: (row) => `pause --now --subtree ${commandName(row)}`,
   },
   interrupt: {
     right: 'steer',
-    run: (targets) => Promise.all(targets.map(({ uuid }) => interrupt(uuid))),
+    run: (targets) => interrupt(targets.map(({ uuid }) => uuid)),
     command: (row) => `kill -s INT ${commandName(row)}`,
   },
   message: {
@@ -77,7 +77,7 @@ export const ROW_ACTIONS = {
   kill: { right: 'steer', run: openEndDialog('kill'), command: (row) => `kill -s KILL ${commandName(row)}` },
   markSeen: {
     right: 'answer',
-    run: (targets) => Promise.all(targets.map(({ uuid }) => markSeen(uuid))),
+    run: (targets) => markSeen(targets.map(({ uuid }) => uuid)),
     command: (row) => `needs --seen ${commandName(row)}`,
   },
   snooze: { right: 'answer', run: openSnooze, command: (row) => `needs --snooze 1h ${commandName(row)}` },

@@ -120,15 +120,32 @@ export interface Undo {
   readonly body: { readonly subtree: boolean; readonly only?: true }
 }
 
+type TreeRow = Pick<RowView, 'status' | 'under'>
+
+/** Whether a process above it is held. A resume by the user also wakes the paused processes above. */
+function isBelowHeld({ under }: Pick<RowView, 'under'>, rows: ReadonlyMap<string, TreeRow>): boolean {
+  for (let above = rows.get(under ?? ''); above; above = rows.get(above.under ?? '')) if (above.status === 'suspended') return true
+  return false
+}
+
 /**
- * What takes back a pause or a resume of a process with all below it, by its row before that. Null: nothing does. A resume can be taken
- * back only if a pause by hand was the reason, and if it wakes no process above. `isBelowHeld`: its parent is held, too.
+ * What takes back a pause or a resume of a process with all below it, by the rows before that. Null: nothing does. A resume can be taken
+ * back only if a pause by hand was the reason, and if it wakes no process above.
  */
-export function undoOf({ status, uuid, why }: Pick<RowView, 'status' | 'uuid' | 'why'>, isBelowHeld: boolean): Undo | null {
+export function undoOf(row: Pick<RowView, 'status' | 'uuid' | 'why' | 'under'>, rows: ReadonlyMap<string, TreeRow>): Undo | null {
+  const { status, uuid, why } = row
   if (status !== 'suspended') return { verb: 'resume', body: { subtree: true, only: true } }
-  if (isBelowHeld) return null
+  if (isBelowHeld(row, rows)) return null
   if (why?.kind === 'hold:user') return { verb: 'pause', body: { subtree: false } }
   return why?.kind === 'hold:subtree' && (why.on === undefined || why.on === uuid) ? { verb: 'pause', body: { subtree: true } } : null
+}
+
+/**
+ * Whether one resume of all these processes takes back one pause of them, by the rows before that. It must wake only what was paused then:
+ * no process of the list, and none above.
+ */
+export function isPauseUndone(targets: readonly TreeRow[], rows: ReadonlyMap<string, TreeRow>): boolean {
+  return targets.every((row) => row.status !== 'suspended' && !isBelowHeld(row, rows))
 }
 
 /** Where the cause of a wait is shown. */

@@ -31,7 +31,7 @@ async function readOlder(): Promise<void> {
 
 async function markAllSeen(uuids: readonly string[]): Promise<void> {
   for (let at = 0; at < uuids.length; at += MAX_AT_ONCE) {
-    const done = await Promise.all(uuids.slice(at, at + MAX_AT_ONCE).map(markSeen))
+    const done = await markSeen(uuids.slice(at, at + MAX_AT_ONCE))
     if (done.includes(false)) return
   }
   say(`seen: ${formatCount(uuids.length, 'process')}`)

@@ -28,12 +28,12 @@ function namesOf(targets: readonly RowView[]): string {
 
 async function putOff(targets: readonly RowView[], text: string, ms: number | null): Promise<void> {
   const until = ms === null ? null : new Date(daemonNow() + ms).toISOString()
-  const done = await Promise.all(targets.map(({ uuid }) => snooze(uuid, until)))
+  const done = await snooze(targets.map(({ uuid }) => ({ uuid, until })))
   const changed = targets.filter((_, at) => done[at])
   if (changed.length === 0) return
   const what = namesOf(changed)
   const undo = (): Promise<unknown> =>
-    Promise.all(changed.map((row) => snooze(row.uuid, isSnoozed(row, daemonNow()) ? row.snoozedUntil : null)))
+    snooze(changed.map((row) => ({ uuid: row.uuid, until: isSnoozed(row, daemonNow()) ? row.snoozedUntil : null })))
   say(ms === null ? `shown again: ${what}` : `put off for ${text}: ${what}`, undo)
 }
 

@@ -53,7 +53,7 @@ export function ProcessPage({ path: [, uuid = '', part] }: PageProps): JSX.Eleme
   const row = rowSignal(uuid).value
   const hasNewEnd = row !== undefined && row.unseen && row.endedAt !== null
   useEffect(() => {
-    if (hasNewEnd && !document.hidden && may('answer')) void markSeen(uuid)
+    if (hasNewEnd && !document.hidden && may('answer')) void markSeen([uuid])
   }, [hasNewEnd])
   if (!hasRows()) return <p class="quiet">The process is being read.</p>
   return row ? <KnownProcess row={row} part={part} /> : <OlderProcess key={uuid} uuid={uuid} />

@@ -1,7 +1,16 @@
 // Which actions a row allows, which of them end a wait, how an action is taken back, and where the cause of a wait is shown.
 import { describe, expect, test } from 'vitest'
 import type { RowView } from '../../../src/api/views/rows.ts'
-import { allowsVerb, helpfulVerbs, isRowVerb, obstacleTo, undoOf, waitLink, type RowVerb } from '../../../src/faces/row-verbs.ts'
+import {
+  allowsVerb,
+  helpfulVerbs,
+  isPauseUndone,
+  isRowVerb,
+  obstacleTo,
+  undoOf,
+  waitLink,
+  type RowVerb,
+} from '../../../src/faces/row-verbs.ts'
 import { BIRTH, rowMap, rowOf } from '../../support/faces/rows.ts'
 
 type Why = NonNullable<RowView['why']>
@@ -79,16 +88,38 @@ test.each<[string, RowView, string]>([
 
 describe('taken back is', () => {
   const uuid = rowOf().uuid
-  test.each<[string, RowView, boolean, string | null]>([
-    ['a pause, which releases nothing above', rowOf(), false, 'resume {"subtree":true,"only":true}'],
-    ['a resume after a pause', held(why('hold:user')), false, 'pause {"subtree":false}'],
-    ['a resume after a pause with all below', held(why('hold:subtree', ['resume'], uuid)), false, 'pause {"subtree":true}'],
-    ['no resume after a pause of a tree above', held(why('hold:subtree', ['resume'], 'another')), false, null],
-    ['no resume that also wakes the parent', held(why('hold:user')), true, null],
-    ['no resume after a hold of its own', held(why('hold:loop', ['resume'])), false, null],
-  ])('%s', (_, row, isBelowHeld, expected) => {
-    const undo = undoOf(row, isBelowHeld)
+  const GRANDPARENT = rowOf({ uuid: 'g' })
+  const PARENT = rowOf({ uuid: 'p', under: 'g' })
+  const PAUSED = { status: 'suspended' } as const
+  const below: Partial<RowView> = { under: 'p' }
+
+  test.each<[string, RowView, RowView[], string | null]>([
+    ['a pause', rowOf(), [], 'resume {"subtree":true,"only":true}'],
+    ['a pause, which releases nothing above', rowOf(below), [{ ...PARENT, ...PAUSED }], 'resume {"subtree":true,"only":true}'],
+    ['a resume after a pause', held(why('hold:user'), below), [GRANDPARENT, PARENT], 'pause {"subtree":false}'],
+    ['a resume after a pause with all below', held(why('hold:subtree', ['resume'], uuid)), [], 'pause {"subtree":true}'],
+    ['no resume after a pause of a tree above', held(why('hold:subtree', ['resume'], 'another')), [], null],
+    ['no resume that also wakes the parent', held(why('hold:user'), below), [GRANDPARENT, { ...PARENT, ...PAUSED }], null],
+    ['no resume that also wakes the grandparent', held(why('hold:user'), below), [{ ...GRANDPARENT, ...PAUSED }, PARENT], null],
+    [
+      'no resume that also wakes the process above an ended parent',
+      held(why('hold:user'), { parent: 'p', under: 'g' }),
+      [{ ...GRANDPARENT, ...PAUSED }],
+      null,
+    ],
+    ['no resume after a hold of its own', held(why('hold:loop', ['resume'])), [], null],
+  ])('%s', (_, row, above, expected) => {
+    const undo = undoOf(row, rowMap(row, ...above))
     expect(undo && `${undo.verb} ${JSON.stringify(undo.body)}`).toBe(expected)
+  })
+
+  test.each<[string, boolean, RowView[], RowView[]]>([
+    ['a pause of several', true, [rowOf(), rowOf({ uuid: 'o' })], []],
+    ['a pause of a process and of one below it', true, [PARENT, rowOf(below)], [GRANDPARENT]],
+    ['no pause of a process that was held', false, [rowOf(), { ...PARENT, ...PAUSED }], []],
+    ['no pause below a process that was held', false, [rowOf(below)], [{ ...GRANDPARENT, ...PAUSED }, PARENT]],
+  ])('%s together', (_, expected, targets, above) => {
+    expect(isPauseUndone(targets, rowMap(...targets, ...above))).toBe(expected)
   })
 })
 
