@@ -180,7 +180,7 @@ const KIND_TEXTS: Partial<Readonly<Record<NeedView['kind'], string>>> = {
 }
 
 function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | null {
-  const need = useWhole(known)
+  const { need, isRead, hasFailed } = useWhole(known)
   const row = rowSignal(need.uuid).value
   if (!row) return null
   const { ask, evidence, task } = need
@@ -202,7 +202,8 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {evidence.error === null ? null : <p class="problem">{evidence.error}</p>}
         {evidence.report === null ? null : <p class="agent-text">{evidence.report}</p>}
         {evidence.change?.diff ? <TaskChange diff={evidence.change.diff} /> : null}
-        {ask ? <Answers key={ask.hash} uuid={need.uuid} ask={ask} hasComment={task !== null} /> : <HelpfulButtons uuid={need.uuid} />}
+        {hasFailed ? <p class="problem">The change could not be read. The whole process has it.</p> : null}
+        {isRead ? <NeedAnswers need={need} /> : <p class="quiet">The change is being read.</p>}
       </div>
       <MessageBox row={row} />
       <p>
@@ -226,18 +227,33 @@ function TaskChange({ diff }: { readonly diff: string }): JSX.Element {
   )
 }
 
-/** The need with its whole evidence, which only the request for one need returns. Until that request succeeds: the known part. */
-function useWhole(known: NeedView): NeedView {
-  const [whole, setWhole] = useState<NeedView | null>(null)
+function NeedAnswers({ need: { uuid, ask, task } }: { readonly need: NeedView }): JSX.Element {
+  return ask ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={task !== null} /> : <HelpfulButtons uuid={uuid} />
+}
+
+interface WholeNeed {
+  /** the known part until `isRead`, or if the request failed */
+  readonly need: NeedView
+  /** Buttons that answer are drawn only then: evidence that comes later would move them under the finger. */
+  readonly isRead: boolean
+  readonly hasFailed: boolean
+}
+
+/** The need with its whole evidence, which only the request for one need returns. */
+function useWhole(known: NeedView): WholeNeed {
+  const hash = known.ask?.hash
+  const [answer, setAnswer] = useState<{ readonly hash: string | undefined; readonly need: NeedView | null } | null>(null)
   useEffect(() => {
     if (known.task === null) return
     callApi<{ need: NeedView }>(`/v1/needs/${known.id}`).then(
-      ({ need }) => setWhole(need),
+      ({ need }) => setAnswer({ hash, need }),
       // The known part has the question and its answers.
-      () => setWhole(null),
+      () => setAnswer({ hash, need: null }),
     )
-  }, [known.id, known.ask?.hash])
-  return whole?.ask?.hash === known.ask?.hash && whole !== null ? whole : known
+  }, [known.id, hash])
+  const isRead = known.task === null || answer?.hash === hash
+  const whole = isRead && answer?.need?.ask?.hash === hash ? answer.need : null
+  return { need: whole ?? known, isRead, hasFailed: isRead && answer !== null && answer.need === null }
 }
 
 /** Handlers that go to the next need at a swipe to the left, and to the previous one at a swipe to the right. */
