@@ -252,7 +252,7 @@ function useWhole(known: NeedView): WholeNeed {
     )
   }, [known.id, hash])
   const isRead = known.task === null || answer?.hash === hash
-  const whole = isRead && answer?.need?.ask?.hash === hash ? answer.need : null
+  const whole = answer?.hash === hash && answer?.need?.ask?.hash === hash ? answer.need : null
   return { need: whole ?? known, isRead, hasFailed: isRead && answer !== null && answer.need === null }
 }
 
