@@ -251,9 +251,9 @@ function useWhole(known: NeedView): WholeNeed {
       () => setAnswer({ hash, need: null }),
     )
   }, [known.id, hash])
-  const isRead = known.task === null || answer?.hash === hash
-  const whole = answer?.hash === hash && answer?.need?.ask?.hash === hash ? answer.need : null
-  return { need: whole ?? known, isRead, hasFailed: isRead && answer !== null && answer.need === null }
+  const read = answer !== null && answer.hash === hash ? answer : null
+  const whole = read?.need?.ask?.hash === hash ? (read?.need ?? null) : null
+  return { need: whole ?? known, isRead: known.task === null || read !== null, hasFailed: read !== null && read.need === null }
 }
 
 /** Handlers that go to the next need at a swipe to the left, and to the previous one at a swipe to the right. */
