@@ -159,7 +159,7 @@ const HOLD_ORDER = Object.keys(HOLD_WHY)
  */
 function whyBudget(process: Running, _: Hold, context: WhyContext): HeldWhy {
   const reached = context.work?.reached
-  if (!reached) return { kind: 'hold:budget', text: withCause('paused for a budget', process.note) }
+  if (!reached) return { kind: 'hold:budget', text: withCause('paused for a budget', process.note?.replace(/^budget: /, '') ?? null) }
   const { limit, used, of, scope, action } = reached
   const isShared = isHomeBudget(limit) || scope === process.uuid
   const on = isShared ? {} : { on: scope }

@@ -248,6 +248,11 @@ test('a call that has ended is forgotten', () => {
   const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ended])
   expect(doingOf(process, tracker.of(UUID))).toBeNull()
   expect(tracker.of(UUID)?.inputs.size).toBe(0)
+
+  test('a recorded budget is named once', () => {
+    const facts = [SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), note('budget: $1 of $1 are spent'), DRAINED]
+    expect(whyAfter(facts)).toMatchObject({ text: 'paused for a budget: $1 of $1 are spent' })
+  })
 })
 
 describe('the author of a reported task', () => {
