@@ -1,10 +1,11 @@
 // The rows of all processes, as the stream sent them. A change of one row redraws only what shows that row; the list is made anew only
 // when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
 import { signal, type Signal } from '@preact/signals'
-import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
+import { needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { NeedView } from '../src/api/views/needs.ts'
 import type { RowView, SumsView } from '../src/api/views/rows.ts'
 import { isUnseenEnd, needsUser } from '../src/faces/attention.ts'
+import { OlderRows } from './fleet/older-rows.ts'
 
 /** all rows by UUID; not a signal, because each change would redraw all */
 export const rows = new Map<string, RowView>()
@@ -21,11 +22,10 @@ export const allNeeds = signal<readonly NeedView[] | null>(null)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
-/** the processes whose end the user has not seen */
+/** the processes whose end the user has not seen, without older ones */
 export const unseenEnds = signal<ReadonlySet<string>>(new Set())
 
-/** Rows that the stream does not send, because they ended over 24 hours ago. They were read once, and do not change. */
-const older = new Map<string, RowView>()
+const older = new OlderRows()
 
 const watched = new Map<string, Signal<RowView | undefined>>()
 let waiting: RowEvent[] = []
@@ -46,22 +46,19 @@ export function hasRows(): boolean {
 
 /** Adds rows of processes that ended over 24 hours ago. Those that the stream sends are newer. */
 export function addOlderRows(added: readonly RowView[]): void {
-  for (const row of added) {
-    if (rows.has(row.uuid) && !older.has(row.uuid)) continue
-    older.set(row.uuid, row)
-    rows.set(row.uuid, row)
-    showRow(row.uuid)
-  }
+  for (const uuid of older.add(rows, added)) showRow(uuid)
   listVersion.value += 1
+}
+
+/** Adds all of them. Rows that become too old stay, until `dropOlderRows`. */
+export function addAllOlderRows(added: readonly RowView[]): void {
+  older.keepAll()
+  addOlderRows(added)
 }
 
 /** Removes all of them from the list. */
 export function dropOlderRows(): void {
-  for (const uuid of older.keys()) {
-    rows.delete(uuid)
-    showRow(uuid)
-  }
-  older.clear()
+  for (const uuid of older.drop(rows)) showRow(uuid)
   listVersion.value += 1
 }
 
@@ -105,21 +102,13 @@ function applyWaiting(): void {
     if ('sums' in event && event.sums) sums.value = event.sums
     hasNewShape = changesShape(event) || hasNewShape
     for (const uuid of uuidsOf(event)) changed.add(uuid)
-    applyRowEvent(rows, event)
-    keepOlder(event)
+    older.apply(rows, event, Date.now() + clockOffset.value)
     allNeeds.value = needsAfter(allNeeds.peek() ?? [], event)
     if (event.type === 'reset') isLoaded = true
   }
   for (const uuid of changed) showRow(uuid)
   updateNeeds(events.some(({ type }) => type === 'reset') ? rows.keys() : changed)
   if (hasNewShape || (followsAllChanges.value && changed.size > 0)) listVersion.value += 1
-}
-
-/** A row that the stream sends again is no longer an older one. The older ones stay when all rows are replaced. */
-function keepOlder(event: RowEvent): void {
-  if (older.size === 0 || event.type === 'alive') return
-  for (const { uuid } of event.type === 'reset' ? event.rows : event.up) older.delete(uuid)
-  if (event.type === 'reset') for (const [uuid, row] of older) rows.set(uuid, row)
 }
 
 function changesShape(event: RowEvent): boolean {

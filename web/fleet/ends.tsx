@@ -7,7 +7,7 @@ import { formatCount } from '../../src/faces/format.ts'
 import { failureOf, markSeen, readRows } from '../actions.ts'
 import { say } from '../notice.ts'
 import { query, setQuery } from '../router.ts'
-import { addOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
+import { addAllOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
 import { isStale, may, session } from '../store.ts'
 
 /** the filter that leaves the ends that were not seen */
@@ -17,12 +17,17 @@ const MAX_AT_ONCE = 8
 
 const state = signal<'none' | 'reading' | 'shown' | { readonly error: string }>('none')
 
+/** Whether the address asks for the older ends. */
+const isWanted = (): boolean => query.value.get('ended') === 'all'
+
 async function readOlder(): Promise<void> {
   if (state.peek() === 'reading') return
   state.value = 'reading'
   try {
-    addOlderRows((await readRows('all')).filter(({ endedAt }) => endedAt !== null))
-    state.value = 'shown'
+    const found = await readRows('all')
+    // They may have been hidden meanwhile, or the page of the list was left.
+    if (isWanted()) addAllOlderRows(found.filter(({ endedAt }) => endedAt !== null))
+    state.value = isWanted() ? 'shown' : 'none'
   } catch (error) {
     const { message, hint } = failureOf(error, 'Try again.')
     state.value = { error: `${message} ${hint}` }
@@ -40,14 +45,15 @@ async function markAllSeen(uuids: readonly string[]): Promise<void> {
 /** The ends that were not seen, with a filter for them. */
 export function UnseenEnds(): JSX.Element | null {
   const uuids = [...unseenEnds.value]
-  if (uuids.length === 0) return null
   const isFiltered = query.value.get('q') === UNSEEN
+  // While its filter is set, the button stays: it also removes the filter.
+  if (uuids.length === 0 && !isFiltered) return null
   return (
     <span class="ends">
       <button type="button" class="plain" aria-pressed={isFiltered} onClick={() => setQuery('q', isFiltered ? '' : UNSEEN)}>
         {uuids.length} ended, not seen
       </button>
-      {may('answer') ? (
+      {may('answer') && uuids.length > 0 ? (
         <button type="button" class="plain" title="reeve needs --seen" disabled={isStale.value} onClick={() => void markAllSeen(uuids)}>
           mark all as seen
         </button>
@@ -58,22 +64,22 @@ export function UnseenEnds(): JSX.Element | null {
 
 /** Shows what ended over 24 hours ago, or hides it again. A session for one process has no such list. */
 export function OlderEnds(): JSX.Element | null {
-  const isWanted = query.value.get('ended') === 'all'
+  const isOn = isWanted()
   const now = state.value
   useEffect(() => {
-    if (isWanted && hasRows() && (now === 'none' || typeof now === 'object')) void readOlder()
-    if (!isWanted && now === 'shown') {
+    if (isOn && hasRows() && (now === 'none' || typeof now === 'object')) void readOlder()
+    if (!isOn && now === 'shown') {
       dropOlderRows()
       state.value = 'none'
     }
-  }, [isWanted, hasRows()])
+  }, [isOn, hasRows()])
   const opened = session.value
   if (typeof opened === 'string' || opened.session.only !== null) return null
   if (now === 'reading') return <span class="quiet">the older ones are being read</span>
   return (
     <span class="ends">
-      <button type="button" class="plain" aria-pressed={isWanted} onClick={() => setQuery('ended', isWanted ? '' : 'all')}>
-        {isWanted ? 'hide what ended over 24 hours ago' : 'show older'}
+      <button type="button" class="plain" aria-pressed={isOn} onClick={() => setQuery('ended', isOn ? '' : 'all')}>
+        {isOn ? 'hide what ended over 24 hours ago' : 'show older'}
       </button>
       {typeof now === 'object' ? <span class="problem">{now.error}</span> : null}
     </span>

@@ -2,12 +2,11 @@
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { isUnseenEnd } from '../../src/faces/attention.ts'
 import { formatTokens, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
-import { rowSignal } from '../rows.ts'
+import { rowSignal, unseenEnds } from '../rows.ts'
 import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
 import { perMinuteOf } from '../spending.ts'
@@ -55,7 +54,7 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
         <a href={`/p/${row.uuid}`} tabIndex={-1} title={row.about}>
           {titleOf(row)}
         </a>
-        {isUnseenEnd(row) ? <span class="unseen">not seen</span> : null}
+        {row.unseen && unseenEnds.value.has(row.uuid) ? <span class="unseen">not seen</span> : null}
         {line.isFolded ? <FoldedSums row={row} /> : null}
       </span>
       <span role="gridcell" class="agent">

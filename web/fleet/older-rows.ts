@@ -1,0 +1,71 @@
+// The rows of processes that ended over 24 hours ago. The stream does not send them, or sends them for a short time only: when such a
+// process has changed, and when it has just become too old. Pure. Test: test/tables/faces/older-rows.test.ts.
+import { applyRowEvent, type RowEvent } from '../../src/api/row-events.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+
+/** The stream sends ended processes for this time, in ms. A minute less: the clocks of page and daemon differ a little. */
+const RECENT_MS = 86_400_000 - 60_000
+
+export class OlderRows {
+  /** those that the stream does not send now */
+  readonly #older = new Map<string, RowView>()
+  /** those that were read on request, whether the stream sends them now or not */
+  readonly #read = new Set<string>()
+  #keepsAll = false
+
+  /** Whether the stream does not send the row. */
+  has(uuid: string): boolean {
+    return this.#older.has(uuid)
+  }
+
+  /** Adds rows that were read to all rows. Those that the stream sends are newer. Returns the UUIDs of the added ones. */
+  add(rows: Map<string, RowView>, added: readonly RowView[]): string[] {
+    return added.flatMap((row) => {
+      this.#read.add(row.uuid)
+      if (rows.has(row.uuid) && !this.#older.has(row.uuid)) return []
+      this.#put(rows, row)
+      return [row.uuid]
+    })
+  }
+
+  /** From now on, each row that becomes too old stays. Without this, only those stay that were read. */
+  keepAll(): void {
+    this.#keepsAll = true
+  }
+
+  /** Removes them from all rows. Returns their UUIDs. */
+  drop(rows: Map<string, RowView>): string[] {
+    const dropped = [...this.#older.keys()]
+    for (const uuid of dropped) rows.delete(uuid)
+    this.#older.clear()
+    this.#read.clear()
+    this.#keepsAll = false
+    return dropped
+  }
+
+  /** Applies an event of the stream to all rows. A row that the stream sends is not an older one. `now`: of the daemon, wall ms. */
+  apply(rows: Map<string, RowView>, event: RowEvent, now: number): void {
+    if (event.type === 'alive') return
+    const leaving = this.#leaving(rows, event, now)
+    applyRowEvent(rows, event)
+    for (const { uuid } of event.type === 'reset' ? event.rows : event.up) this.#older.delete(uuid)
+    if (event.type === 'rows') for (const uuid of event.gone) this.#older.delete(uuid)
+    for (const row of leaving) if (!rows.has(row.uuid)) this.#put(rows, row)
+    if (event.type === 'reset') for (const [uuid, row] of this.#older) rows.set(uuid, row)
+  }
+
+  /** The rows that an event may take away only because they are too old, and that stay. */
+  #leaving(rows: ReadonlyMap<string, RowView>, event: Exclude<RowEvent, { type: 'alive' }>, now: number): RowView[] {
+    const uuids = event.type === 'rows' ? event.gone : this.#keepsAll ? rows.keys() : this.#read
+    return [...uuids].flatMap((uuid) => {
+      const row = rows.get(uuid)
+      if (!row || !(this.#keepsAll || this.#read.has(uuid))) return []
+      return row.endedAt !== null && Date.parse(row.endedAt) < now - RECENT_MS ? [row] : []
+    })
+  }
+
+  #put(rows: Map<string, RowView>, row: RowView): void {
+    this.#older.set(row.uuid, row)
+    rows.set(row.uuid, row)
+  }
+}
