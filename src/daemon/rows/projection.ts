@@ -115,8 +115,8 @@ export class Projection {
   readonly #waiters = new Map<Uuid, Set<Uuid>>()
   /** the rows that are held by a budget: what they need depends on the use of that budget */
   readonly #heldByBudget = new Set<Uuid>()
-  /** ended processes that stay however old they are */
-  readonly #kept = new Set<Uuid>()
+  /** processes that stay however old they are, with the number of their viewers */
+  readonly #kept = new Map<Uuid, number>()
   /** the rows that are gone, with the number of that frame; oldest first */
   readonly #gone: { readonly uuid: Uuid; readonly frame: number }[] = []
   #frame = 0
@@ -153,10 +153,16 @@ export class Projection {
     while (this.isDirty) await this.flush()
   }
 
-  /** Keeps the row of a process, however old it is. */
+  /** Keeps the row of a process, however old it is, until it is released as often. */
   keep(uuid: Uuid): void {
-    this.#kept.add(uuid)
+    this.#kept.set(uuid, (this.#kept.get(uuid) ?? 0) + 1)
     if (!this.#rows.has(uuid) && !this.#dirty.has(uuid)) this.#missing.add(uuid)
+  }
+
+  release(uuid: Uuid): void {
+    const left = (this.#kept.get(uuid) ?? 0) - 1
+    if (left > 0) this.#kept.set(uuid, left)
+    else this.#kept.delete(uuid)
   }
 
   has(uuid: Uuid): boolean {

@@ -106,6 +106,7 @@ export class RowFeed {
     while (!signal.aborted) {
       const board = await this.#board(subscription.scope)
       using _use = board.use()
+      using _kept = subscription.scope.of === 'subtree' ? await board.keep(subscription.scope.root) : undefined
       // It ends early if the board is closed by a reset: the stream then goes on with a snapshot of the next one.
       yield* board.follow({ ...subscription, after, signal })
       after = undefined
@@ -132,7 +133,6 @@ export class RowFeed {
     ))
     using _use = board.use()
     await board.opened
-    if (scope.of === 'subtree') await board.keep(scope.root)
     return board
   }
 }
@@ -232,19 +232,32 @@ class Board {
     }, LIVE_MS).unref()
   }
 
-  /** Keeps the row of a process, however old it is. Resolves when it is there, or when the board is closed. */
-  async keep(uuid: Uuid): Promise<void> {
+  /** Keeps the row of a process, however old it is, until the result is disposed. Resolves when it is there, or when the board is closed. */
+  async keep(uuid: Uuid): Promise<Disposable> {
     this.#projection.keep(uuid)
     // A closed board makes no more frames: this loop would never end, and would block the event loop.
     while (!this.#closing.signal.aborted && !this.#projection.has(uuid) && this.#projection.isDirty) {
       this.#schedule()
       await this.#flushing
     }
+    return { [Symbol.dispose]: () => this.#projection.release(uuid) }
   }
 
   async snapshot(scope: RowScope, shape: RowShape): Promise<string> {
     await this.#catchUp()
-    return this.#snapshotText(scope, shape, { version: 1 })
+    const isOlder = scope.of === 'subtree' && !this.#projection.has(scope.root)
+    return this.#snapshotText(scope, shape, { version: 1 }, isOlder ? await this.#readOlder(scope.root) : this.#projection)
+  }
+
+  /**
+   * Reads the row of a process that has none here, because it ended too long ago. Other viewers must not get it, so it has a projection of
+   * its own. That has the whole subtree: a process with a recent row below it would have a row here.
+   */
+  async #readOlder(root: Uuid): Promise<Projection> {
+    const projection = new Projection(this.#deps)
+    projection.keep(root)
+    while (projection.isDirty) await projection.flush()
+    return projection
   }
 
   async *follow({ scope, shape, after, signal }: RowSubscription): AsyncGenerator<Buffer> {
@@ -298,14 +311,14 @@ class Board {
   }
 
   /** The JSON of a snapshot. Viewers that ask at the same time share the work. */
-  async #snapshotText(scope: RowScope, shape: RowShape, head: object): Promise<string> {
+  async #snapshotText(scope: RowScope, shape: RowShape, head: object, source = this.#projection): Promise<string> {
     const key = `${scopeKey(scope)} ${shape}`
     let snapshot = this.#snapshots.get(key)
     if (snapshot?.cursor !== this.#projection.cursor) {
       const now = isoTime(this.#deps.clock.now().wall)
       const state = { ...this.#state(), now, sums: this.#projection.sums }
-      const needs = this.#projection.needs(scope)
-      const rows = rowsJson(this.#projection.rows(scope), shape, this.#deps.slices)
+      const needs = source.needs(scope)
+      const rows = rowsJson(source.rows(scope), shape, this.#deps.slices)
       snapshot = {
         cursor: state.cursor,
         text: rows.then((text) => `${JSON.stringify(state).slice(1, -1)},"needs":${listText(needs)},"${SHAPE_FIELDS[shape]}":${text}}`),

@@ -134,3 +134,22 @@ test('a process that is removed while the rows are loaded has no row', async () 
   expect(await uuidsAfter(() => {})).toEqual(['child', 'leaf', 'root'])
   expect(await uuidsAfter((projection) => projection.remove('leaf'))).toEqual(['child', 'root'])
 })
+
+test('an old row stays while a viewer keeps it, and goes with the last of them', async () => {
+  const { play, world, projection, row } = await openTree()
+  await play(signal('leaf', 'SIGKILL', false))
+  const leaf = world.table.get('leaf')
+  if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })
+  for (const _viewer of [1, 2]) projection.keep('leaf')
+  world.wind(2 * 86_400_000)
+  const isKept = async (): Promise<boolean> => {
+    projection.expire()
+    await projection.flush()
+    return row('leaf') !== undefined
+  }
+  expect(await isKept()).toBe(true)
+  projection.release('leaf')
+  expect(await isKept()).toBe(true)
+  projection.release('leaf')
+  expect(await isKept()).toBe(false)
+})

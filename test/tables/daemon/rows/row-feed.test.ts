@@ -1,8 +1,10 @@
-// The feed of rows with a slow reader: the changes that wait for it are bounded; beyond the bound it gets a snapshot instead.
+// The feed of rows with a slow reader: the changes that wait for it are bounded; beyond the bound it gets a snapshot instead. Who asks for
+// an old process changes no other list.
 import { expect, test } from 'vitest'
 import { applyRowEvent, type RowEvent } from '../../../../src/api/row-events.ts'
 import type { RowView } from '../../../../src/api/views/rows.ts'
 import { RowFeed } from '../../../../src/daemon/rows/row-feed.ts'
+import type { RowScope } from '../../../../src/daemon/rows/scope.ts'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
 import type { InputBody } from '../../../../src/kernel/model/inputs.ts'
 import { kernelSpec, World } from '../../../support/kernel/world.ts'
@@ -17,11 +19,11 @@ class FeedWorld implements Disposable {
   readonly #errors: unknown[] = []
   #cursor = 0
 
-  /** `readDead`: the ended processes of the store */
+  /** `readDead`: the newest ended processes of the store */
   constructor(readDead: () => Promise<[]> = async () => []) {
     this.feed = new RowFeed({
       table: this.world.table,
-      store: { dead: readDead, process: async () => undefined },
+      store: { dead: readDead, process: async (uuid) => this.world.dead.get(uuid) },
       clock: { now: () => ({ wall: this.world.wall, mono: this.world.mono }) } as never,
       slices: new EventLoopTurns().newQueue(),
       cursor: () => this.#cursor,
@@ -60,6 +62,13 @@ class FeedWorld implements Disposable {
       })),
     )
     await this.rows()
+  }
+
+  endLongAgo(uuid: string): void {
+    this.#play([{ type: 'signal', reply: 0, by: 'user', uuid, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false }])
+    const process = this.world.table.get(uuid)
+    if (process?.life.state === 'zombie') this.#play([{ type: 'released', uuid, pid: process.pid, survivors: [] }])
+    this.world.wind(2 * 86_400_000)
   }
 
   async rows(): Promise<RowView[]> {
@@ -149,4 +158,14 @@ test('a request for the snapshot of a subtree ends when the feed is closed befor
   answer.resolve([])
   // If the feed waited for a frame that never comes, it would occupy the only thread, and the test would never reach this line.
   expect(await reading).toBeTypeOf('string')
+})
+
+test('a snapshot of a process that ended long ago has its row, and no other viewer gets it', async () => {
+  using world = new FeedWorld()
+  world.endLongAgo('p0')
+  const uuidsIn = async (scope: RowScope): Promise<string[]> =>
+    (JSON.parse(await world.feed.snapshot(scope, 'objects')) as { rows: RowView[] }).rows.map(({ uuid }) => uuid)
+  expect(await uuidsIn({ of: 'subtree', root: 'p0' })).toEqual(['p0'])
+  expect(await uuidsIn({ of: 'recent' })).not.toContain('p0')
+  expect(await uuidsIn({ of: 'subtree', root: 'unknown' })).toEqual([])
 })
