@@ -101,15 +101,16 @@ const VERBS_OF: Readonly<Record<Enders[number], readonly RowVerb[]>> = {
   doctor: [],
 }
 
+/** True if the budget that holds it is its own. After a restart of the daemon the limit is not known: then it may be. */
+function isHeldByOwnBudget({ why }: Row): boolean {
+  return why?.kind === 'hold:budget' && why.on === undefined && (why.limit === undefined || why.limit === 'budgetUsd')
+}
+
 /** The actions that end what the process needs from the user, the most useful first. Answers of questions are not among them. */
 export function helpfulVerbs(row: Row): RowVerb[] {
   const wanted: readonly RowVerb[] =
     row.endedAt === null
-      ? [
-          ...(row.why?.kind === 'hold:budget' ? (['raiseBudget'] as const) : []),
-          ...(row.why?.can ?? []).flatMap((one) => VERBS_OF[one]),
-          'stop',
-        ]
+      ? [...(isHeldByOwnBudget(row) ? (['raiseBudget'] as const) : []), ...(row.why?.can ?? []).flatMap((one) => VERBS_OF[one]), 'stop']
       : ['resumeWith']
   return [...new Set<RowVerb>([...wanted, 'markSeen', 'snooze'])].filter((verb) => allowsVerb(row, verb))
 }
@@ -154,6 +155,20 @@ export interface WaitLink {
   readonly text: string
 }
 
+/** Where the limit that holds a process is changed, or shown for a limit of the home. Null: no limit holds it. */
+export function limitLink(
+  row: Pick<RowView, 'uuid' | 'why' | 'parent'>,
+  rows: ReadonlyMap<string, Pick<RowView, 'uuid' | 'name' | 'pid' | 'kind' | 'parent'>>,
+): WaitLink | null {
+  const { uuid, why } = row
+  if (why?.kind !== 'hold:budget') return null
+  if (why.limit === 'dailyUsd' || why.limit === 'monthlyUsd') return { address: '/cost', text: 'See the budget of the home' }
+  const owner = waitLink(row, rows)
+  if (owner !== null) return { address: `${owner.address}/limits`, text: `Change the limit of ${owner.text} …` }
+  // The tab also lists the limits of processes above.
+  return { address: `/p/${uuid}/limits`, text: why.on === undefined ? 'Change its limit …' : 'See the limits above it' }
+}
+
 /** The process or task that a process waits for, if the list has it. */
 export function waitLink(
   { uuid, why, parent }: Pick<RowView, 'uuid' | 'why' | 'parent'>,
@@ -163,6 +178,7 @@ export function waitLink(
   if (on === undefined || on === uuid) return null
   const owner = rows.get(on)
   if (owner) return { address: `/p/${on}`, text: owner.name ?? `process ${owner.pid}` }
+  if (why?.kind !== 'task' && why?.kind !== 'slot') return null
   for (let above = rows.get(parent ?? ''); above; above = rows.get(above.parent ?? ''))
     if (above.kind === 'crew') return { address: `/p/${above.uuid}/board/${encodeURIComponent(on)}`, text: `task ${on}` }
   return null

@@ -1,7 +1,7 @@
 // The JSON of the API: the liveness of each living process. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do
 // not edit. Test: test/e2e/lifecycle/liveness.test.ts.
 import type { Status } from '../../kernel/model/status.ts'
-import type { LivenessPolicy, LivenessWord } from '../../kernel/model/words.ts'
+import type { LimitName, LivenessPolicy, LivenessWord } from '../../kernel/model/words.ts'
 
 /** What a process waits for, or what it is busy with. It is made from facts; where nothing is known, the text states that. */
 export interface WhyView {
@@ -42,6 +42,8 @@ export interface WhyView {
   until?: string
   /** the UUID of the process, or the id of the task, that it waits for */
   on?: string
+  /** the limit that is used up, of the process `on` or its own; `dailyUsd` and `monthlyUsd` are of the home */
+  limit?: LimitName | 'dailyUsd' | 'monthlyUsd'
   /** the commands that can end the wait */
   can?: ('answer' | 'resume' | 'send' | 'interrupt' | 'stop' | 'kill' | 'crew' | 'doctor')[]
 }

@@ -165,12 +165,12 @@ function whyBudget(process: Running, _: Hold, context: WhyContext): HeldWhy {
   const on = isShared ? {} : { on: scope }
   if (action === 'wait') {
     const owner = isHomeBudget(limit) ? 'the budget of the home' : isShared ? 'its budget' : `the budget of ${processText(scope, context)}`
-    return { kind: 'budget-room', text: `waits for room in ${owner}, which open calls reserve`, can: [], ...on }
+    return { kind: 'budget-room', text: `waits for room in ${owner}, which open calls reserve`, can: [], limit, ...on }
   }
   const text = isShared
     ? reachedText({ limit, used, of, whose: null, ask: process.wants })
     : `the budget of ${processText(scope, context)} is used up`
-  return { kind: 'hold:budget', text, ...on }
+  return { kind: 'hold:budget', text, limit, ...on }
 }
 
 function whyAsking(process: Running, { work }: WhyContext): WhyView | null {

@@ -6,6 +6,7 @@ import {
   helpfulVerbs,
   isPauseUndone,
   isRowVerb,
+  limitLink,
   obstacleTo,
   undoOf,
   waitLink,
@@ -78,7 +79,22 @@ test.each<[string, RowView, string]>([
     held(why('hold:budget', ['resume']), { budget: BUDGET, unseen: true }),
     'raiseBudget pauseOrResume resumeWith stop markSeen snooze',
   ],
-  ['the budget of another process', held(why('hold:budget', ['resume'])), 'pauseOrResume resumeWith stop snooze'],
+  [
+    'its own budget, if the limit is known',
+    held({ ...why('hold:budget', ['resume']), limit: 'budgetUsd' }, { budget: BUDGET }),
+    'raiseBudget pauseOrResume resumeWith stop snooze',
+  ],
+  [
+    'a limit without money',
+    held({ ...why('hold:budget', ['resume']), limit: 'maxSteps' }, { budget: BUDGET }),
+    'pauseOrResume resumeWith stop snooze',
+  ],
+  ['the budget of another process', held(why('hold:budget', ['resume'], 'c'), { budget: BUDGET }), 'pauseOrResume resumeWith stop snooze'],
+  [
+    'the budget of the home',
+    held({ ...why('hold:budget', ['resume']), limit: 'dailyUsd' }, { budget: BUDGET }),
+    'pauseOrResume resumeWith stop snooze',
+  ],
   ['a loop', held(why('hold:loop', ['resume', 'send', 'stop'])), 'pauseOrResume resumeWith message stop snooze'],
   ['a silence', rowOf({ attention: 2, why: why('model', ['interrupt', 'stop']) }), 'interrupt stop snooze'],
   ['a failure', rowOf({ ...ENDED, status: 'failed', attention: 3, unseen: true }), 'resumeWith markSeen snooze'],
@@ -130,6 +146,21 @@ test('the cause of a wait is a process of the list, or a task of the crew above'
   const linkOf = (on?: string): string | null => waitLink({ ...worker, why: why('task', [], on) }, rows)?.address ?? null
   expect([linkOf('c'), linkOf('lexer'), linkOf('w'), linkOf()]).toEqual(['/p/c', '/p/c/board/lexer', null, null])
   expect(waitLink({ ...crew, why: why('node', [], 'gone') }, rows)).toBe(null)
+  // A process that is not in the list is no task.
+  expect(waitLink({ ...worker, why: why('hold:subtree', [], 'gone') }, rows)).toBe(null)
+})
+
+test.each<[string, Partial<Why>, string | null]>([
+  ['its own', { limit: 'maxSteps' }, '/p/w/limits: Change its limit …'],
+  ['not known after a restart of the daemon', {}, '/p/w/limits: Change its limit …'],
+  ['of a process above', { limit: 'budgetUsd', on: 'c' }, '/p/c/limits: Change the limit of fix …'],
+  ['of a process above that is not in the list', { limit: 'budgetUsd', on: 'gone' }, '/p/w/limits: See the limits above it'],
+  ['of the home', { limit: 'monthlyUsd' }, '/cost: See the budget of the home'],
+  ['none', { kind: 'hold:loop' }, null],
+])('the way to a limit that holds a process and is %s', (_, cause, expected) => {
+  const worker = rowOf({ uuid: 'w', parent: 'c', why: { ...why('hold:budget', ['resume']), ...cause } })
+  const link = limitLink(worker, rowMap(rowOf({ uuid: 'c', kind: 'crew', name: 'fix' }), worker))
+  expect(link && `${link.address}: ${link.text}`).toBe(expected)
 })
 
 describe('the words for what is not possible', () => {

@@ -1,7 +1,7 @@
 // Schemas of fields that many responses share. Each other file of this folder has the schemas of one file of src/api/views, which
 // `npm run docs` generates from them. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
-import { CONTAINMENT_KINDS, DRIVERS, EFFORTS, STATUSES } from '../../../kernel/model/words.ts'
+import { BOUND_NAMES, CONTAINMENT_KINDS, DRIVERS, EFFORTS, STATUSES } from '../../../kernel/model/words.ts'
 
 export const version = z.literal(1)
 export const text = z.string()
@@ -74,6 +74,10 @@ export const why = z
     since: time,
     until: time.exactOptional().describe('when the wait ends by itself, if that is known'),
     on: text.exactOptional().describe('the UUID of the process, or the id of the task, that it waits for'),
+    limit: z
+      .enum(BOUND_NAMES)
+      .exactOptional()
+      .describe('the limit that is used up, of the process `on` or its own; `dailyUsd` and `monthlyUsd` are of the home'),
     can: z.array(z.enum(WAIT_ENDERS)).exactOptional().describe('the commands that can end the wait'),
   })
   .meta({

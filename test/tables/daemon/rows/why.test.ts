@@ -207,7 +207,7 @@ describe('the sentence about a hold', () => {
   })
 
   test.each([
-    ['of the process itself', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent' }],
+    ['of the process itself', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent', limit: 'budgetUsd' }],
     ['of another process', ROOT, 'suspend', { kind: 'hold:budget', text: 'the budget of root is used up', on: ROOT }],
     [
       'that open calls reserve',
