@@ -206,6 +206,11 @@ describe('the sentence about a hold', () => {
     })
   })
 
+  test('a recorded budget is named once', () => {
+    const facts = [SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), note('budget: $1 of $1 are spent'), DRAINED]
+    expect(whyAfter(facts)).toMatchObject({ text: 'paused for a budget: $1 of $1 are spent' })
+  })
+
   test.each([
     ['of the process itself', UUID, 'suspend', { kind: 'hold:budget', text: 'budget: $0.9500 of $1 are spent', limit: 'budgetUsd' }],
     ['of another process', ROOT, 'suspend', { kind: 'hold:budget', text: 'the budget of root is used up', on: ROOT }],
@@ -248,11 +253,6 @@ test('a call that has ended is forgotten', () => {
   const { process, tracker } = afterFacts([SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ended])
   expect(doingOf(process, tracker.of(UUID))).toBeNull()
   expect(tracker.of(UUID)?.inputs.size).toBe(0)
-
-  test('a recorded budget is named once', () => {
-    const facts = [SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), note('budget: $1 of $1 are spent'), DRAINED]
-    expect(whyAfter(facts)).toMatchObject({ text: 'paused for a budget: $1 of $1 are spent' })
-  })
 })
 
 describe('the author of a reported task', () => {
