@@ -8,6 +8,7 @@ import { formatClock, formatCount, formatElapsed } from '../../src/faces/format.
 import { nightOf, spentInPeriod, type Night, type NightEvent, type NightLane } from '../../src/faces/lanes/night.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { ticksOf, timeAxis } from '../../src/faces/time-axis.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { isNarrow } from '../frame/narrow.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -218,6 +219,7 @@ function listOf({ events }: Night, merged: NightData['merged']): ListedEvent[] {
     kind: 'merged',
     text: `${task.id}: ${task.title}, ${(task.merged ?? '').slice(0, 7)}`,
     to: `/p/${uuid}/board/${task.id}`,
+    isLastAsk: false,
   }))
   return [...shown, ...merges].toSorted((a, b) => (a.at < b.at ? 1 : -1))
 }
@@ -236,7 +238,7 @@ function Events({ night, merged }: { readonly night: Night; readonly merged: Nig
           </tr>
         </thead>
         <tbody>
-          {all.map(({ at, uuid, name, kind: what, text, to }) => (
+          {all.map(({ at, uuid, name, kind: what, text, to, isLastAsk }) => (
             <tr key={`${at} ${uuid} ${what} ${text}`} data-kind={what}>
               <td class="number">{formatClock(at, daemonNow())}</td>
               <th scope="row">
@@ -244,8 +246,8 @@ function Events({ night, merged }: { readonly night: Night; readonly merged: Nig
               </th>
               <td class="long">
                 <span class={what === 'failed' ? 'problem' : ''}>{what}</span>
-                {text === '' || text === what ? '' : `: ${text}`}
-                {what === 'asked' && (rows.get(uuid)?.asks ?? 0) > 0 ? (
+                {text === '' || text === what ? '' : `: ${visibleText(text)}`}
+                {isLastAsk && (rows.get(uuid)?.asks ?? 0) > 0 ? (
                   <>
                     {' · '}
                     <a href={`/p/${uuid}`}>still open</a>

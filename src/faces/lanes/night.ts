@@ -29,6 +29,8 @@ export interface NightEvent {
   readonly name: string
   readonly kind: 'completed' | 'failed' | 'stopped' | 'held' | 'asked' | 'continued'
   readonly text: string
+  /** whether it is the last question of its process in the period: only this one can still be open */
+  readonly isLastAsk: boolean
 }
 
 export interface Night {
@@ -99,12 +101,14 @@ function partOf({ from: begin, to: end, status, cause }: SpanView, from: number,
 }
 
 function eventsOf(process: Spans, from: number, to: number): NightEvent[] {
-  return process.spans.flatMap((span, index): NightEvent[] => {
+  const events = process.spans.flatMap((span, index) => {
     const at = Date.parse(span.from)
     if (at < from || at > to) return []
     const event = eventOf(span, process.spans[index - 1])
     return event ? [{ at: span.from, uuid: process.uuid, name: nameOf(process), ...event }] : []
   })
+  const lastAsk = events.findLastIndex(({ kind }) => kind === 'asked')
+  return events.map((event, index) => ({ ...event, isLastAsk: index === lastAsk }))
 }
 
 function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined): Pick<NightEvent, 'kind' | 'text'> | null {

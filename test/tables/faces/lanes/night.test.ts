@@ -38,6 +38,24 @@ test('a lane shows what its process did in each part of the period; the list has
   ])
 })
 
+test('only the last question of each process can still be open', () => {
+  const { events } = nightOf(
+    [
+      process('a', null, [
+        span(1, 2, 'waiting', 'first'),
+        span(2, 3, 'working'),
+        span(3, 4, 'waiting', 'second'),
+        span(4, null, 'suspended'),
+      ]),
+      process('b', null, [span(2, null, 'waiting', 'only')]),
+      process('c', null, [span(5, null, 'completed')]),
+    ],
+    Date.parse(timeAt(0)),
+    Date.parse(timeAt(10)),
+  )
+  expect(events.filter(({ isLastAsk }) => isLastAsk).map(({ name, text }) => `${name} ${text}`)).toEqual(['a second', 'b only'])
+})
+
 test('a hold is an event; the time of a stop counts as work', () => {
   const { lanes, events } = nightOf(
     [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
