@@ -1,12 +1,19 @@
-// Data of one process that is read again when its row has changed: the process, its steps, its logs. A value stays on the page while it is
-// being read again, and an older answer never replaces a newer one. Test: test/e2e/web/process.test.ts.
-import { effect, signal, untracked, type Signal } from '@preact/signals'
+// Data of one process that is read again when its row has changed: the process, its steps, its logs. Or as time passes, if a read is
+// expensive. A value stays on the page while it is being read again, and an older answer never replaces a newer one.
+// Test: test/e2e/web/process.test.ts.
+import { computed, effect, signal, untracked, type Signal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { RequestError } from './request-error.ts'
 import { rowSignal } from './rows.ts'
+import { isStale, now } from './store.ts'
 
 /** the least time between the end of a read and the next read, in ms */
 const MIN_INTERVAL_MS = 300
+
+/** Whether the tab is hidden. */
+export const isHidden = signal(document.hidden)
+addEventListener('visibilitychange', () => (isHidden.value = document.hidden))
+const canRead = computed(() => !isStale.value && !isHidden.value)
 
 export interface Live<T> {
   readonly value: Signal<T | null>
@@ -20,23 +27,39 @@ export function useLive<T>(uuid: string, key: string, read: (before: T | null) =
   return useReader(() => rowSignal(uuid).value !== undefined, `${uuid} ${key}`, read)
 }
 
-/** Calls `read`, and again after each change of a signal that `watch` reads; not while `watch` returns false. */
-export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>): Live<T> {
+/**
+ * Calls `read`, and again after each change of a signal that `watch` reads, or of `version`; not while `watch` returns false. A new `key`
+ * drops the value, a new `version` does not.
+ */
+export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>, version = ''): Live<T> {
   // The newest `read` knows what is drawn now, such as whether a step can still change.
   const newest = useRef(read)
   newest.current = read
   const live = useMemo(() => new Reader<T>((before) => newest.current(before)), [key])
-  useEffect(() => {
+  useEffect(
     // Only `watch` decides when to read again, not what `read` looks at.
-    const stop = effect(() => {
-      if (watch()) untracked(() => live.request())
-    })
-    return () => {
-      stop()
-      live.end()
-    }
-  }, [live])
+    () =>
+      effect(() => {
+        if (watch()) untracked(() => live.request())
+      }),
+    [live, version],
+  )
+  useEffect(() => () => live.end(), [live])
   return live
+}
+
+export interface Regularity {
+  readonly everyMs: number
+  /** true: what is read has ended, so it is read once, and again only when the tab is shown or the link is back */
+  readonly hasEnded: boolean
+  /** it is also read at once when this changes */
+  readonly version?: string
+}
+
+/** Calls `read`, and again as time passes; not in a hidden tab. For what is too expensive to read at each change of a row. */
+export function useRegularReader<T>({ everyMs, hasEnded, version = '' }: Regularity, key: string, read: () => Promise<T>): Live<T> {
+  const moment = useMemo(() => computed(() => Math.floor(now.value / everyMs)), [everyMs])
+  return useReader(() => canRead.value && (hasEnded || moment.value > 0), key, read, `${hasEnded} ${version}`)
 }
 
 class Reader<T> implements Live<T> {

@@ -1,6 +1,5 @@
 // The report of a crew, as `reeve crew report` prints it: what is left for the user, the tasks with their commits, time and money, the
 // members, and the branch. Test: test/e2e/web/crew.test.ts.
-import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { CrewReportView, ReportGitView, ReportMemberView, ReportTaskView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'
@@ -8,27 +7,31 @@ import { crewCommandName } from '../../src/api/text/answer-command.ts'
 import { costSigns } from '../../src/faces/cost-chart.ts'
 import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCount, formatElapsed, formatTokens } from '../../src/faces/format.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
-import { useReader, type Live } from '../live.ts'
+import { useRegularReader, type Live } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
-import { isStale, now } from '../store.ts'
 
 /** The daemon reads the whole history of the crew for a report, so it is not read at each change of a row. */
 const INTERVAL_MS = 10_000
-const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
-/** The report of a crew, read again as time passes. */
-export function useReport(uuid: string): Live<CrewReportView> {
-  return useReader(
-    () => moment.value !== null,
-    `report ${uuid}`,
-    () => callApi<CrewReportView>(`/v1/crews/${uuid}/report`),
-  )
+/** A report, and the version that was wanted when its read began. */
+export interface VersionedReport {
+  readonly report: CrewReportView
+  readonly version: string
+}
+
+/** The report of a crew, read again as time passes until the crew ends, and at once for a new `version`. */
+export function useReport({ uuid, exitedAt }: CrewView, version = ''): Live<VersionedReport> {
+  return useRegularReader({ everyMs: INTERVAL_MS, hasEnded: exitedAt !== null, version }, `report ${uuid}`, async () => ({
+    report: await callApi<CrewReportView>(`/v1/crews/${uuid}/report`),
+    version,
+  }))
 }
 
 export function CrewReport({ crew }: { readonly crew: CrewView }): JSX.Element {
-  const { value, error } = useReport(crew.uuid)
-  const report = value.value
+  const { value, error } = useReport(crew)
+  const report = value.value?.report ?? null
   return (
     <section class="crew-report" aria-label="Report">
       {error.value === null ? null : <p class="problem">{error.value}</p>}
@@ -39,11 +42,11 @@ export function CrewReport({ crew }: { readonly crew: CrewView }): JSX.Element {
       ) : (
         <>
           <p>{summaryText(report)}</p>
-          {report.ending && report.ending.summary !== '' ? <blockquote>{report.ending.summary}</blockquote> : null}
+          {report.ending && report.ending.summary !== '' ? <blockquote>{visibleText(report.ending.summary)}</blockquote> : null}
           {report.git ? <p class="quiet">{branchText(report.git)}</p> : null}
           {report.problems.map((problem) => (
             <p key={problem} class="problem">
-              Not known: {problem}
+              Not known: {visibleText(problem)}
             </p>
           ))}
           <Open open={report.open} />
@@ -89,7 +92,7 @@ function Open({ open }: Pick<CrewReportView, 'open'>): JSX.Element {
         <ul class="open-points">
           {open.map(({ what, how }) => (
             <li key={`${what} ${how ?? ''}`}>
-              {what} {how === null ? null : <code>{how}</code>}
+              {visibleText(what)} {how === null ? null : <code>{visibleText(how)}</code>}
             </li>
           ))}
         </ul>
@@ -197,7 +200,7 @@ function ReportTable({ title, titles, numbers, rows }: ReportTableProps): JSX.El
               <th scope="row">{link === null ? name : <a href={link}>{name}</a>}</th>
               {texts.map((text, index) => (
                 <td key={titles[index + 1]} class="long">
-                  {text}
+                  {visibleText(text)}
                 </td>
               ))}
               {figures.map((text, index) => (

@@ -9,6 +9,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
@@ -27,7 +28,11 @@ interface CrewTaskProps {
 
 export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
   const { value, error } = useLive<TaskDetailView>(row.uuid, `task ${task.id}`, () => readTask(row.uuid, task.id))
-  const report = useReport(row.uuid).value.value?.tasks.find(({ id }) => id === task.id) ?? null
+  // When the task changes, its verdicts and checks may have changed, too.
+  const version = JSON.stringify([task.state, task.asks, task.verdict, task.check, task.attempts])
+  const { value: read, error: reportError } = useReport(crew, version)
+  const report = read.value?.report.tasks.find(({ id }) => id === task.id) ?? null
+  const isNewest = read.value?.version === version
   const whole = value.value
   return (
     <article class="crew-task" data-task={task.id} data-state={task.state}>
@@ -36,17 +41,22 @@ export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
       </p>
       <div class="title">
         <h3>
-          {task.id} · {task.title} <span class="quiet">{task.state.replaceAll('_', ' ')}</span>
+          {task.id} · {visibleText(task.title)} <span class="quiet">{task.state.replaceAll('_', ' ')}</span>
         </h3>
         <CommandButtons uuid={crew.uuid} label="Task" commands={taskCommands(crew, task, whole)} />
       </div>
       <p class="quiet">{taskFacts(task)}</p>
       {error.value === null ? null : <p class="problem">{error.value}</p>}
+      {reportError.value === null ? null : <p class="problem">The report cannot be read: {reportError.value}</p>}
       {whole === null ? null : (
         <>
-          <p class="agent-text">{whole.text}</p>
-          {whole.acceptance === null ? null : <blockquote>{whole.acceptance}</blockquote>}
-          {task.asks === null || report === null ? null : <Findings attempt={lastFindings(report)} />}
+          <p class="agent-text">{visibleText(whole.text)}</p>
+          {whole.acceptance === null ? null : <blockquote>{visibleText(whole.acceptance)}</blockquote>}
+          {task.asks === null || report === null ? null : isNewest ? (
+            <Findings attempt={lastFindings(report)} />
+          ) : (
+            <p class="quiet">The findings are being read.</p>
+          )}
         </>
       )}
       {task.kind === 'human' || task.startedAt === null ? null : <TaskChange row={row} task={task} />}
@@ -68,7 +78,7 @@ function timeText({ workedMs, waitedMs, askedMs, note }: ReportTaskView): string
     `worked ${formatElapsed(workedMs)}`,
     `waited ${formatElapsed(waitedMs)}`,
     ...(askedMs >= 1_000 ? [`${formatElapsed(askedMs)} of it for you`] : []),
-    ...(note === null ? [] : [`of its commit: ${note}`]),
+    ...(note === null ? [] : [`of its commit: ${visibleText(note)}`]),
   ].join(' · ')
 }
 
@@ -96,7 +106,7 @@ function taskFacts({
     ...(startedAt === null ? [] : [formatElapsed(end - Date.parse(startedAt))]),
     ...(spent.costUsd === 0 ? [] : [formatCost(spent.costUsd, spent.unpriced)]),
     ...(merged === null ? (commit === null ? [] : [`commit ${commit.slice(0, 7)}`]) : [`merged ${merged.slice(0, 7)}`]),
-    ...(reason === null ? [] : [reason]),
+    ...(reason === null ? [] : [visibleText(reason)]),
   ].join(' · ')
 }
 
@@ -146,16 +156,16 @@ function ChangedFiles({
   return (
     <>
       <p class="quiet">
-        {note}
+        {visibleText(note)}
         {sizes}
       </p>
       {[...diffByFile(diff ?? '')].map(([path, text]) => (
         <figure key={path} class="change">
-          <figcaption>{path}</figcaption>
+          <figcaption>{visibleText(path)}</figcaption>
           <DiffView path={path} text={text} none="A binary file." />
         </figure>
       ))}
-      {left.length > 0 ? <p class="problem">Not shown in full: {left.join(', ')}</p> : null}
+      {left.length > 0 ? <p class="problem">Not shown in full: {visibleText(left.join(', '))}</p> : null}
     </>
   )
 }

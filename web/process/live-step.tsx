@@ -1,6 +1,6 @@
 // What the open step writes, as it comes: the text of the model, and the output of tools. Drawn once a frame at most, and as plain text: it
 // becomes Markdown when it is complete. Only a visible tab follows it. Test: test/e2e/web/process/live-step.test.ts.
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { EventView } from '../../src/api/views/daemon.ts'
@@ -8,13 +8,11 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { LIVE_EVENTS, NOTHING_LIVE, withLiveEvent, type LiveStep } from '../../src/faces/live-step.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { followEvents } from '../actions.ts'
+import { isHidden } from '../live.ts'
 import { isStale, isRedacted } from '../store.ts'
 
 /** A browser opens six connections to one address; this many tabs may use one for the text of a step. */
 const SLOTS = ['reeve.live.0', 'reeve.live.1', 'reeve.live.2']
-
-const isHidden = signal(document.hidden)
-addEventListener('visibilitychange', () => (isHidden.value = document.hidden))
 
 /** Follows what the open step of a living process writes, while `isWanted`. */
 export function useLiveStep({ uuid, endedAt }: RowView, isWanted: boolean): LiveStep {

@@ -1,14 +1,12 @@
 // The nodes of a run as bars on an axis of time. The longest path by time has bold names. Test: test/e2e/web/pages/runs.test.ts.
-import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RunView } from '../../../src/api/views/compose.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import { runTimes, type NodeTimes } from '../../../src/faces/lanes/run-times.ts'
 import { callApi } from '../../actions.ts'
 import { isNarrow } from '../../frame/narrow.ts'
-import { useReader } from '../../live.ts'
+import { useRegularReader } from '../../live.ts'
 import { rowSignal } from '../../rows.ts'
-import { isStale, now } from '../../store.ts'
 import { daemonNow } from '../clock.tsx'
 import { MarkIcon } from '../icons.tsx'
 import { LaneBar, LaneLegend, LaneTicks } from '../night/lane-bar.tsx'
@@ -19,7 +17,6 @@ const INTERVAL_MS = 5_000
 const MAX_SPANS = 500
 /** On a phone fewer texts stand beside each other. */
 const MAX_TICKS = { narrow: 3, wide: 8 } as const
-const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export interface TimesProps {
   readonly run: RunView
@@ -30,10 +27,8 @@ export interface TimesProps {
 
 export function Times({ run, addressOf, selected }: TimesProps): JSX.Element {
   const query = new URLSearchParams({ subtree: '1', since: String(Date.parse(run.createdAt)), max: String(MAX_SPANS) })
-  const { value, error } = useReader(
-    () => moment.value !== null,
-    `times ${run.uuid}`,
-    () => callApi<SpansView>(`/v1/processes/${run.uuid}/spans?${query}`),
+  const { value, error } = useRegularReader({ everyMs: INTERVAL_MS, hasEnded: run.exitedAt !== null }, `times ${run.uuid}`, () =>
+    callApi<SpansView>(`/v1/processes/${run.uuid}/spans?${query}`),
   )
   if (value.value === null) return <p class={error.value === null ? 'quiet' : 'problem'}>{error.value ?? 'The times are being read.'}</p>
   const { nodes, ticks } = runTimes(run, value.value.processes, daemonNow(), MAX_TICKS[isNarrow.value ? 'narrow' : 'wide'])
