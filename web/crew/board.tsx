@@ -6,6 +6,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { cardText, LANES, laneOf, type Lane } from '../../src/faces/crew-board.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi, isPending, perform } from '../actions.ts'
 import { isNarrow } from '../frame/narrow.ts'
 import { useLive } from '../live.ts'
@@ -126,8 +127,8 @@ function Card({ task, crew }: { readonly task: CrewTaskView; readonly crew: Crew
       <strong>
         {id} {holder ? <MemberMark member={holder} hasWord={false} /> : null}
       </strong>
-      <span>{title}</span>
-      <span class="quiet">{cardText(task, crew.tasks, daemonNow())}</span>
+      <span>{visibleText(title)}</span>
+      <span class="quiet">{visibleText(cardText(task, crew.tasks, daemonNow()))}</span>
     </a>
   )
 }
@@ -138,7 +139,7 @@ function MemberMark({ member: { uuid }, hasWord }: { readonly member: CrewMember
   if (row === undefined) return null
   const mark = markOf(row)
   return (
-    <span class={`status-word ${mark.tone}`} title={row.why?.text ?? mark.word}>
+    <span class={`status-word ${mark.tone}`} title={visibleText(row.why?.text ?? mark.word)}>
       <MarkIcon name={markNameOf(row)} /> <span class={hasWord ? '' : 'hidden'}>{mark.word}</span>
     </span>
   )
@@ -155,7 +156,7 @@ function Members({ crew }: { readonly crew: CrewView }): JSX.Element {
             <li key={member.id} class={member.asks.length > 0 ? 'asks' : ''} data-member={member.id}>
               <span>
                 {member.uuid === null ? member.id : <a href={`/p/${member.uuid}`}>{member.id}</a>} <MemberMark member={member} hasWord />{' '}
-                <span class="quiet">{memberText(member)}</span>
+                <span class="quiet">{visibleText(memberText(member))}</span>
               </span>
               <CommandButtons uuid={crew.uuid} label={member.id} commands={memberCommands(crew, member)} />
             </li>

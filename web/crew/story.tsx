@@ -20,7 +20,7 @@ export function Story({ report, history }: StoryProps): JSX.Element {
       {attempts.map((attempt, index) => (
         <details key={attempt.number} class="attempt" open={index === 0} data-attempt={attempt.number}>
           <summary>
-            Attempt {attempt.number} · {attempt.member} {attempt.outcome} <span class="quiet">{findingWords(attempt)}</span>
+            Attempt {attempt.number} · {attempt.member} {visibleText(attempt.outcome)} <span class="quiet">{findingWords(attempt)}</span>
           </summary>
           <Thread events={attempt.events} />
         </details>
@@ -53,8 +53,8 @@ function Thread({ events }: { readonly events: readonly TaskEventView[] }): JSX.
     <ol class="thread">
       {events.map(({ seq, at, what, text }) => (
         <li key={seq}>
-          <span class="quiet number">{formatClock(at, daemonNow())}</span> {what}
-          {text === null ? null : <p class="agent-text">{text}</p>}
+          <span class="quiet number">{formatClock(at, daemonNow())}</span> {visibleText(what)}
+          {text === null ? null : <p class="agent-text">{visibleText(text)}</p>}
         </li>
       ))}
     </ol>
@@ -78,7 +78,7 @@ export function Findings({
       ))}
       {checks.map((check) => (
         <li key={`${check.at} ${check.stage}`} data-check={check.stage}>
-          <strong class={check.ok ? 'good' : 'problem'}>{check.ok ? 'verified' : 'not verified'}</strong> {checkText(check)}
+          <strong class={check.ok ? 'good' : 'problem'}>{check.ok ? 'verified' : 'not verified'}</strong> {visibleText(checkText(check))}
           {check.ok || check.output.trim() === '' ? null : <pre>{visibleText(check.output.trim())}</pre>}
         </li>
       ))}

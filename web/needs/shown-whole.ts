@@ -1,6 +1,7 @@
 // Whether the line or card of a question shows all of what it asks. Only then can the question be answered there: an approval is for what was
-// on the screen. Test: test/e2e/web/needs-strip.test.ts.
+// on the screen. Tests: test/tables/faces/visible-text.test.ts, test/e2e/web/needs-strip.test.ts.
 import type { AskView } from '../../src/api/views/process.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 
 /** the longest command that a line shows whole, in characters */
 const MAX_COMMAND = 100
@@ -16,5 +17,6 @@ export function commandOf(ask: AskView | null): string | null {
 export function isShownWhole(ask: AskView): boolean {
   const command = commandOf(ask)
   if (command === null) return ask.tool === null && ask.diff.length === 0
-  return command.length <= MAX_COMMAND && !command.includes('\n') && !ask.tool?.cut
+  const shown = visibleText(command)
+  return shown.length <= MAX_COMMAND && !shown.includes('\n') && !ask.tool?.cut
 }

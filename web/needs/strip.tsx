@@ -7,6 +7,7 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { HelpfulButtons } from './helpful-buttons.tsx'
 import { needs, urgent } from './store.ts'
 import { rowSignal } from '../rows.ts'
@@ -92,7 +93,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
           <MarkIcon name={markNameOf(row)} />
         </span>
         <strong>{titleOf(row)}</strong>
-        <span class="why">{ask ? <WhatItAsks ask={ask} /> : (row.why?.text ?? row.note ?? row.status)}</span>
+        <span class="why">{ask ? <WhatItAsks ask={ask} /> : visibleText(row.why?.text ?? row.note ?? row.status)}</span>
         <span class="number quiet">
           <Since at={row.why?.since ?? row.since} />
         </span>
@@ -118,5 +119,5 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
 /** The command of a question as it would run; the text of any other question. */
 function WhatItAsks({ ask }: { readonly ask: AskView }): JSX.Element {
   const command = commandOf(ask)
-  return command === null ? <>{ask.text}</> : <code>{command}</code>
+  return command === null ? <>{visibleText(ask.text)}</> : <code>{visibleText(command)}</code>
 }

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import type { CrewsView, CrewView } from '../../src/api/views/crew.ts'
 import { formatCost, formatElapsed } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
 import { StartCrew } from '../crew/start.tsx'
 import { useReader } from '../live.ts'
@@ -99,7 +100,7 @@ function CrewLine({ crew }: { readonly crew: CrewView }): JSX.Element {
       <td class="number">{members.filter(({ state }) => state !== 'gone').length}</td>
       <td class="number">{formatElapsed(elapsedMs)}</td>
       <td class="number">{costUsd === 0 ? '-' : formatCost(costUsd, unpriced)}</td>
-      <td class="long">{exit?.reason ?? (waitsFor.join(' · ') || (note ?? ''))}</td>
+      <td class="long">{visibleText(exit?.reason ?? (waitsFor.join(' · ') || (note ?? '')))}</td>
     </tr>
   )
 }

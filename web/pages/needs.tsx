@@ -7,6 +7,7 @@ import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { callApi } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { useKeys } from '../keyboard.ts'
 import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
 import { commandOf, isShownWhole } from '../needs/shown-whole.ts'
@@ -65,7 +66,9 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
           <li key={need.id} data-need={need.uuid}>
             <a href={`/needs/${need.id}`}>
               <NeedTitle need={need} />
-              <span class="why">{commandOf(need.ask) === null ? need.title : <code>{commandOf(need.ask)}</code>}</span>
+              <span class="why">
+                {commandOf(need.ask) === null ? visibleText(need.title) : <code>{visibleText(commandOf(need.ask) ?? '')}</code>}
+              </span>
             </a>
             <CardAnswers need={need} />
           </li>
@@ -76,7 +79,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
             <li key={uuid} data-need={uuid}>
               <a href={`/p/${uuid}`}>
                 <strong>{titleOf(rows.get(uuid) ?? { name: null, about: '', pid: 0 })}</strong>
-                <span class="why">{rowSignal(uuid).value?.why?.text ?? rowSignal(uuid).value?.status}</span>
+                <span class="why">{visibleText(rowSignal(uuid).value?.why?.text ?? rowSignal(uuid).value?.status ?? '')}</span>
               </a>
             </li>
           ))}
@@ -196,11 +199,11 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {ask && ask.step !== null ? ` · step ${ask.step}` : ''}
       </p>
       <div class="question" data-ask={ask?.id}>
-        {commandOf(need.ask) === null ? <p class="ask-text">{ask?.text ?? need.title}</p> : null}
+        {commandOf(need.ask) === null ? <p class="ask-text">{visibleText(ask?.text ?? need.title)}</p> : null}
         {ask ? <Evidence ask={ask} /> : null}
-        {(ask?.message ?? null) === null && evidence.message !== null ? <blockquote>{evidence.message}</blockquote> : null}
-        {evidence.error === null ? null : <p class="problem">{evidence.error}</p>}
-        {evidence.report === null ? null : <p class="agent-text">{evidence.report}</p>}
+        {(ask?.message ?? null) === null && evidence.message !== null ? <blockquote>{visibleText(evidence.message)}</blockquote> : null}
+        {evidence.error === null ? null : <p class="problem">{visibleText(evidence.error)}</p>}
+        {evidence.report === null ? null : <p class="agent-text">{visibleText(evidence.report)}</p>}
         {evidence.change?.diff ? <TaskChange diff={evidence.change.diff} /> : null}
         {hasFailed ? <p class="problem">The change could not be read. The whole process has it.</p> : null}
         {isRead ? <NeedAnswers need={need} /> : <p class="quiet">The change is being read.</p>}

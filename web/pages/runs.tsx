@@ -3,6 +3,7 @@
 import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
@@ -81,7 +82,7 @@ function RunTable({ runs }: { readonly runs: readonly RunView[] }): JSX.Element 
               </td>
               <td class="number">{formatElapsed(run.elapsedMs)}</td>
               <td class="number">{run.costUsd === 0 ? '-' : formatCost(run.costUsd, run.unpriced)}</td>
-              <td>{run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? ''}</td>
+              <td>{visibleText(run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? '')}</td>
             </tr>
           ))}
         </tbody>
@@ -143,7 +144,7 @@ function Unselected({ run, addressOf }: Pick<GraphProps, 'run' | 'addressOf'>): 
     <>
       {failed.map(({ name, reason }) => (
         <p key={name} class="failed-node" data-failed={name}>
-          <a href={addressOf(name)}>{name}</a> failed{reason === null ? '' : `: ${reason}`}
+          <a href={addressOf(name)}>{name}</a> failed{reason === null ? '' : `: ${visibleText(reason)}`}
         </p>
       ))}
       <p class="quiet">Choose a node to see why it waits and what can be done.</p>
@@ -169,7 +170,7 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
         {row?.budget ? <BudgetBar row={row} /> : null}
         {row ? <ActionBar row={row} /> : null}
       </div>
-      <p class="why-line">{run.exit ? `ended: ${run.exit.reason}` : (row?.why?.text ?? run.note ?? '')}</p>
+      <p class="why-line">{visibleText(run.exit ? `ended: ${run.exit.reason}` : (row?.why?.text ?? run.note ?? ''))}</p>
       <p class="buttons" role="group" aria-label="View">
         {VIEWS.map((name) => (
           <button key={name} type="button" aria-pressed={view === name} onClick={() => setQuery('view', name === 'graph' ? '' : name)}>

@@ -4,6 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { answerOption, answerText, isPending, readProcess } from '../actions.ts'
@@ -55,7 +56,7 @@ interface QuestionProps {
 function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
   return (
     <section class="question" data-ask={ask.id} aria-label="Question">
-      <p class="ask-text">{ask.text}</p>
+      <p class="ask-text">{visibleText(ask.text)}</p>
       <p class="quiet">
         {ask.kind === 'permission' ? 'asks for permission' : ask.kind === 'plan' ? 'asks for approval of its plan' : 'asks'},{' '}
         <Since at={ask.at} />
@@ -72,7 +73,7 @@ function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
 export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
   return (
     <>
-      {ask.message === null ? null : <blockquote>{ask.message}</blockquote>}
+      {ask.message === null ? null : <blockquote>{visibleText(ask.message)}</blockquote>}
       {ask.tool && ask.diff.length === 0 ? <ToolInput tool={ask.tool} /> : null}
       {ask.diff.map((change) => (
         <Change key={change.path} change={change} />
@@ -106,7 +107,8 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
               else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSent(key, text))
             }}
           >
-            {touched === id ? `${name}: touch again` : name} {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
+            {visibleText(touched === id ? `${name}: touch again` : name)}{' '}
+            {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
         {hasComment ? (
@@ -145,7 +147,7 @@ function ToolInput({ tool: { input, cut } }: { readonly tool: NonNullable<AskVie
   const fields = typeof input === 'object' && input !== null ? Object.values(input) : []
   return (
     <>
-      <pre>{fields.length === 1 && typeof fields[0] === 'string' ? fields[0] : JSON.stringify(input, null, 2)}</pre>
+      <pre>{visibleText(fields.length === 1 && typeof fields[0] === 'string' ? fields[0] : JSON.stringify(input ?? null, null, 2))}</pre>
       {cut ? <p class="problem">A part of the input is not shown.</p> : null}
     </>
   )

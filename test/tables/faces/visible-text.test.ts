@@ -1,7 +1,12 @@
 // Visible text: no character is hidden, and colour sequences become parts with their colour.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { RunView } from '../../../src/api/views/compose.ts'
+import type { AskView } from '../../../src/api/views/process.ts'
+import type { RowView } from '../../../src/api/views/rows.ts'
 import { colouredParts, visibleText } from '../../../src/faces/visible-text.ts'
+import { isShownWhole } from '../../../web/needs/shown-whole.ts'
+import { nodeWhy } from '../../../web/parts/run/node-texts.ts'
 
 const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
@@ -59,3 +64,21 @@ test.each(['*', '_', '`', '[', '**a', '[a](', '<', '> ', '- ', 'http://', '\x1b[
     expect(colouredParts(text).length).toBeLessThan(10_000)
   },
 )
+
+test('why a node of a run is in its state has no hidden characters', () => {
+  const node = { name: 'a', state: 'failed' as const, reason: 'exit\u202e 1', needs: [], attempts: 0, retries: 0, process: null }
+  const run = { nodes: [], holds: [] } as unknown as RunView
+  const row = { why: { text: 'reads\u200b it' } } as RowView
+  expect(nodeWhy(node, run, undefined)).toBe('exit\\u202e 1')
+  expect(nodeWhy({ ...node, state: 'running', reason: null }, run, row)).toBe('reads\\u200b it')
+})
+
+test.each([
+  ['npm test', true],
+  ['x'.repeat(100), true],
+  ['x'.repeat(101), false],
+  [`rm${'\u200b'.repeat(50)}`, false],
+  ['npm test\rrm -rf .', false],
+])('whether a line shows the command %j whole depends on its visible text', (command, isWhole) => {
+  expect(isShownWhole({ tool: { input: { command }, cut: false }, diff: [] } as unknown as AskView)).toBe(isWhole)
+})

@@ -1,5 +1,6 @@
 // A lane of time: what a process did in each part of it. Also the ticks of the axis and the legend of the colours. Test: test/e2e/web/pages/night.test.ts.
 import type { JSX } from 'preact'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 import type { LanePart, LaneWord } from '../../../src/faces/lanes/night.ts'
 
 type LegendWord = LaneWord | 'could have begun'
@@ -35,7 +36,7 @@ export function LaneBar({ parts, wait = null, label }: LaneBarProps): JSX.Elemen
         const width = Math.max(MIN_PART, 1000 * (to - from))
         return (
           <rect key={from} class={CLASS_OF[word]} x={Math.min(1000 * from, 1000 - width)} width={width} height="10">
-            <title>{text}</title>
+            <title>{visibleText(text)}</title>
           </rect>
         )
       })}

@@ -2,6 +2,7 @@
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 
 export interface NodeMark {
   readonly icon: MarkName
@@ -25,10 +26,10 @@ export function nodeMark({ state }: NodeView, row: RowView | undefined): NodeMar
   return { icon: markNameOf(row), ...markOf(row) }
 }
 
-/** Why a node is in its state, as one sentence without a period; empty: the state says all. */
+/** Why a node is in its state, as one sentence without a period or hidden characters; empty: the state says all. */
 export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined): string {
-  if (node.reason !== null) return node.reason
-  if (node.state === 'running') return row?.why?.text ?? node.process?.note ?? ''
+  if (node.reason !== null) return visibleText(node.reason)
+  if (node.state === 'running') return visibleText(row?.why?.text ?? node.process?.note ?? '')
   if (node.state !== 'waiting') return ''
   const open = run.nodes.filter(({ name, state }) => node.needs.includes(name) && state !== 'completed')
   if (open.length > 0) return `waits for ${open.map(({ name }) => name).join(', ')}`
