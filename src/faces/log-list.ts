@@ -19,7 +19,7 @@ export interface LogList extends LogRead {
 
 /** The most lines that are kept. */
 export const MAX_LOG_LINES = 10_000
-/** the lines that must be equal where a page continues the list */
+/** the lines that must be equal where a page continues the list, if later lines of the overlap differ */
 const OVERLAP_LINES = 50
 /** the last lines may differ, because a note can take the place of a line that it repeats */
 const UNSETTLED_LINES = 3
@@ -51,13 +51,33 @@ export function joinEarlier(list: LogList, page: LogRead): LogList {
   return { lines: [...lines, ...list.lines], before: isCut ? null : page.before, first: list.first - lines.length, isCut }
 }
 
-/** The index in `lines` where `page` begins; null: it begins after them. */
+/**
+ * The index in `lines` where `page` begins; null: it begins after them. The whole overlap counts, because a program can repeat a line many
+ * times. If none is equal as a whole, the longest equal beginning counts: a late line of another process may stand between.
+ */
 function startOf(lines: readonly LogLine[], page: readonly LogLine[]): number | null {
-  for (let from = Math.max(0, lines.length - page.length); from < lines.length - UNSETTLED_LINES; from += 1) {
-    const count = Math.min(OVERLAP_LINES, lines.length - UNSETTLED_LINES - from)
-    if (lines.slice(from, from + count).every((line, index) => isSameLine(line, page[index]))) return from
+  const settled = lines.length - UNSETTLED_LINES
+  let [start, longest]: [number | null, number] = [null, OVERLAP_LINES - 1]
+  for (let from = Math.max(0, lines.length - page.length); from < settled; from += 1) {
+    const count = equalLines(lines, page, from)
+    if (from + count >= settled) return startOfAll(lines, page, from)
+    if (count > longest) [start, longest] = [from, count]
   }
-  return null
+  return start
+}
+
+/** The first index from `from` on where the last lines are equal, too; `from` if they have changed. */
+function startOfAll(lines: readonly LogLine[], page: readonly LogLine[], from: number): number {
+  for (let start = from; start <= from + UNSETTLED_LINES; start += 1)
+    if (start + equalLines(lines, page, start) === lines.length) return start
+  return from
+}
+
+/** How many lines from `from` on are equal to the first ones of `page`. */
+function equalLines(lines: readonly LogLine[], page: readonly LogLine[], from: number): number {
+  let at = from
+  for (let line = lines[at]; line && isSameLine(line, page[at - from]); line = lines[at]) at += 1
+  return at - from
 }
 
 function isSameLine(a: LogLine, b: LogLine | undefined): boolean {

@@ -43,6 +43,21 @@ describe('the newest lines', () => {
     expect(joined).toMatchObject({ first: 100, before: '12' })
   })
 
+  test('continue a list of equal lines where all of them fit', () => {
+    const equal = Array.from({ length: 1_000 }, () => line(0, 'again'))
+    const repeated = joinNewest(null, { lines: equal, before: '7' })
+    const joined = joinNewest(repeated, { lines: [...equal.slice(500), ...range(1, 501)], before: '9' })
+    expect(texts(joined)).toEqual([...equal, ...range(1, 501)].map(({ text }) => text))
+    expect(joined).toMatchObject({ first: 0, before: '7' })
+  })
+
+  test('continue the list although a late line stands between', () => {
+    const joined = joinNewest(list, { lines: [...range(20, 90), line(90, 'late'), ...range(90, 120)], before: '9' })
+    expect(texts(joined).slice(88, 92)).toEqual(['line 88', 'line 89', 'late', 'line 90'])
+    expect(joined).toMatchObject({ first: 0, before: '7' })
+    expect(joined.lines).toHaveLength(121)
+  })
+
   test('are the whole log if nothing is before them', () => {
     expect(texts(joinNewest(joinNewest(null, { lines: [], before: null }), { lines: range(0, 2), before: null }))).toEqual([
       'line 0',
