@@ -88,7 +88,7 @@ type EventOf<B> = B extends { readonly type: infer F extends FactType }
 /** An event that is recorded. `fact` is the exact kind; `type` may stand for several kinds. */
 export type FactEvent = EventOf<FactBody>
 
-/** An event that is not recorded, and whose `seq` is 0. `live.gap`: number of live events that a slow reader has lost. */
+/** An event that is not recorded, and whose `seq` is 0. `live.gap`: number of live events that a reader has missed. */
 export type LiveEvent = Envelope & { readonly fact?: undefined } & (
     | {
         readonly type: 'live.text'
@@ -99,7 +99,12 @@ export type LiveEvent = Envelope & { readonly fact?: undefined } & (
       }
     | { readonly type: 'live.reasoning'; readonly step: number; readonly text: string }
     | { readonly type: 'live.tool-output'; readonly callId: string; readonly text: string }
-    | { readonly type: 'live.gap'; readonly lost: number }
+    | {
+        readonly type: 'live.gap'
+        readonly lost: number
+        /** the open step whose text so far is too long for a new reader; absent: the reader was too slow */
+        readonly step?: number
+      }
   )
 
 export type ReeveEvent = FactEvent | LiveEvent

@@ -12,7 +12,7 @@ export interface LiveStep {
   readonly reasoning: string
   /** the output of its tool calls, by their ids */
   readonly outputs: ReadonlyMap<string, string>
-  /** true: pieces were lost because this reader was too slow */
+  /** true: pieces were missed, because this reader was too slow or began too late */
   readonly hasGaps: boolean
 }
 
@@ -28,7 +28,7 @@ export function withLiveEvent(before: LiveStep, event: EventView): LiveStep {
   switch (event.type) {
     case 'live.text': {
       const at = stepOf(before, step)
-      return { ...at, text: endOf(event['whole'] === true ? text : at.text + text) }
+      return event['whole'] === true ? { ...at, text: endOf(text), hasGaps: false } : { ...at, text: endOf(at.text + text) }
     }
     case 'live.reasoning': {
       const at = stepOf(before, step)
@@ -41,10 +41,11 @@ export function withLiveEvent(before: LiveStep, event: EventView): LiveStep {
       return { ...before, outputs: new Map([...others, [callId, output] as const].slice(-MAX_OUTPUTS)) }
     }
     case 'live.gap':
-      return { ...before, hasGaps: true }
+      // A new reader learns of the step that it has missed pieces of; a slow one of all.
+      return { ...(event['step'] === undefined ? before : stepOf(before, step)), hasGaps: true }
     // Another attempt begins the text of the step anew. The first pieces of a step may come before its beginning is stored.
     case 'step.started':
-      return Number(event['attempt'] ?? 1) > 1 ? { ...before, text: '', reasoning: '' } : before
+      return Number(event['attempt'] ?? 1) > 1 ? { ...before, text: '', reasoning: '', hasGaps: false } : before
     default:
       return before
   }

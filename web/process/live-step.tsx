@@ -23,6 +23,7 @@ export function useLiveStep({ uuid, endedAt }: RowView, isWanted: boolean): Live
     const leave = new AbortController()
     let waiting: EventView[] = []
     const apply = (): void => {
+      if (leave.signal.aborted) return
       live.value = waiting.reduce(withLiveEvent, live.peek())
       waiting = []
     }
@@ -30,8 +31,8 @@ export function useLiveStep({ uuid, endedAt }: RowView, isWanted: boolean): Live
       waiting.push(event)
       if (waiting.length === 1) requestAnimationFrame(apply)
     }
-    // What was missed is unknown: the stream begins with the whole text, and with no output.
-    const onOpen = (): void => void (live.value = { ...NOTHING_LIVE, step: live.peek().step, text: live.peek().text })
+    // What was missed is unknown. The stream begins with the whole text of the open step, or says that it is too long, or nothing was written.
+    const onOpen = (): void => void (live.value = NOTHING_LIVE)
     // Without the stream, a text is shown when it is complete.
     followInSlot(uuid, { onOpen, onEvent: take, signal: leave.signal }).catch(() => undefined)
     return () => leave.abort()

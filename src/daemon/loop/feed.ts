@@ -1,6 +1,6 @@
 // The feed: sends committed facts and live events to the viewers of event streams, in bounded memory. A slow viewer loses no durable event,
 // because it reads the events after its cursor from the store. A slow viewer may lose live events, and receives their number. A viewer that
-// begins in the middle of a step receives the text of the step so far. Must never delay or change a commit.
+// begins in the middle of a step receives the text of the step so far, or the number of its pieces. Must never delay or change a commit.
 // Tests: test/tables/daemon/loop/feed.test.ts, test/e2e/daemon/events.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventOf, liveEvent } from './events.ts'
@@ -41,6 +41,8 @@ interface OpenText {
   readonly step: number
   /** null: too long to keep */
   readonly text: string | null
+  /** the number of pieces so far */
+  readonly pieces: number
 }
 
 class Viewer {
@@ -146,16 +148,20 @@ export class Feed {
   /** Appends a piece to the unfinished text of a step. A new step begins a new text. */
   #keepOpenText(uuid: Uuid, pid: Pid, { step, text }: { readonly step: number; readonly text: string }): void {
     const open = this.#openTexts.get(uuid)
-    const before = open?.step === step ? open.text : ''
-    const openText = before === null || before.length + text.length > MAX_OPEN_TEXT ? null : before + text
-    this.#openTexts.set(uuid, { pid, step, text: openText })
+    const before = open?.step === step ? open : { text: '', pieces: 0 }
+    const openText = before.text === null || before.text.length + text.length > MAX_OPEN_TEXT ? null : before.text + text
+    this.#openTexts.set(uuid, { pid, step, text: openText, pieces: before.pieces + 1 })
   }
 
-  /** Returns one event with the whole unfinished text of each process that the viewer asked for. */
+  /** Returns one event for each unfinished text that the viewer asked for. Of a text that was too long to keep, it has the number of pieces. */
   #openTextEvents(viewer: Viewer): EventView[] {
-    return [...this.#openTexts].flatMap(([uuid, { pid, step, text }]) =>
-      text !== null && viewer.wants(uuid) ? [{ ...liveEvent(uuid, pid, this.#now(), { type: 'text', step, text }), whole: true }] : [],
-    )
+    return [...this.#openTexts]
+      .filter(([uuid]) => viewer.wants(uuid))
+      .map(([uuid, { pid, step, text, pieces }]) =>
+        text === null
+          ? { ...gapEvent(uuid, pid, this.#now(), pieces), step }
+          : { ...liveEvent(uuid, pid, this.#now(), { type: 'text', step, text }), whole: true },
+      )
   }
 
   /** Returns the viewer's waiting events. For a viewer that is behind, returns the next page of the store. */
@@ -183,8 +189,12 @@ export class Feed {
     } = viewer
     if (lost === 0) return events
     viewer.lostLive = 0
-    return [...events, { version: 1, seq: 0, uuid: uuid ?? '', pid: 0, at: isoTime(this.#now()), type: 'live.gap', lost }]
+    return [...events, gapEvent(uuid ?? '', 0, this.#now(), lost)]
   }
+}
+
+function gapEvent(uuid: string, pid: Pid, now: number, lost: number): EventView {
+  return { version: 1, seq: 0, uuid, pid, at: isoTime(now), type: 'live.gap', lost }
 }
 
 /** Queues an event for a viewer. If the queue is full, the event is dropped: the viewer is then behind, and reads the store. */

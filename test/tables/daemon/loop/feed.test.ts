@@ -47,7 +47,6 @@ test.each([
   ['it follows another process', (feed: Feed) => writeText(feed, 'x'), { uuid: OTHER }],
   ['it did not ask for live events', (feed: Feed) => writeText(feed, 'x'), { live: false }],
   ['only reasoning was written', (feed: Feed) => feed.publishLive(UUID, 5, { type: 'reasoning', step: 1, text: 'x' }), {}],
-  ['the text is too long', (feed: Feed) => ['x'.repeat(65_536), 'x', 'x'].forEach((text) => writeText(feed, text)), {}],
 ] as const)('a late viewer gets no text so far: %s', async (_, prepare, change) => {
   const feed = newFeed()
   prepare(feed)
@@ -61,6 +60,14 @@ test.each(['model.finished', 'model.failed', 'process.ready', 'process.exited'] 
   expect(await firstEvents(feed)).toHaveLength(1)
   publishFact(feed, { type })
   expect(await firstEvents(feed)).toEqual([])
+})
+
+test('a late viewer learns how many pieces of a text it has missed that is too long to send', async () => {
+  const feed = newFeed()
+  for (const text of ['x'.repeat(65_536), 'x', 'x']) writeText(feed, text)
+  expect(await firstEvents(feed)).toEqual([['live.gap', UUID, 1, undefined, undefined]])
+  writeText(feed, 'Now', 2)
+  expect(await firstEvents(feed)).toEqual([['live.text', UUID, 2, 'Now', true]])
 })
 
 test('the end of a process ends its text', async () => {

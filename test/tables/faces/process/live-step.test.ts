@@ -16,6 +16,18 @@ test.each<[string, readonly object[], Partial<LiveStep>]>([
   ['a first attempt that is stored late', [text(1, 'a'), { type: 'step.started', step: 1, attempt: 1 }], { text: 'a' }],
   ['a second attempt', [text(1, 'a'), { type: 'step.started', step: 1, attempt: 2 }, text(1, 'b')], { text: 'b' }],
   ['lost pieces', [text(1, 'a'), { type: 'live.gap', lost: 3 }], { text: 'a', hasGaps: true }],
+  ['a text whose beginning was missed', [{ type: 'live.gap', lost: 3, step: 4 }, text(4, 'a')], { step: 4, text: 'a', hasGaps: true }],
+  ['a step after one with lost pieces', [{ type: 'live.gap', lost: 3, step: 4 }, text(5, 'a')], { text: 'a', hasGaps: false }],
+  [
+    'a whole text after lost pieces',
+    [text(1, 'a'), { type: 'live.gap', lost: 3 }, text(1, 'abc', { whole: true })],
+    { text: 'abc', hasGaps: false },
+  ],
+  [
+    'a second attempt after lost pieces',
+    [{ type: 'live.gap', lost: 3, step: 1 }, { type: 'step.started', step: 1, attempt: 2 }, text(1, 'b')],
+    { text: 'b', hasGaps: false },
+  ],
   [
     'outputs of calls',
     [output('x', '1'), output('y', '2'), output('x', '3')],
