@@ -7,8 +7,6 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { RowWindow } from './row-window.tsx'
 
 const LINE_HEIGHT = 20
-/** the number of keys for lines, more than any screen shows: a line that appears reuses the nodes of one that has left */
-const SLOTS = 200
 const LAYOUTS = ['unified', 'split'] as const
 const STORAGE_KEY = 'reeve.diff'
 
@@ -68,9 +66,9 @@ function UnifiedDiff({ path, lines }: LinesProps): JSX.Element {
       rowHeight={LINE_HEIGHT}
       selected={null}
       attributes={{ tabIndex: 0, 'aria-label': `Diff of ${path}`, role: 'region' }}
-      draw={(index, top) => {
+      draw={(index, top, slot) => {
         const line = lines[index]
-        return line ? <DiffRow key={index % SLOTS} line={line} top={top} /> : <></>
+        return line ? <DiffRow key={slot} line={line} top={top} /> : <></>
       }}
     />
   )
@@ -92,9 +90,9 @@ function SplitDiff({ path, lines }: LinesProps): JSX.Element {
         style: { '--widest': `${widest}ch` },
         onScroll: ({ currentTarget }) => currentTarget.style.setProperty('--x', `${currentTarget.scrollLeft}px`),
       }}
-      draw={(index, top) => {
+      draw={(index, top, slot) => {
         const row = rows[index]
-        return row ? <SplitDiffRow key={index % SLOTS} row={row} top={top} /> : <></>
+        return row ? <SplitDiffRow key={slot} row={row} top={top} /> : <></>
       }}
     />
   )

@@ -1,6 +1,7 @@
 // A list of rows of one height that draws only the visible ones, for lists of any length. Test: test/e2e/web/fleet.test.ts.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
+import { slotOf } from './row-slots.ts'
 
 /** the number of rows that are drawn above the visible ones, and below them */
 const OVERSCAN = 6
@@ -11,8 +12,8 @@ const NEAR_PX = 24
 export interface RowWindowProps {
   readonly count: number
   readonly rowHeight: number
-  /** draws row `index` at `top`, in pixels */
-  readonly draw: (index: number, top: number) => JSX.Element
+  /** draws row `index` at `top`, in pixels. `slot`: a key of its own among the drawn rows, which a row that has left has had */
+  readonly draw: (index: number, top: number, slot: number) => JSX.Element
   /** the row that must be visible; null: none */
   readonly selected: number | null
   readonly class: string
@@ -66,7 +67,9 @@ export function RowWindow({ count, rowHeight, draw, selected, class: name, keyOf
   return (
     <div ref={box} class={name} {...attributes}>
       <div class="window" style={{ height: `${count * rowHeight}px` }} role="presentation">
-        {Array.from({ length: Math.max(0, last - first) }, (_, i) => draw(first + i, (first + i) * rowHeight))}
+        {Array.from({ length: Math.max(0, last - first) }, (_, i) =>
+          draw(first + i, (first + i) * rowHeight, slotOf(first + i, last - first)),
+        )}
       </div>
     </div>
   )

@@ -14,8 +14,6 @@ import { isStale, may } from '../store.ts'
 import { showStep } from './address.ts'
 
 const STEP_HEIGHT = 28
-/** the number of keys for rows, more than any screen shows: a row that appears reuses the nodes of one that has left */
-const SLOTS = 200
 /** how long the pointer must rest on a row, in ms */
 const REST_MS = 60
 
@@ -51,13 +49,13 @@ export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsPr
       rowHeight={STEP_HEIGHT}
       selected={selected < 0 ? null : selected}
       attributes={attributes}
-      draw={(index, top) => {
+      draw={(index, top, slot) => {
         const line = lines[index]
         if (!line) return <></>
         const step = first(line)
         return (
           <StepRow
-            key={index % SLOTS}
+            key={slot}
             columns={columns}
             line={line}
             top={top}
