@@ -19,15 +19,21 @@ const RETRY_MS = 1_000
 export function connectWorker(credentials: Credentials, onMessage: (message: FromWorker) => void): () => void {
   const address = workerAddress()
   let port: MessagePort
+  let lastByteAt: number | null = null
   const send = (message: ToWorker): void => port.postMessage(message)
   const start = (): void => {
     port = startWorker(address, () => void restart())
-    port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => onMessage(data))
+    port.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+      if (data.type !== 'link') return onMessage(data)
+      // A worker that was started again has heard nothing yet.
+      lastByteAt = data.link.lastByteAt ?? lastByteAt
+      onMessage({ type: 'link', link: { state: data.link.state, lastByteAt } })
+    })
     send({ type: 'hello', credentials })
   }
   const restart = async (): Promise<void> => {
     for (let state: LinkState['state'] | null = 'lost'; state !== null; state = await failedProof(credentials)) {
-      onMessage({ type: 'link', link: { state, lastByteAt: null } })
+      onMessage({ type: 'link', link: { state, lastByteAt } })
       if (state === 'refused') return
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
