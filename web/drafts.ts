@@ -1,6 +1,7 @@
 // What the user has typed and not sent: messages, replies and forms, by the UUID that they are for. It survives a reload, a new start of the
-// daemon and a lost link, and goes when it was sent. Kept for each tab alone. Tests: test/tables/faces/process/drafts.test.ts,
-// test/e2e/web/process/tabs.test.ts.
+// daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts must
+// not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see them.
+// Tests: test/tables/faces/process/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 
 const KEY = 'reeve.drafts'
@@ -9,19 +10,37 @@ const MAX_DRAFTS = 50
 
 type Drafts = ReadonlyMap<string, string>
 
-/** null: not read yet */
-const drafts = signal<Drafts | null>(null)
+const NO_DRAFTS: Drafts = new Map()
 
-/** The drafts of a stored text, which another version of the page may have written. */
-export function parseDrafts(stored: string | null): Drafts {
+const drafts = signal(NO_DRAFTS)
+/** the id of the session whose drafts are in the storage; null: none may be there now */
+let owner: string | null = null
+
+/** The drafts of a session in a stored text, which another session or another version of the page may have written. */
+export function parseDrafts(stored: string | null, session: string): Drafts {
   try {
-    const entries = JSON.parse(stored ?? '[]') as unknown
+    const { session: writer, drafts: entries } = JSON.parse(stored ?? '{}') as { session?: unknown; drafts?: unknown }
     const isDraft = (entry: unknown): entry is [string, string] =>
       Array.isArray(entry) && entry.length === 2 && entry.every((part) => typeof part === 'string')
-    return new Map(Array.isArray(entries) ? entries.filter(isDraft) : [])
+    return new Map(writer === session && Array.isArray(entries) ? entries.filter(isDraft) : [])
   } catch {
     // Another version has stored something else.
-    return new Map()
+    return NO_DRAFTS
+  }
+}
+
+/** The fields of a form from their draft, which is JSON. A field that is missing or of another type is as in `empty`. */
+export function fieldsOf<T extends Readonly<Record<string, unknown>>>(draft: string, empty: T): T {
+  try {
+    const stored = new Map(Object.entries((JSON.parse(draft === '' ? '{}' : draft) ?? {}) as object))
+    const field = ([name, value]: [string, unknown]): [string, unknown] => {
+      const typed: unknown = stored.get(name)
+      return [name, typeof typed === typeof value ? typed : value]
+    }
+    return Object.fromEntries(Object.entries(empty).map(field)) as T
+  } catch {
+    // Another version has stored something else.
+    return empty
   }
 }
 
@@ -31,21 +50,45 @@ export function withDraft(before: Drafts, key: string, text: string): Drafts {
   return new Map(text === '' ? others : [...others, [key, text] as const].slice(-MAX_DRAFTS))
 }
 
-function all(): Drafts {
-  // A read writes no signal, because parts read it while they are drawn.
-  return drafts.value ?? parseDrafts(sessionStorage.getItem(KEY))
+/** Begins with the drafts of a session. Those of another one go. */
+export function openDrafts(session: string): void {
+  owner = session
+  drafts.value = parseDrafts(sessionStorage.getItem(KEY), session)
+  store()
+}
+
+/** Takes the drafts out of the storage while the daemon is away. The page still has them. */
+export function hideDrafts(): void {
+  owner = null
+  store()
+}
+
+/** Puts the drafts into the storage again. */
+export function restoreDrafts(session: string): void {
+  owner = session
+  store()
+}
+
+/** Forgets the drafts, after the session has ended. */
+export function forgetDrafts(): void {
+  drafts.value = NO_DRAFTS
+  hideDrafts()
 }
 
 /** The draft of `key`: a UUID, or a UUID and what of it. Empty: there is none. A part that reads it is drawn again when it changes. */
 export function draftOf(key: string): string {
-  return all().get(key) ?? ''
+  return drafts.value.get(key) ?? ''
 }
 
 export function keepDraft(key: string, text: string): void {
-  const next = withDraft(all(), key, text)
-  drafts.value = next
+  drafts.value = withDraft(drafts.value, key, text)
+  store()
+}
+
+function store(): void {
   try {
-    sessionStorage.setItem(KEY, JSON.stringify([...next]))
+    if (owner === null || drafts.value.size === 0) sessionStorage.removeItem(KEY)
+    else sessionStorage.setItem(KEY, JSON.stringify({ session: owner, drafts: [...drafts.value] }))
   } catch {
     // The storage is full or closed: the drafts stay as long as the page.
   }

@@ -1,6 +1,7 @@
 // What the page knows beside the rows: its session, and the link to the daemon. Must state nothing as current that did not come just now:
 // `link` has the age of the last byte. Test: test/e2e/web/page.test.ts.
 import { computed, signal } from '@preact/signals'
+import { forgetDrafts, hideDrafts, openDrafts, restoreDrafts } from './drafts.ts'
 import { takeRowEvent } from './rows.ts'
 import { noteProof, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
@@ -25,6 +26,7 @@ export const isStale = computed((): boolean => {
 
 /** Shows a session, and from now on each change. */
 export function show(opened: StoredSession): void {
+  openDrafts(opened.session.id)
   session.value = opened
   connectWorker(credentialsOf(opened), onMessage)
   setInterval(() => (now.value = Date.now()), 1_000)
@@ -50,14 +52,27 @@ function onMessage(message: FromWorker): void {
   noteProof(state === 'open' ? lastByteAt : null)
   const opened = session.peek()
   if (typeof opened !== 'string' && state !== link.peek().state) {
-    if (state === 'open') keepSession(opened)
-    else if (state !== 'opening') hideSession(opened)
+    if (state === 'open') keepStored(opened)
+    else if (state !== 'opening') hideStored(opened)
   }
   link.value = message.link
 }
 
-/** Forgets the session, which the daemon no longer knows. */
+function keepStored(opened: StoredSession): void {
+  keepSession(opened)
+  restoreDrafts(opened.session.id)
+}
+
+/** Takes out of the storage what a program must not find that takes the port of the daemon. */
+function hideStored(opened: StoredSession): void {
+  hideSession(opened)
+  // A certificate proves who answers a remembered session.
+  if (!opened.session.remembered) hideDrafts()
+}
+
+/** Forgets the session, which the daemon no longer knows, and what was typed in it. */
 function endSession(): void {
+  forgetDrafts()
   forgetSession()
   link.value = { ...link.value, state: 'refused' }
   session.value = 'ended'

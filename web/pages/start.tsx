@@ -5,7 +5,7 @@ import type { JSX } from 'preact'
 import type { AgentView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
 import { callApi, failure, failureOf } from '../actions.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { draftOf, fieldsOf, keepDraft, removeSent } from '../drafts.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
@@ -20,13 +20,8 @@ const isSending = signal(false)
 
 type Fields = typeof EMPTY
 
-/** What was typed. It stays while other pages are shown, and over a reload. */
-function fieldsOf(draft: string): Fields {
-  return draft === '' ? EMPTY : { ...EMPTY, ...(JSON.parse(draft) as Partial<Fields>) }
-}
-
 function setField<K extends keyof Fields>(name: K, value: Fields[K]): void {
-  keepDraft(DRAFT, JSON.stringify({ ...fieldsOf(draftOf(DRAFT)), [name]: value }))
+  keepDraft(DRAFT, JSON.stringify({ ...fieldsOf(draftOf(DRAFT), EMPTY), [name]: value }))
 }
 
 export function StartPage(): JSX.Element {
@@ -47,7 +42,7 @@ interface StartProps {
 
 function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element {
   const draft = draftOf(DRAFT)
-  const fields = fieldsOf(draft)
+  const fields = fieldsOf(draft, EMPTY)
   const body = bodyOf(fields, cwd)
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
