@@ -101,9 +101,16 @@ const VERBS_OF: Readonly<Record<Enders[number], readonly RowVerb[]>> = {
   doctor: [],
 }
 
-/** True if the budget that holds it is its own. After a restart of the daemon the limit is not known: then it may be. */
+/** True if a budget of the home holds it. After a restart of the daemon the limit is not known, but only such a hold has an end. */
+function isHeldByHome({ why }: Pick<Row, 'why'>): boolean {
+  if (why?.kind !== 'hold:budget') return false
+  return why.limit === undefined ? why.until !== undefined : why.limit === 'dailyUsd' || why.limit === 'monthlyUsd'
+}
+
+/** True if the budget that holds it is its own. While the limit is not known, it may be. */
 function isHeldByOwnBudget({ why }: Row): boolean {
-  return why?.kind === 'hold:budget' && why.on === undefined && (why.limit === undefined || why.limit === 'budgetUsd')
+  if (why?.kind !== 'hold:budget' || why.on !== undefined || isHeldByHome({ why })) return false
+  return why.limit === undefined || why.limit === 'budgetUsd'
 }
 
 /** The actions that end what the process needs from the user, the most useful first. Answers of questions are not among them. */
@@ -162,7 +169,7 @@ export function limitLink(
 ): WaitLink | null {
   const { uuid, why } = row
   if (why?.kind !== 'hold:budget') return null
-  if (why.limit === 'dailyUsd' || why.limit === 'monthlyUsd') return { address: '/cost', text: 'See the budget of the home' }
+  if (isHeldByHome(row)) return { address: '/cost', text: 'See the budget of the home' }
   const owner = waitLink(row, rows)
   if (owner !== null) return { address: `${owner.address}/limits`, text: `Change the limit of ${owner.text} …` }
   // The tab also lists the limits of processes above.

@@ -95,6 +95,11 @@ test.each<[string, RowView, string]>([
     held({ ...why('hold:budget', ['resume']), limit: 'dailyUsd' }, { budget: BUDGET }),
     'pauseOrResume resumeWith stop snooze',
   ],
+  [
+    'the budget of the home, after a restart of the daemon',
+    held({ ...why('hold:budget', ['resume']), until: BIRTH }, { budget: BUDGET }),
+    'pauseOrResume resumeWith stop snooze',
+  ],
   ['a loop', held(why('hold:loop', ['resume', 'send', 'stop'])), 'pauseOrResume resumeWith message stop snooze'],
   ['a silence', rowOf({ attention: 2, why: why('model', ['interrupt', 'stop']) }), 'interrupt stop snooze'],
   ['a failure', rowOf({ ...ENDED, status: 'failed', attention: 3, unseen: true }), 'resumeWith markSeen snooze'],
@@ -155,6 +160,7 @@ test.each<[string, Partial<Why>, string | null]>([
   ['not known after a restart of the daemon', {}, '/p/w/limits: Change its limit …'],
   ['of a process above', { limit: 'budgetUsd', on: 'c' }, '/p/c/limits: Change the limit of fix …'],
   ['of a process above that is not in the list', { limit: 'budgetUsd', on: 'gone' }, '/p/w/limits: See the limits above it'],
+  ['of the home, after a restart of the daemon', { until: BIRTH }, '/cost: See the budget of the home'],
   ['of the home', { limit: 'monthlyUsd' }, '/cost: See the budget of the home'],
   ['none', { kind: 'hold:loop' }, null],
 ])('the way to a limit that holds a process and is %s', (_, cause, expected) => {
