@@ -107,7 +107,11 @@ const VIEWS: Readonly<Record<string, View>> = {
     types: { ...DAEMON_TYPES, DoctorModelsBody: doctorModelsBody, ModelsBody: modelsBody },
   },
   gc: { about: 'the collection of ended processes.', test: 'e2e/daemon/gc', types: GC_TYPES },
-  heartbeat: { about: 'the liveness of each living process.', test: 'e2e/lifecycle/liveness', types: HEARTBEAT_TYPES },
+  heartbeat: {
+    about: 'the liveness of each living process, what it waits for, and what it does.',
+    test: 'e2e/lifecycle/liveness',
+    types: HEARTBEAT_TYPES,
+  },
   mcp: {
     about: 'what `reeve mcp` and the daemon exchange besides MCP.',
     test: 'e2e/mcp/bridge',

@@ -59,7 +59,7 @@ export function availableActions(): KeyAction[] {
   return actionsAt(placesNow()).filter((action) => registered.some(({ handlers }) => handlers()[action] !== undefined))
 }
 
-/** Performs an action as its key would. Returns false if no part has done something. */
+/** Performs an action as its key would. Returns false if no part has done anything. */
 export function act(action: KeyAction, key = ''): boolean {
   return registered.toReversed().some(({ handlers }) => {
     const handler = handlers()[action]

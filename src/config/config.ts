@@ -1,6 +1,7 @@
 // Loads the configuration. The precedence is: flags, environment, the project's reeve.yaml, the user's config.yaml, defaults. Defines
-// every key and its default. The file of a project comes with a repository, and may only choose agents and models. Keys that run
-// programs, send API keys elsewhere or affect other projects are allowed only in the user's file.
+// every key and its default. The file of a project comes with a repository. It may choose agents and models, and define supervisors, crews
+// and runs: only a command of the user starts their programs. Keys that need no such command, that send API keys elsewhere or that affect
+// other projects are allowed only in the user's file.
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'

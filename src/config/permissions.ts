@@ -77,7 +77,7 @@ export function callRulesIn(rules: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the permissions with the requested policy and rules; null if there are none before, and no policy or rule for calls is given. The
+ * Returns the permissions with the requested policy and rules; null if there were none, and no policy or rule for calls is given. The
  * policy replaces only the default; rules are added. A tool that is allowed by its name needs no answer of the user. Without a default, all
  * other calls need one.
  */

@@ -77,8 +77,8 @@ function timeText({ workedMs, waitedMs, askedMs, note }: ReportTaskView): string
   return [
     `worked ${formatElapsed(workedMs)}`,
     `waited ${formatElapsed(waitedMs)}`,
-    ...(askedMs >= 1_000 ? [`${formatElapsed(askedMs)} of it for you`] : []),
-    ...(note === null ? [] : [`of its commit: ${visibleText(note)}`]),
+    ...(askedMs >= 1_000 ? [`${formatElapsed(askedMs)} of that for your answer`] : []),
+    ...(note === null ? [] : [`commit: ${visibleText(note)}`]),
   ].join(' · ')
 }
 

@@ -1,5 +1,5 @@
-// The JSON of the API: the liveness of each living process. Made by `npm run docs` from the schemas of the daemon (scripts/views.ts): do
-// not edit. Test: test/e2e/lifecycle/liveness.test.ts.
+// The JSON of the API: the liveness of each living process, what it waits for, and what it does. Made by `npm run docs` from the schemas of
+// the daemon (scripts/views.ts): do not edit. Test: test/e2e/lifecycle/liveness.test.ts.
 import type { Status } from '../../kernel/model/status.ts'
 import type { LimitName, LivenessPolicy, LivenessWord } from '../../kernel/model/words.ts'
 

@@ -1,5 +1,5 @@
 // Converts an event back to its fact. An event has the public fields of its fact, and its field `fact` is the type of the fact.
-// Test: test/e2e/cli/cli.test.ts.
+// Test: test/tables/cli/follow/live-printer.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 

@@ -11,7 +11,7 @@ import { activityText } from './activity.ts'
 import { Footer, type FooterInput } from '../screen/footer.ts'
 import { childRows, stateRow, type RowStyle } from './format-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
-import { PrintedLines } from './printed-lines.ts'
+import { LastOutputLines } from './tool-output.ts'
 import { planIn, planSummary, type PlanEntry } from '../follow/plan.ts'
 import { fitWidth } from '../print/text.ts'
 
@@ -21,7 +21,7 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
   readonly #printer: FollowPrinter
   readonly #footer: Footer
   readonly #live = new FollowedRows()
-  readonly #output = new PrintedLines()
+  readonly #output = new LastOutputLines()
   readonly #abort = new AbortController()
   #plan: readonly PlanEntry[] | null = null
 

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { parseBytes } from '../bytes.ts'
 
-/** The rules. 0 turns a rule off. Without any rule nothing is collected. */
+/** The rules, and the interval. 0 turns a rule off. Without any rule nothing is collected. */
 export interface GcConfig {
   /** the age after which an ended process is removed, in days */
   readonly retention_days: number

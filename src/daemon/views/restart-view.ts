@@ -8,7 +8,7 @@ import type { SupervisedChild } from '../../kernel/model/supervision.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Lookups in the table. Both are absent for a process that is not in the table, such as one read from a file. */
+/** A lookup in the table, and the time. Both are absent for a process that is not in the table, such as one read from a file. */
 export interface RowLookup {
   /** returns a row of the table */
   readonly row?: (uuid: Uuid) => Process | undefined

@@ -31,7 +31,7 @@ export function handleSetupResult(draft: CrewDraft, { member: id }: Extract<Job,
   failSetup(draft, id, `${commandResultText({ command, ran })}${lastLine === '' ? '' : `: ${lastLine}`}`)
 }
 
-/** Loses a worker whose setup failed. After two failures without any success, the crew halts until the user repairs the cause. */
+/** Loses a worker whose setup failed. A crew of the engine halts after two failures without any success, until the user repairs the cause. */
 function failSetup(draft: CrewDraft, id: Member['id'], reason: string): void {
   handleLostFiles(draft, id, reason, `${SETUP_FAILED_PREFIX}${reason}`)
   const { members } = draft.crew

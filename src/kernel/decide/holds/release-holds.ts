@@ -1,4 +1,5 @@
-// Releases holds, and wakes a process after its last hold. add-hold.ts adds holds, turns.ts begins the next turn.
+// Releases holds, and wakes a process after its last hold. Also has the holds of pauses, which a child inherits, and the freeze at a
+// boundary. add-hold.ts adds holds, turns.ts begins the next turn.
 // Test: test/tables/kernel/decide/holds.test.ts.
 import { resetRestarts, supervisesChildren } from '../children.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'

@@ -1,7 +1,7 @@
 // What a followed process does at this moment, by its row, and the last line that its tool call has printed.
 import { describe, expect, test } from 'vitest'
 import { activityText } from '../../../../src/cli/live/activity.ts'
-import { PrintedLines } from '../../../../src/cli/live/printed-lines.ts'
+import { LastOutputLines } from '../../../../src/cli/live/tool-output.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 import type { DoingView } from '../../../../src/api/views/heartbeat.ts'
@@ -51,7 +51,7 @@ describe('the last line of a tool call', () => {
     [[output('a', 'one\n'), finished], ''],
     [[output('a', 'one\n'), factEvent(5, { type: 'process.ready', turn: 1 })], ''],
   ] as const)('is what it printed last, without control characters (case %#)', (events, line) => {
-    const tracker = new PrintedLines()
+    const tracker = new LastOutputLines()
     for (const event of events) tracker.onEvent(event, toFact(event))
     expect(tracker.lastLine('a')).toBe(line)
   })

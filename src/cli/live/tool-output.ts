@@ -9,7 +9,7 @@ const MAX_OUTPUTS = 32
 /** the number of characters that are kept of each output, to find its last line */
 const MAX_OUTPUT_CHARS = 400
 
-export class PrintedLines {
+export class LastOutputLines {
   /** the end of each output, by call id; output may arrive before the event that starts its call */
   readonly #ends = new Map<string, string>()
 
