@@ -22,17 +22,17 @@ export function canTakeFiles({ branch }: Pick<RowView, 'branch'>, step: number |
   return branch !== null && step !== null
 }
 
-/** What the fork takes along, and what it does not. */
+/** What the fork keeps, and what it does not. */
 export function carriedText({ queue, sub }: Pick<RowView, 'queue' | 'sub'>, step: number | null): string {
-  const steps = step === null ? 'All its steps go along.' : (STEP_TEXTS[step] ?? `Steps 1 to ${step} go along.`)
+  const steps = step === null ? 'The fork keeps all steps.' : (STEP_TEXTS[step] ?? `The fork keeps steps 1 to ${step}.`)
   const left = [
     sub.live > 1 ? 'the living processes below it' : 'its children',
     queue === 0 ? 'its waiting messages' : formatCount(queue, 'waiting message'),
   ]
-  return `${steps} These do not: ${left.join(', ')}. Its budget begins at 0.`
+  return `${steps} It does not keep ${left.join(' and ')}. Its cost is counted from 0.`
 }
 
-const STEP_TEXTS: readonly string[] = ['No step goes along.', 'Step 1 goes along.']
+const STEP_TEXTS: readonly string[] = ['The fork keeps no step.', 'The fork keeps step 1.']
 
 /** The command line that makes the fork. */
 export function forkCommand(row: Pick<RowView, 'name' | 'pid'>, step: number | null, changes: ForkChanges): string {

@@ -53,7 +53,7 @@ async function planOfCandidates(candidates: readonly CandidateView[], send: Send
   if (!newest) return null
   if (here.length === 1) return newest
   if (!here.every((plan) => plan?.of === 'crew' && plan.ended && plan.branch === newest.branch)) return null
-  // Programs that changed during any of the crews count.
+  // The check for changed hooks and programs then covers the time of all these crews.
   const oldest = candidates.findLast((_, index) => plans[index] !== 'elsewhere')
   return { ...newest, createdAt: oldest?.createdAt ?? newest.createdAt }
 }

@@ -1,8 +1,8 @@
 // Makes text of agents, models and users safe for the terminal, and measures its width in columns. No control character and no
 // bidirectional mark may remain in the results. Test: test/tables/cli/print/text.test.ts.
-import { PLAIN_TEXT, UNSAFE_CHARACTERS } from '../../api/text/one-line.ts'
+import { PLAIN_TEXT, UNSAFE_CHARACTERS } from '../../api/text/safe-text.ts'
 
-export { oneLine, stripControls } from '../../api/text/one-line.ts'
+export { oneLine, stripControls } from '../../api/text/safe-text.ts'
 
 /**
  * Makes control characters visible (`^[`), and bidirectional marks (`<U+202E>`). A newline becomes `^J`, so that the result is one

@@ -1,7 +1,7 @@
 // Gathers the data about what an action would cost: rows, the kernel's decisions, open calls from the journal, and git. Reads only.
 // Passes the request's `filesMs` to git; after that time the files are not known. The view is made in stakes.ts.
 // Test: test/e2e/lifecycle/stakes.test.ts.
-import { oneLine, toolInputLine } from '../../api/text/one-line.ts'
+import { oneLine, toolInputLine } from '../../api/text/safe-text.ts'
 import { foresee, type Foreseen } from '../../kernel/decide/foresee.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { livingSubtree } from '../../kernel/state/tree.ts'

@@ -2,7 +2,7 @@
 // incremental: later facts continue it. Each moment of a step counts as time of the user, of a hold, or of the tools. The time of a model
 // call is the one that the driver reports. Test: test/tables/daemon/steps/brief-steps.test.ts, test/properties/brief-steps.test.ts.
 import { STEP_FLAGS } from '../../api/step-flags.ts'
-import { oneLine } from '../../api/text/one-line.ts'
+import { oneLine } from '../../api/text/safe-text.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { GATEWAY_FACTS, GatewayCalls } from './gateway-calls.ts'

@@ -24,7 +24,7 @@ export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
 /** Records that the user has seen the needs of a process, alive or dead. Nothing is recorded if there is nothing new. */
 export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
   const process = loadProcess(draft, input)
-  checkActsOnSelf(input.by, process, 'what the user has seen')
+  checkActsOnSelf(input.by, process, 'the mark that it was seen')
   const isChange = newestNeedAt(process) > (process.seenAt ?? -1)
   if (isChange) draft.emit(process.uuid, { type: 'process.seen', by: input.by })
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'there is nothing new' })
@@ -34,7 +34,7 @@ export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
 export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
   const process = loadProcess(draft, input)
   const { by, until } = input
-  checkActsOnSelf(by, process, 'what the user puts off')
+  checkActsOnSelf(by, process, 'the snooze')
   if (until !== null && until <= draft.now.wall) throw new KernelError('INVALID', 'the time until which the needs are put off is over')
   const isChange = until !== null || process.snooze !== undefined
   if (isChange) draft.emit(process.uuid, { type: 'process.snoozed', until, by })

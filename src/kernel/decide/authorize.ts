@@ -58,7 +58,8 @@ export function checkSpawner(draft: DecisionDraft, by: Sender, { agent }: Proces
   const sender = agentUuidIn(by)
   if (sender === null) return
   const target = parent === null ? undefined : draft.get(parent)
-  if (!target || !isAtOrBelow(draft, sender, target)) throw refusal('spawns', `${by} may start its own children only`)
+  if (!target || !isAtOrBelow(draft, sender, target))
+    throw refusal('spawns', `${by} may start children only of itself and of its descendants`)
   const { spawns } = draft.get(sender)?.spec.capabilities ?? {}
   if (spawns && !spawns.includes(agent))
     throw refusal(
@@ -92,7 +93,7 @@ export function checkResumer(draft: DecisionDraft, by: Sender, target: Process, 
 export function checkMessageSender(draft: DecisionDraft, by: Sender, target: Process): void {
   const sender = agentUuidIn(by)
   if (sender === null || target.uuid === draft.get(sender)?.parent) return
-  if (!isAtOrBelow(draft, sender, target)) throw refusal('signals', `${by} may write to its parent and its descendants only`)
+  if (!isAtOrBelow(draft, sender, target)) throw refusal('signals', `${by} may write only to its parent, itself and its descendants`)
 }
 
 /** Checks that an agent changes only its own mask, handlers and messages. `what`: the thing to change, as text. Errors: PERMISSION. */

@@ -129,7 +129,7 @@ describe('another process', () => {
     }
     const reader = await daemon.spawnScripted([{ text: 'one' }], { interactive: true, intent: 'begin' })
     expect((await callTool(client, 'send', { to: reader.uuid, text: 'x' })).text).toMatch(
-      /^PERMISSION: .* may write to its parent and its descendants only/,
+      /^PERMISSION: .* may write only to its parent, itself and its descendants/,
     )
     expect((await daemon.readFactTypes(session.view.uuid)).filter((fact) => fact === 'capability.refused')).toHaveLength(4)
     expect((await daemon.view(uuid)).status).toBe('working')

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import xterm from '@xterm/headless'
 import { expect } from 'vitest'
-import { oneLine } from '../../../src/api/text/one-line.ts'
+import { oneLine } from '../../../src/api/text/safe-text.ts'
 import { frameBytes } from '../../../src/cli/screen/frame.ts'
 import { frameOf, wholeText } from '../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../src/cli/top/model.ts'

@@ -1,6 +1,6 @@
-// A handle is a PID with its start time, and cannot be reused. Every signal to a contained process is sent here, after a check of the
-// target's identity. A stale handle signals nothing. reeve's own group, and groups with a number up to 1, are never signalled. Must
-// never signal a process that is known only by its name, its directory or a bare PID. Tests: test/processes/contain/handle.test.ts.
+// A handle is an OS pid with its start time, and cannot be reused. The daemon signals a contained process or its group here, after a check
+// of the target's identity. A cgroup and the guardian have ways of their own to kill. A stale handle signals nothing. reeve's own group, and groups with a number up to 1, are never signalled. Must
+// never signal a process that is known only by its name, its directory or a bare pid. Tests: test/processes/contain/handle.test.ts.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { isZombie, readRow } from './process-table.ts'
 
@@ -8,11 +8,11 @@ export type OsSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'
 
 /**
  * `sent`: the signal was sent. `refused`: reeve or the system does not allow this signal. `gone`: the process has ended. `stale`: another
- * process has the PID.
+ * process has the pid.
  */
 export type SendResult = 'sent' | 'refused' | 'gone' | 'stale'
 
-/** `gone`: the process has ended. `stale`: another process has the PID now. */
+/** `gone`: the process has ended. `stale`: another process has the pid now. */
 export type HandleState = 'alive' | 'gone' | 'stale'
 
 // Node cannot change the group of its own process, so the group is read once.

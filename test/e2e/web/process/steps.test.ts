@@ -135,7 +135,7 @@ describePage('a process as of a step', {}, (world) => {
     await page.locator('.step-row[data-step="2"]').hover()
     await page.locator('.step-row[data-step="2"] .fork-label', { hasText: 'fork here: steps 1–2 go along' }).click()
     const dialog = page.getByRole('dialog', { name: 'Fork worker after step 2' })
-    await dialog.getByText('Steps 1 to 2 go along.').waitFor()
+    await dialog.getByText('The fork keeps steps 1 to 2.').waitFor()
     await dialog.getByRole('slider').fill('1')
     await page.getByRole('dialog', { name: 'Fork worker after step 1' }).waitFor()
     await page.getByLabel('Effort').selectOption('high')

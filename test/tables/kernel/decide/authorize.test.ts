@@ -102,11 +102,11 @@ describe('an agent', () => {
     ).toMatchInlineSnapshot(`
       "
       > spawn c by=agent:a agent=coder
-      a.8 capability.refused spawns: agent:a may start its own children only
-        -> refused PERMISSION: agent:a may start its own children only
+      a.8 capability.refused spawns: agent:a may start children only of itself and of its descendants
+        -> refused PERMISSION: agent:a may start children only of itself and of its descendants
       > spawn c by=agent:a under=z agent=coder
-      a.9 capability.refused spawns: agent:a may start its own children only
-        -> refused PERMISSION: agent:a may start its own children only
+      a.9 capability.refused spawns: agent:a may start children only of itself and of its descendants
+        -> refused PERMISSION: agent:a may start children only of itself and of its descendants
       > spawn c by=agent:a under=a agent=reviewer
       a.10 capability.refused spawns: agent:a may not start the agent reviewer, only coder
         -> refused PERMISSION: agent:a may not start the agent reviewer, only coder
@@ -225,11 +225,11 @@ describe('an agent and other processes', () => {
       c.7 process.queue m15
         -> done, 1 affected
       > send a by=agent:c
-      c.8 capability.refused signals: agent:c may write to its parent and its descendants only
-        -> refused PERMISSION: agent:c may write to its parent and its descendants only
+      c.8 capability.refused signals: agent:c may write only to its parent, itself and its descendants
+        -> refused PERMISSION: agent:c may write only to its parent, itself and its descendants
       > send z by=agent:a
-      a.10 capability.refused signals: agent:a may write to its parent and its descendants only
-        -> refused PERMISSION: agent:a may write to its parent and its descendants only
+      a.10 capability.refused signals: agent:a may write only to its parent, itself and its descendants
+        -> refused PERMISSION: agent:a may write only to its parent, itself and its descendants
       "
     `)
   })

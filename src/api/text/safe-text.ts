@@ -1,4 +1,4 @@
-// Makes text of agents, models and users safe to show: no control character and no bidirectional mark may remain in the results.
+// Makes text of agents, models and users safe to show: of control characters only tab and newline may remain, and no bidirectional mark.
 // Test: test/tables/cli/print/text.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 import { mainInput } from './tool-input.ts'
