@@ -161,7 +161,7 @@ export class Monitor {
     if (word !== observation.reported) {
       observation.reported = word
       const evidence =
-        word === 'stopped' ? `PID ${observation.stoppedPid ?? 0}` : word === 'waiting' ? 'for the user' : activityText(process)
+        word === 'stopped' ? `OS pid ${observation.stoppedPid ?? 0}` : word === 'waiting' ? 'for the user' : activityText(process)
       this.#deps.submit({
         type: 'liveness',
         uuid: process.uuid,

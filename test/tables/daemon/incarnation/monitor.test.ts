@@ -138,7 +138,7 @@ describe('liveness is judged within its threshold for', () => {
     watched.play('spawn a acp\nstart a\nreport a up handle session=s')
     watched.stoppedPid = 4711
     await watched.wind(30_000)
-    expect(watched.judgements).toMatchObject([{ word: 'stopped', evidence: 'PID 4711' }])
+    expect(watched.judgements).toMatchObject([{ word: 'stopped', evidence: 'OS pid 4711' }])
     expect(watched.judgements[0]?.at).toBeLessThanOrEqual(20_000)
     watched.stoppedPid = null
     await watched.wind(30_000)
