@@ -214,7 +214,7 @@ class RunningDaemon implements Daemon {
       log(`the socket is ${state}: clients cannot reach this daemon, so it stops`, null)
       this.stop().catch((error: unknown) => log('stopping failed', error))
     })
-    await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
+    await writeFile(paths.daemonJson, `${JSON.stringify(this.#identity())}\n`, { mode: 0o600 })
     this.#parts.sweeper.sweep()
     loopWatch.start()
     web.reopen()
@@ -381,7 +381,8 @@ class RunningDaemon implements Daemon {
     await drain.run()
   }
 
-  async #view(): Promise<DaemonView> {
+  /** What the file daemon.json has, too. */
+  #identity(): Omit<DaemonView, keyof Awaited<ReturnType<MachineFigures['read']>>> {
     const { paths, containments, clock } = this.#deps
     const { table, pipeline } = this.#parts
     return {
@@ -397,6 +398,12 @@ class RunningDaemon implements Daemon {
       containment: containments.kind,
       processes: { live: table.activeCount, suspended: table.suspended, max: table.maxProcesses },
       cursor: pipeline.cursor,
+    }
+  }
+
+  async #view(): Promise<DaemonView> {
+    return {
+      ...this.#identity(),
       ...(await this.#figures.read()),
       ...(this.#drain
         ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } }

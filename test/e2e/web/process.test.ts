@@ -87,6 +87,8 @@ describe.runIf(CHROMIUM !== null)('the page of a process', () => {
     const page = await world.visit('/p/0198a000-0000-7000-8000-000000000000')
     await page.getByText('This process is not in the list').waitFor()
     await page.getByText('reeve ps --all').waitFor()
+    // The browser reports the refused request.
+    expect(world.problems.splice(0)).toEqual([expect.stringContaining('status of 404')])
   })
 })
 
