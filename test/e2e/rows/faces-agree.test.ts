@@ -9,7 +9,7 @@ import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
 import { SEED } from '../../support/seed.ts'
 
 /** `REEVE_MOMENTS=1000` compares more, which takes some 20 minutes. */
-const MOMENTS = Number(process.env['REEVE_MOMENTS'] ?? deep(30, 200))
+const MOMENTS = Number(process.env['REEVE_MOMENTS'] ?? deep(60, 200))
 /** the number of moments between two starts of a crew */
 const CREW_EVERY = 30
 /** the number of moments between two restarts of the daemon */
