@@ -1,6 +1,7 @@
-// What the page and its worker send each other. The worker holds the only stream of this browser, so that any number of tabs takes one of
-// the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
-import type { Credentials } from './peer.ts'
+// What the page and its worker send each other, and what a failure means for the link. The worker holds the only stream of this browser, so
+// that any number of tabs takes one of the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
+import { ForeignPeerError, type Credentials } from './peer.ts'
+import { RequestError } from './request-error.ts'
 import type { RowEvent } from '../src/api/row-events.ts'
 
 /** From a tab to the worker. `hello`: the tab is there, with its session; `bye`: it goes. */
@@ -16,3 +17,9 @@ export interface LinkState {
 
 /** From the worker to a tab. The first `rows` of a tab has all rows. */
 export type FromWorker = { readonly type: 'link'; readonly link: LinkState } | { readonly type: 'rows'; readonly event: RowEvent }
+
+/** The state of a link after a request or a proof has failed. */
+export function stateAfter(error: unknown): 'lost' | 'refused' | 'foreign' {
+  if (error instanceof RequestError && error.isRefused) return 'refused'
+  return error instanceof ForeignPeerError ? 'foreign' : 'lost'
+}

@@ -1,9 +1,8 @@
 // A tab's end of the stream: connects to the worker that all tabs share. In a browser without shared workers, such as Chrome on Android,
 // each tab has a worker of its own. Makes the only Trusted Types policy of the page, which accepts
 // the address of that worker and nothing else. Test: test/e2e/web/page.test.ts.
-import { ForeignPeerError, provePeer, type Credentials } from './peer.ts'
-import { RequestError } from './request-error.ts'
-import type { FromWorker, LinkState, ToWorker } from './shared.ts'
+import { provePeer, type Credentials } from './peer.ts'
+import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './shared.ts'
 
 /** The address of the worker; the build puts it here. */
 declare const REEVE_WORKER: string
@@ -53,8 +52,7 @@ async function failedProof(credentials: Credentials): Promise<LinkState['state']
     await provePeer(credentials)
     return null
   } catch (error) {
-    if (error instanceof RequestError && error.isRefused) return 'refused'
-    return error instanceof ForeignPeerError ? 'foreign' : 'lost'
+    return stateAfter(error)
   }
 }
 

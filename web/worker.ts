@@ -1,12 +1,11 @@
-// The worker that all tabs share, or that one tab has where the browser shares none. For each session it holds one stream to the daemon, opens it again when it breaks, keeps the rows, and
-// passes each event to each tab of that session. Must never keep a token that no tab has.
-// Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
+// The worker that all tabs share, or that one tab has where the browser shares none. For each session it holds one stream to the daemon,
+// opens it again when it breaks, keeps the rows, and passes each event to each tab of that session. Must never keep a token that no tab
+// has. Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
-import { RequestError } from './request-error.ts'
-import { ForeignPeerError, noteProof, type Credentials } from './peer.ts'
-import type { FromWorker, LinkState, ToWorker } from './shared.ts'
+import { noteProof, type Credentials } from './peer.ts'
+import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './shared.ts'
 
 const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000
@@ -109,8 +108,7 @@ class Feed {
         onEvent: ({ data }) => this.#takeEvent(JSON.parse(data) as RowEvent),
       })
     } catch (error) {
-      if (error instanceof RequestError && error.isRefused) return 'refused'
-      if (error instanceof ForeignPeerError) return 'foreign'
+      return stateAfter(error)
     } finally {
       clearInterval(watch)
     }
