@@ -224,6 +224,7 @@ export function expectTopAgrees(rows: readonly RowView[], moment: Moment): void 
 /** Checks that a terminal with the bytes of `reeve top` shows the same, and below its head the needs in their order. */
 export async function expectScreenAgrees({ rows, needs }: Pick<RowsView, 'rows' | 'needs'>, moment: Moment): Promise<void> {
   const model = topModelOf(rows, needs, moment)
+  model.selectNeed(0) // the list begins with the first need: it follows the selection
   const size = { columns: TOP_COLUMNS, rows: rows.length + SCREEN_EXTRA_ROWS }
   const frame = frameOf(model, size, clocksOf(moment), TOP_STYLE)
   const terminal = new xterm.Terminal({ cols: size.columns, rows: size.rows, allowProposedApi: true })
