@@ -1,4 +1,4 @@
-// The routes of needs, which is what waits for the user; routes.ts registers them. Test: test/e2e/lifecycle/needs.test.ts.
+// The routes of needs, that is, of what waits for the user; routes.ts registers them. Test: test/e2e/lifecycle/needs.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
