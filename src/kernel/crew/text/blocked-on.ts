@@ -15,7 +15,6 @@ import {
   workersOf,
 } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
-import { isReportOverdue } from './status-text.ts'
 import { stateText } from '../state/phases.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { groupWaits } from './blocked-groups.ts'
@@ -66,6 +65,13 @@ function describeTaskWait(crew: Crew, spec: CrewSpec, task: Task): string | null
   if (hasNoReviewer(crew, task)) return `${taskName(task)} waits for a review, and no worker is free: ${reviewersText(crew, task)}`
   if (task.state === 'awaiting_review') return `${taskName(task)} waits for a reviewer`
   return task.state === 'queued' ? describeQueuedTask(crew, spec, task) : null
+}
+
+/** Whether the member owes a report, its turn is over, and no message or job will make it continue. */
+function isReportOverdue(crew: Crew, member: Member, task: Task): boolean {
+  const { state, phase, turn, told, held, heir, id } = member
+  const isReportDue = phase === 'reviewing' ? task.briefed : (phase === 'implementing' || phase === 'addressing_feedback') && task.prepared
+  return isReportDue && state === 'on' && heir === null && !held && !told && turn.open === null && !hasJobsThatNeedMember(crew, id)
 }
 
 function reviewersText(crew: Crew, task: Task): string {

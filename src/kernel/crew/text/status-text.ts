@@ -1,6 +1,6 @@
 // Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps. Must never
 // decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
-import { needsCommit, hasJobsThatNeedMember, hasRoom, currentImplementer, hasNoReviewer, isReady, openTasks } from '../state/queries.ts'
+import { needsCommit, hasRoom, currentImplementer, hasNoReviewer, isReady, openTasks } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { stateText } from '../state/phases.ts'
 import { isReviewable } from '../state/reviewers.ts'
@@ -94,14 +94,7 @@ function taskStatusText(crew: Crew, spec: CrewSpec, task: Task): string | null {
     : `${taskName(task)} is ${stateText(state)}.`
 }
 
-/** The advice when every possible reviewer awaits a review of its own. */
+/** The advice when no worker of the crew can review the task now or later. */
 function noReviewerText(crew: Crew, spec: CrewSpec): string {
   return `No worker of the crew can review it: ${hasRoom(crew, spec) ? 'spawn_worker starts one that can.' : 'requeue a task that awaits its review with cancel_task, so that its worker can review another.'}`
-}
-
-/** Whether the member owes a report, its turn is over, and no message or job will make it continue. */
-export function isReportOverdue(crew: Crew, member: Member, task: Task): boolean {
-  const { state, phase, turn, told, held, heir, id } = member
-  const isReportDue = phase === 'reviewing' ? task.briefed : (phase === 'implementing' || phase === 'addressing_feedback') && task.prepared
-  return isReportDue && state === 'on' && heir === null && !held && !told && turn.open === null && !hasJobsThatNeedMember(crew, id)
 }
