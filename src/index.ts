@@ -616,7 +616,7 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns at most 1 MB of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in base64. `offset`: the
+   * Returns at most 1,000,000 characters of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in base64. `offset`: the
    * `next` of the previous answer.
    */
   stepPart(

@@ -112,7 +112,7 @@ function nameOf({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): string | null
   return altKey ? null : key
 }
 
-/** Whether a field or a control takes the key itself. */
+/** Whether the page leaves the key alone: single keys are switched off, or a field or a control takes it. */
 function isForTheBrowser({ target }: KeyboardEvent, key: string): boolean {
   if (key === 'Control+k') return false
   if (key.length === 1 && !hasSingleKeys.value) return true

@@ -10,7 +10,7 @@ const INTERVAL_MS = 10_000
 /** null: not known, or this session may not know it */
 export const spending = signal<UsageRateView | null>(null)
 
-/** A session of one subtree, or one without inputs and results, may not read what the others spend. */
+/** A session of one subtree, or one without inputs or results, may not read what the others spend. */
 function mayRead(): boolean {
   const opened = session.peek()
   return typeof opened !== 'string' && opened.session.only === null && !opened.session.redact

@@ -84,7 +84,7 @@ export function may(right: WebRight): boolean {
   return typeof opened !== 'string' && WEB_RIGHTS.indexOf(opened.session.right) >= WEB_RIGHTS.indexOf(right)
 }
 
-/** Whether the session sees no inputs, results and outputs. */
+/** Whether the session sees no inputs, results or outputs. */
 export function isRedacted(): boolean {
   const opened = session.value
   return typeof opened !== 'string' && opened.session.redact

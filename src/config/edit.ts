@@ -261,7 +261,7 @@ function formatDocument(document: Document, oldText: string): string {
 
 /** Replaces a file atomically, and keeps its mode and owner. */
 async function replaceFile(file: string, text: string): Promise<void> {
-  // A missing file has no mode and owner to keep.
+  // A missing file has no mode or owner to keep.
   const old = await stat(file).catch(() => null)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${randomUUID()}.tmp`

@@ -13,7 +13,7 @@ export function commandOf(ask: AskView | null): string | null {
   return typeof command === 'string' ? command : null
 }
 
-/** Whether one line shows all of the question: a short command, or a text without a call and changes. */
+/** Whether one line shows all of the question: a short command, or a text without a call or changes. */
 export function isShownWhole(ask: AskView): boolean {
   const command = commandOf(ask)
   if (command === null) return ask.tool === null && ask.diff.length === 0

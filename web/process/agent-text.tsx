@@ -1,5 +1,5 @@
 // Draws the text of an agent, and the output of its tools. All becomes text nodes: nothing is HTML, and nothing is loaded.
-// Test: test/e2e/web/process/hostile-text.test.ts, test/tables/faces/agent-text.test.ts.
+// Test: test/e2e/web/process/hostile-text.test.ts, test/tables/faces/rich-text.test.ts.
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild, JSX } from 'preact'
 import { readRichText, targetOf, type TextBlock, type TextPart } from '../../src/faces/rich-text.ts'

@@ -118,7 +118,7 @@ function SessionLine({ session: one, isOwn, mayEnd }: SessionLineProps): JSX.Ele
   const { id, label, right, only, redact, way, remembered, createdAt, lastSeenAt, expiresAt, address, userAgent } = one
   const sees = [
     only === null ? 'all processes' : `${rows.get(only)?.name ?? 'one process'} and those below`,
-    ...(redact ? ['no inputs and results'] : []),
+    ...(redact ? ['no inputs or results'] : []),
   ]
   const until = expiresAt === null ? (remembered ? '30 days without use' : '12 hours without use') : formatMoment(expiresAt, daemonNow())
   return (

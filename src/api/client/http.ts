@@ -30,7 +30,7 @@ export interface WireResponse {
   readonly body: AsyncGenerator<Buffer, void>
 }
 
-/** The error of a connection that ended, or was silent too long, before the answer was complete. */
+/** The connection ended or was silent too long before the answer was complete, or the answer is not HTTP, or too long. */
 export class BrokenLink extends Error {}
 
 /** Whether an error means that no server was listening, so that nothing was sent. */

@@ -18,8 +18,9 @@ export class Web {
   }
 
   /**
-   * Opens the page on this machine, and makes a link for one use within a minute: `url`, `#k=` and `code`. `right`: what its session may
-   * do. Errors: `PERMISSION` for a program of a process; `UNAVAILABLE` without a free port.
+   * Opens the page on this machine, and makes a link for one use within `usableMs`. The link is `url` with `#k=` and `code`. If a `number`
+   * comes with it, the link has `#n=` instead, and the browser asks for that number. `right`: what its session may do. Errors: `PERMISSION`
+   * for a program of a process; `UNAVAILABLE` without a free port; `INVALID` for options that exclude each other, or an unusable certificate.
    */
   open(body: WebOpenBody = {}, options: CallOptions = {}): Promise<WebOpenedView> {
     return this.#client.post('/v1/web/open', body, options)
@@ -30,7 +31,7 @@ export class Web {
     return this.#client.get('/v1/web', {}, options)
   }
 
-  /** Waits until a link was used more than `uses` times or got more than `wrongNumbers`, or a minute is over. Errors: `NOT_FOUND`. */
+  /** Waits until a link has more than `uses` uses or `wrongNumbers` wrong numbers, or until `timeoutMs` are over. Errors: `NOT_FOUND`. */
   waitForLink(
     link: string,
     {

@@ -73,7 +73,7 @@ export interface ReportTaskView {
   reviewer: string | null
   /** the number of failed attempts, for any reason */
   attempts: number
-  /** the number of attempts that a reviewer denied */
+  /** the number of attempts that a reviewer or the user denied */
   denials: number
   base: string | null
   commit: string | null
@@ -83,7 +83,7 @@ export interface ReportTaskView {
   conflict: string | null
   /** why the task ended, or why the last attempt failed */
   reason: string | null
-  /** who declared the task done without a review and a commit; null for all other tasks */
+  /** who declared the task done without a review or a commit; null for all other tasks */
   byWord: string | null
   addedAt: string
   startedAt: string | null
@@ -101,7 +101,7 @@ export interface ReportTaskView {
   usage: ReportUsageView
   /** the time in which a member had a turn about the task */
   workedMs: number
-  /** the time from the start of the task to its end, or until now, minus `workedMs` */
+  /** the time since the task was added, until its end, that of the crew, or now; minus `workedMs` */
   waitedMs: number
   /** the part of `waitedMs` in which a question about the task waited for the user */
   askedMs: number

@@ -56,7 +56,7 @@ export interface CrewTaskView {
   verdict: ReviewVerdict | null
   /** the number of failed attempts, for any reason */
   attempts: number
-  /** the number of attempts that a reviewer denied */
+  /** the number of attempts that a reviewer or the user denied */
   denials: number
   base: string | null
   commit: string | null
@@ -66,7 +66,7 @@ export interface CrewTaskView {
   conflict: string | null
   /** why the task ended, or why the last attempt failed */
   reason: string | null
-  /** who declared the task done without a review and a commit; null for all other tasks */
+  /** who declared the task done without a review or a commit; null for all other tasks */
   byWord: string | null
   /** the git ref with the uncommitted files of an earlier attempt; null: none */
   salvaged: string | null
@@ -188,7 +188,7 @@ export interface TaskDetailView {
   verdict: ReviewVerdict | null
   /** the number of failed attempts, for any reason */
   attempts: number
-  /** the number of attempts that a reviewer denied */
+  /** the number of attempts that a reviewer or the user denied */
   denials: number
   base: string | null
   commit: string | null
@@ -198,7 +198,7 @@ export interface TaskDetailView {
   conflict: string | null
   /** why the task ended, or why the last attempt failed */
   reason: string | null
-  /** who declared the task done without a review and a commit; null for all other tasks */
+  /** who declared the task done without a review or a commit; null for all other tasks */
   byWord: string | null
   /** the git ref with the uncommitted files of an earlier attempt; null: none */
   salvaged: string | null

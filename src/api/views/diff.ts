@@ -17,6 +17,11 @@ export interface DiffSideView {
   uuid: string
   pid: number
   name: string | null
+  /**
+   * where the files come from. `base`: the commit from which the worktree, or the branch of the crew, began; `origin`: the recorded step at
+   * which a fork began; `worktree`: the present files; `step`: a recorded step; `salvage`: salvaged files of a removed worktree; `branch`:
+   * the branch of a removed worktree; `crew`: the branch of a crew
+   */
   of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
   /** the step of the record; null: the files come from no record */
   step: number | null
@@ -30,8 +35,8 @@ export interface ProcessDiffView {
   pid: number
   name: string | null
   /**
-   * the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the
-   * process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs
+   * the `of` of `to`, or `reported`: the process has no worktree, so these are edits that its agent reported. They have no line numbers,
+   * and lack changes by programs
    */
   of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
   /** the older state; null: `of` is `reported` */
@@ -79,8 +84,8 @@ export interface ProcessFilesView {
   pid: number
   name: string | null
   /**
-   * the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the
-   * process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs
+   * the `of` of `to`, or `reported`: the process has no worktree, so these are edits that its agent reported. They have no line numbers,
+   * and lack changes by programs
    */
   of: 'base' | 'origin' | 'worktree' | 'step' | 'salvage' | 'branch' | 'crew' | 'reported'
   /** the older state; null: `of` is `reported` */

@@ -52,19 +52,19 @@ export interface StepAttemptView {
 export interface StepToolView {
   callId: string
   name: string
-  /** null: it is too large, see `truncated` */
+  /** null: it is too long, see `truncated` */
   input: unknown
   /** null: the call was not started */
   effect: 'read' | 'idempotent' | 'once' | null
   startedAt: string | null
   outcome: string | null
   exitCode: number | null
-  /** at most its first 64 KB */
+  /** at most its first 65,536 characters */
   result: string | null
   durationMs: number | null
   /** the call has not started: it, or a call before it, waits for an answer or a resume, or waited when the process ended */
   unbegun?: true
-  /** what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it */
+  /** what is longer than 65,536 characters: `GET …/steps/:step/tools/:call` has it */
   truncated: ('input' | 'result')[]
   /** its images, in the order of the parts `image:0`, `image:1` */
   images: { mediaType: string; bytes: number }[]
@@ -134,7 +134,7 @@ export interface StepDetailView {
 export interface StepPartView {
   version: 1
   mediaType: string
-  /** at most 1 MB from `offset`; of an image in base64 */
+  /** at most 1,000,000 characters from `offset`; of an image in base64 */
   text: string
   offset: number
   /** the length of the whole part, in the units of `offset`: characters of this text */

@@ -8,7 +8,7 @@ export interface WebOpenBody {
   right?: WebRight
   /** a process: the session sees only it and the processes below it */
   only?: string
-  /** true: without inputs and results of tools, output, and contents of files */
+  /** true: without inputs or results of tools, output, or contents of files */
   redact?: boolean
   /** the life of the session; default: it ends after 12 hours without a request */
   ttlMs?: number

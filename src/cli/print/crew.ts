@@ -315,7 +315,7 @@ function countDone(tasks: readonly CrewTaskView[]): number {
   return tasks.filter(({ state }) => state === 'done').length
 }
 
-/** Returns the number of tasks that were declared done without review and commit: ` (2 by word alone)`. Empty if there are none. */
+/** Returns the number of tasks that were declared done without a review or a commit: ` (2 by word alone)`. Empty if there are none. */
 export function byWordText(tasks: readonly Pick<CrewTaskView, 'byWord'>[]): string {
   const count = tasks.filter(({ byWord }) => Boolean(byWord)).length
   return count === 0 ? '' : ` (${count} by word alone)`

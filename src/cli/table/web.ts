@@ -32,7 +32,7 @@ export const WEB_VERBS: Readonly<Record<'web' | 'open', Verb>> = {
       'read-only': on('its session only reads'),
       only: text('P', 'its session sees this process and those below it'),
       for: { kind: 'duration', value: 'D', help: 'how long its session lasts, as in 2h; default: until it was idle for 12 hours' },
-      redact: on('without inputs and results of tools, and output'),
+      redact: on('without inputs or results of tools, and without output'),
       label: text('TEXT', 'a name for the session, shown by --sessions'),
       port: { kind: 'count', value: 'N', help: 'the only port that will do; default: 7338 or any free one' },
       ssh: text('BOX', 'the page of this machine, by ssh'),

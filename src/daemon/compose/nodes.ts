@@ -65,7 +65,7 @@ export class ComposeNodes {
       await request({ type: 'composeNode', by: 'user', uuid, node, ask, made: answer })
     } catch (error) {
       if ('uuid' in answer) credentials.forget(answer.uuid)
-      // The answer came too late, or the node cannot start. In both cases the run has recorded it.
+      // The answer came too late, or the run has recorded why the node cannot start. If the daemon is stopping, the next one asks again.
       if (!(error instanceof KernelError) || (error.code !== 'CONFLICT' && error.code !== 'UNAVAILABLE')) throw error
     }
   }

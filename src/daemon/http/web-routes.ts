@@ -76,7 +76,7 @@ export const WEB_ROUTES: readonly ApiRoute[] = [
     method: 'GET',
     path: '/v1/web/links/:id/wait',
     right: 'socket',
-    summary: 'Answers when a link was used more than `uses` times or with more than `wrongNumbers`, or when the time is over.',
+    summary: 'Answers when a link has more than `uses` uses or `wrongNumbers` wrong numbers, or when `timeoutMs` are over.',
     query: webLinkQuery,
     answer: 'webLinkUses',
     errors: ['NOT_FOUND'],

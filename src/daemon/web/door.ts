@@ -7,7 +7,7 @@ import { WEB_RIGHTS } from '../../kernel/model/words.ts'
 import type { WebAddresses } from './addresses.ts'
 import { pathParts } from './path.ts'
 import { findRoute, type RouteAccess } from './find-route.ts'
-import { isRedacted } from './redact.ts'
+import { isOpenToRedacted } from './redact.ts'
 import type { WebSession } from './sessions.ts'
 
 /** The head of a request. `rawHeaders`: names and values as they were sent, with repeated ones. */
@@ -113,7 +113,7 @@ function missingRight(
     return lacks(`${id} is closed to the page`, `\`web: { allow: [${closed}] }\` in config.yaml opens it; see docs/guides/web.md.`)
   if (session.only !== null && within !== true)
     return lacks(`this session sees one process and those below it, and ${id} reads others`, 'A link without `--only` sees all.')
-  if (session.redact && !isRedacted(id)) return lacks(`this session sees no inputs and results, and ${id} has them`, 'Read the steps.')
+  if (session.redact && !isOpenToRedacted(id)) return lacks(`this session sees no inputs or results, and ${id} has them`, 'Read the steps.')
   return null
 }
 

@@ -1,4 +1,4 @@
-// What a redacted session reads: no inputs and results of tools, no output, no contents of files, no environment. Routes that
+// What a redacted session reads: no inputs or results of tools, no output, no contents of files, no environment. Routes that
 // `REDACTIONS` does not name are not for such a session. A field of a process, row, need, question or step is left out, unless a table
 // shows it. Test: test/tables/daemon/web/restrict.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
@@ -29,7 +29,7 @@ const REDACTIONS: Readonly<Record<string, (answer: never) => object>> = {
 }
 
 /** Whether a redacted session may use a route. */
-export function isRedacted(routeId: string): boolean {
+export function isOpenToRedacted(routeId: string): boolean {
   return Object.hasOwn(REDACTIONS, routeId)
 }
 
@@ -151,7 +151,7 @@ export function redactDoing(doing: RowView['doing']): RowView['doing'] {
   return doing && { ...doing, ...(doing.input === undefined ? {} : { input: HIDDEN }) }
 }
 
-/** A question without its text, call and change. The names of options may have parts of the call. */
+/** A question without its text, call or change. The names of options may have parts of the call. */
 const ASK_FIELDS: FieldRules<AskView> = {
   id: SHOWN,
   kind: SHOWN,
@@ -212,7 +212,7 @@ export function redactNeed(need: NeedView): NeedView {
   return { ...redactFields(need, NEED_FIELDS), options: ask ? options.map(redactOption) : options }
 }
 
-/** A step without the inputs and results of its tools. */
+/** A step without the inputs or results of its tools. */
 const STEP_FIELDS: FieldRules<StepView> = {
   step: SHOWN,
   startedAt: SHOWN,
@@ -247,7 +247,7 @@ const STEP_DETAIL_FIELDS: FieldRules<StepDetailView> = {
   checkpoint: SHOWN,
 }
 
-/** A list of steps, one step in full, or columns, which have no inputs and results. */
+/** A list of steps, one step in full, or columns, which have no inputs or results. */
 function redactSteps(answer: { steps?: StepView[]; step?: StepDetailView; columns?: BriefStepsView['columns'] }): object {
   if (answer.steps) return { ...answer, steps: answer.steps.map((step) => redactFields(step, STEP_FIELDS)) }
   if (answer.columns) return answer

@@ -241,7 +241,7 @@ function checkSides(query: unknown): void {
 /** Checks that no text is searched, because the answer would reveal whether hidden lines have it. Errors: PERMISSION. */
 function checkNoMatch(query: unknown): void {
   if ((query as { readonly match?: unknown } | undefined)?.match !== undefined)
-    throw new KernelError('PERMISSION', 'this session sees no inputs and results, so it cannot search lines for a text')
+    throw new KernelError('PERMISSION', 'this session sees no inputs or results, so it cannot search lines for a text')
 }
 
 /** The UUID of a process that is the root of the subtree or below it. Errors: NOT_FOUND, as for a process that does not exist. */

@@ -53,7 +53,7 @@ export function narrowToParent(draft: DecisionDraft, { spec: oldSpec, parentUuid
   return spec === oldSpec ? {} : { spec }
 }
 
-/** Checks that an agent starts children only of itself and of its descendants. Errors: PERMISSION. */
+/** Checks that an agent starts only agents that it may start, as children of itself or of its descendants. Errors: PERMISSION. */
 export function checkSpawner(draft: DecisionDraft, by: Sender, { agent }: ProcessSpec, parent: Uuid | null): void {
   const sender = agentUuidIn(by)
   if (sender === null) return

@@ -20,7 +20,7 @@ export function nonRetryableCause(exit: ExitStatus): string | null {
   return exit.cause === 'agent' && exit.code !== 0 && (CONTEXT_FULL.test(text) || KEY_REFUSED.test(text)) ? text : null
 }
 
-/** The error text without numbers and identifiers, so that equal errors compare equal. Null: the exit has no error text. */
+/** The error text without numbers or identifiers, so that equal errors compare equal. Null: the exit has no error text. */
 export function normalizedError({ error }: ExitStatus): string | null {
   return error === undefined ? null : error.replaceAll(/\S*\d\S*/g, '#').slice(0, 200)
 }

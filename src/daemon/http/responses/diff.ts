@@ -12,7 +12,11 @@ export const diffFile = z.object({
   deletions: count.nullable().describe('the number of deleted lines; null for a binary file'),
 })
 
-const source = z.enum(['base', 'origin', 'worktree', 'step', 'salvage', 'branch', 'crew', 'reported'])
+const source = z
+  .enum(['base', 'origin', 'worktree', 'step', 'salvage', 'branch', 'crew', 'reported'])
+  .describe(
+    'where the files come from. `base`: the commit from which the worktree, or the branch of the crew, began; `origin`: the recorded step at which a fork began; `worktree`: the present files; `step`: a recorded step; `salvage`: salvaged files of a removed worktree; `branch`: the branch of a removed worktree; `crew`: the branch of a crew',
+  )
 const identity = { uuid, pid: count, name: text.nullable() }
 
 const diffSide = z
@@ -25,7 +29,7 @@ const diffSide = z
   .describe('A state of the files of a process.')
 const sides = {
   of: source.describe(
-    'the source of the newer files: the worktree, a recorded step, salvaged files of a removed worktree, or a branch. `reported`: the process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs',
+    'the `of` of `to`, or `reported`: the process has no worktree, so these are edits that its agent reported. They have no line numbers, and lack changes by programs',
   ),
   from: diffSide.nullable().describe('the older state; null: `of` is `reported`'),
   to: diffSide.nullable().describe('the newer state; null: `of` is `reported`'),

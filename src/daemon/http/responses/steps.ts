@@ -45,15 +45,17 @@ const toolDetail = z
   .object({
     callId: text,
     name: text,
-    input: z.unknown().describe('null: it is too large, see `truncated`'),
+    input: z.unknown().describe('null: it is too long, see `truncated`'),
     effect: z.enum(TOOL_EFFECTS).nullable().describe('null: the call was not started'),
     startedAt: time.nullable(),
     outcome: text.nullable(),
     exitCode: z.number().nullable(),
-    result: text.nullable().describe('at most its first 64 KB'),
+    result: text.nullable().describe('at most its first 65,536 characters'),
     durationMs: ms.nullable(),
     unbegun: unbegunField,
-    truncated: z.array(z.enum(['input', 'result'])).describe('what is larger than 64 KB: `GET …/steps/:step/tools/:call` has it'),
+    truncated: z
+      .array(z.enum(['input', 'result']))
+      .describe('what is longer than 65,536 characters: `GET …/steps/:step/tools/:call` has it'),
     images: z.array(z.object({ mediaType: text, bytes: count })).describe('its images, in the order of the parts `image:0`, `image:1`'),
   })
   .describe('A tool call of a step.')
@@ -98,7 +100,7 @@ const stepPart = z
   .object({
     version,
     mediaType: text,
-    text: text.describe('at most 1 MB from `offset`; of an image in base64'),
+    text: text.describe('at most 1,000,000 characters from `offset`; of an image in base64'),
     offset: count,
     total: count.describe('the length of the whole part, in the units of `offset`: characters of this text'),
     next: count.nullable().describe('the next `offset`; null: this is the end'),

@@ -16,7 +16,7 @@ export const webOpenBody = z
   .strictObject({
     right: right.exactOptional().describe('default: `all`'),
     only: z.string().min(1).max(200).exactOptional().describe('a process: the session sees only it and the processes below it'),
-    redact: z.boolean().exactOptional().describe('true: without inputs and results of tools, output, and contents of files'),
+    redact: z.boolean().exactOptional().describe('true: without inputs or results of tools, output, or contents of files'),
     ttlMs: z
       .int()
       .min(1_000)

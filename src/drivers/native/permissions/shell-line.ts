@@ -1,6 +1,6 @@
-// Finds the commands in a shell command line, so that rules can judge each of them. Understands words, quotes and the operators between
-// commands. Everything else, such as substitutions and redirections, makes the line opaque, because its effect cannot be known
-// without running it. Pure. Test: test/tables/drivers/native/permissions/shell-line.test.ts.
+// Finds the commands in a shell command line, so that rules can judge each of them. Understands words, quotes, the operators between
+// commands, and redirections that touch no file. Everything else, such as substitutions and other redirections, makes the line opaque,
+// because its effect cannot be known without running it. Pure. Test: test/tables/drivers/native/permissions/shell-line.test.ts.
 
 export interface ShellLine {
   /** the words of each command that was found */
@@ -18,10 +18,10 @@ const OTHER_BLANK = /^[\s\p{Cc}]/u
 const KEYWORDS = '! [[ { } case coproc do done elif else esac fi for function if in select then time until while'
 /** Commands of the shell that run a text as a command. */
 const EVALUATORS = '. builtin command eval exec source trap'
-/** Commands of the shell that change what later words mean. */
+/** Commands that change what later words mean. */
 const SETTERS = 'alias bind enable env export hash read set shopt typeset unalias'
 const OPAQUE_COMMANDS = new Set([KEYWORDS, EVALUATORS, SETTERS].flatMap((words) => words.split(' ')))
-/** Programs that run the command in their arguments. */
+/** Programs and commands of the shell that run the command in their arguments. */
 const RUNNERS = new Set([
   'chroot',
   'doas',

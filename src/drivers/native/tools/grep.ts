@@ -1,6 +1,5 @@
-// The tool `grep`: finds the lines that match a regular expression. The number of files, their sizes, the number of matches,
-// and the length of a shown line are limited. The time per file is limited too, because a model's expression may backtrack for
-// ever.
+// The tool `grep`: finds the lines that match a regular expression. The number of files, their sizes, the number of matches, and the length
+// of a shown line are limited. The time per file is limited, too, because a model's expression may backtrack without end.
 // Test: test/tables/drivers/native/tools/file-tools.test.ts.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'

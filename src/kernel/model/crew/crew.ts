@@ -87,7 +87,7 @@ export interface Task {
   readonly keeps?: KeptFiles | null
   /** the task waits for the user, its files are on its review ref, and its worker is free */
   readonly parked?: boolean
-  /** number of attempts that a review denied */
+  /** number of attempts that a reviewer or the user denied */
   readonly denials: number
   /** number of consecutive reviewers that gave no verdict */
   readonly unreviewed: number

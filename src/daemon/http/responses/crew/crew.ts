@@ -66,13 +66,13 @@ export const taskFields = {
   reviewer: text.nullable(),
   verdict: z.enum(REVIEW_VERDICTS).nullable(),
   attempts: count.describe('the number of failed attempts, for any reason'),
-  denials: count.describe('the number of attempts that a reviewer denied'),
+  denials: count.describe('the number of attempts that a reviewer or the user denied'),
   base: text.nullable(),
   commit: text.nullable(),
   merged: text.nullable().describe('the commit of the crew branch after the merge; null: not merged'),
   conflict: text.nullable().describe('the id of the task that resolves the merge conflict; null: no conflict'),
   reason: text.nullable().describe('why the task ended, or why the last attempt failed'),
-  byWord: text.nullable().describe('who declared the task done without a review and a commit; null for all other tasks'),
+  byWord: text.nullable().describe('who declared the task done without a review or a commit; null for all other tasks'),
   salvaged: text.nullable().describe('the git ref with the uncommitted files of an earlier attempt; null: none'),
   asks: z
     .enum(ASKED_FOR)

@@ -51,7 +51,7 @@ const task = z
     note: text.nullable().describe('a remark about its commit, for the user'),
     usage,
     workedMs: ms.describe('the time in which a member had a turn about the task'),
-    waitedMs: ms.describe('the time from the start of the task to its end, or until now, minus `workedMs`'),
+    waitedMs: ms.describe('the time since the task was added, until its end, that of the crew, or now; minus `workedMs`'),
     askedMs: ms.describe('the part of `waitedMs` in which a question about the task waited for the user'),
   })
   .meta({
