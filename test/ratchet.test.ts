@@ -379,7 +379,7 @@ describe('no code is dead', () => {
     file.code.split(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length - 2
 
   test('a comment names only existing tests', () => {
-    const named = src.flatMap(({ path, raw }) =>
+    const named = [...src, ...web].flatMap(({ path, raw }) =>
       (
         raw
           .split('\n', 12)

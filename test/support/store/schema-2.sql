@@ -1,5 +1,5 @@
 -- A store as schema 2 left it: an ended process, one in the middle of a step, both with the same long text, and a removed one
--- whose facts are not gone yet. Written by the code of that schema, and never to be changed. Test: test/tables/store/open.test.ts.
+-- whose facts are not gone yet. Written by the code of that schema, and never to be changed. Test: test/tables/store/opening.test.ts.
 PRAGMA page_size = 16384; PRAGMA auto_vacuum = incremental;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL, copy INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE processes (
