@@ -508,8 +508,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Lists what waits for the user, the most urgent first: questions, holds, and ends that the user has not seen. `under`: only of a process
-   * and all below it. `all`: also the snoozed needs. `limit`: default 200, at most 1,000.
+   * Lists what waits for the user, the most urgent first: questions, holds, silences, and ends that the user has not seen. `under`: only of
+   * a process and all below it. `all`: also the snoozed needs. `limit`: default 200, at most 1,000.
    */
   needs({
     under,
@@ -616,8 +616,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns at most 1,000,000 characters of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in base64. `offset`: the
-   * `next` of the previous answer.
+   * Returns at most 1,000,000 characters of a tool call. `part`: its `result` (default), its `input`, or an image such as `image:0` in
+   * base64. `offset`: the `next` of the previous answer.
    */
   stepPart(
     ref: string,

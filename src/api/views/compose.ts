@@ -51,7 +51,7 @@ export interface RunView {
   elapsedMs: number
   /** how the run ended; null while it runs */
   exit: { code: number; reason: string } | null
-  /** the cost of all its nodes and their descendants */
+  /** the cost of the processes of its nodes, without the processes that these have started */
   costUsd: number | null
   unpriced: boolean
   /** the text of the NOTE column */

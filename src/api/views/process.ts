@@ -615,7 +615,7 @@ export interface SpawnBody {
   parent?: string
   /**
    * true: it is removed with its history 10 s after its end, or at once by a `DELETE`. It stays if its worktree has changes, if it is
-   * pinned, and if it was interrupted
+   * pinned, or if it was interrupted
    */
   removeAtEnd?: boolean
   /** its id among the children of its supervisor, which is its `parent` */

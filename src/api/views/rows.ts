@@ -125,7 +125,7 @@ export interface RowView {
   resumes: boolean
   /** how urgently it needs the user: 6 a question, 5 of a crew, 4 a hold, 3 a failure, 2 a silence, 1 an end; 0: it does not */
   attention: number
-  /** true: it ended or asked, and the user has not seen that */
+  /** true: the user has not seen one of its needs, such as a question, a hold or its end */
   unseen: boolean
   /** when its needs count again; null: they are not put off. The time may be over */
   snoozedUntil: string | null

@@ -21,7 +21,7 @@ export interface SearchMatchView {
 
 export interface SearchView {
   version: 1
-  /** grouped by process, the newest process first; those of a process in order */
+  /** grouped by process: the living ones, then the ended ones, each the newest first. Those of a process in order */
   matches: SearchMatchView[]
   /** the number of searched processes */
   processes: number

@@ -62,7 +62,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. A closed output (`| head`) stops it as well. A closed terminal does not.',
       'A process that is suspended, for example because its key was refused, or that asks you something, has not ended: `run` waits. It reports on stderr why, since when, and what ends the wait.',
       'With `--worktree` the process works in its own git worktree, on a new branch `reeve/NAME`. Its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can return to them. `reeve rm` removes the worktree with the process; uncommitted files are saved to a ref first. The last lines of `run` name the branch and the worktree; `reeve diff` shows the changes, `reeve merge` takes them over, and `reeve pr` opens a pull request.',
-      'With `--rm` the process is removed when it has ended: at once, or 10 s after its end with `-d`. The daemon does that, also if this command is gone. It stays if its worktree has commits or changed files, if it is pinned, and if a crash interrupted it. `--restart` and supervisors exclude it.',
+      'With `--rm` the process is removed when it has ended: at once, or 10 s after its end with `-d`. The daemon does that, also if this command is gone. It stays if its worktree has commits or changed files, if it is pinned, or if a crash interrupted it. `--restart` and supervisors exclude it.',
       'With `--restart` a failed process is resumed (a command is run again) after a growing delay, with a limit per 10 minutes. A process that you stop or kill stays ended. A failure that would only repeat (a limit, a full context, a rejected key) is held until you resume it. The rules, also for `--supervisor`, are in docs/concepts/supervision.md.',
       'The process gets the environment of this command. Values that are not secret are recorded and restored at a resume; keys stay in the memory of the daemon.',
     ],
@@ -195,7 +195,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Find a text in the transcripts of processes',
     usage: ['reeve search [-i] [--since D|TIME] [--limit N] TEXT [P]...'],
     about: [
-      'Searches messages, texts of agents, inputs and results of tools, and the output of programs. It searches all processes, living and ended, or those that P names. Each line with the text is shown with its step, its time and what it is. The newest process comes first.',
+      'Searches messages, texts of agents, inputs and results of tools, and the output of programs. It searches all processes, living and ended, or those that P names. Each line with the text is shown with its step, its time and what it is. Living processes come first, then ended ones, each the newest first.',
       'TEXT is plain text, not a pattern. Colours in the output of programs are ignored. A history that a fork shares with its origin is searched once.',
       'A search ends after a minute. A line on stderr reports that there may be more.',
     ],

@@ -9,7 +9,7 @@ export const NEEDS_ROUTES: readonly ApiRoute[] = [
     path: '/v1/needs',
     right: 'read',
     within: true,
-    summary: 'Lists what waits for the user: questions, holds, and ends that the user has not seen. The most urgent comes first.',
+    summary: 'Lists what waits for the user: questions, holds, silences, and ends that the user has not seen. The most urgent comes first.',
     query: schemas.needsQuery,
     answer: 'needs',
     errors: ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION'],

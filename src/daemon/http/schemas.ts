@@ -140,7 +140,7 @@ export const spawnBody = z
       .boolean()
       .exactOptional()
       .describe(
-        'true: it is removed with its history 10 s after its end, or at once by a `DELETE`. It stays if its worktree has changes, if it is pinned, and if it was interrupted',
+        'true: it is removed with its history 10 s after its end, or at once by a `DELETE`. It stays if its worktree has changes, if it is pinned, or if it was interrupted',
       ),
     childId: childId.exactOptional().describe('its id among the children of its supervisor, which is its `parent`'),
     supervisor: z

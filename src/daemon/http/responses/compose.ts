@@ -48,7 +48,7 @@ const run = z
     exitedAt: time.nullable(),
     elapsedMs: ms,
     exit: z.object({ code: z.int(), reason: text }).nullable().describe('how the run ended; null while it runs'),
-    costUsd: usd.nullable().describe('the cost of all its nodes and their descendants'),
+    costUsd: usd.nullable().describe('the cost of the processes of its nodes, without the processes that these have started'),
     unpriced: z.boolean(),
     note,
     holds,

@@ -87,7 +87,7 @@ const row = z
     attention: count.describe(
       'how urgently it needs the user: 6 a question, 5 of a crew, 4 a hold, 3 a failure, 2 a silence, 1 an end; 0: it does not',
     ),
-    unseen: z.boolean().describe('true: it ended or asked, and the user has not seen that'),
+    unseen: z.boolean().describe('true: the user has not seen one of its needs, such as a question, a hold or its end'),
     snoozedUntil: time.nullable().describe('when its needs count again; null: they are not put off. The time may be over'),
     pinned: z.boolean(),
     lastText: text.nullable().describe('the last assistant text, truncated to 160 characters'),

@@ -21,7 +21,9 @@ const match = z
 
 const search = z.object({
   version,
-  matches: z.array(match).describe('grouped by process, the newest process first; those of a process in order'),
+  matches: z
+    .array(match)
+    .describe('grouped by process: the living ones, then the ended ones, each the newest first. Those of a process in order'),
   processes: count.describe('the number of searched processes'),
   cutBy: z
     .enum(['matches', 'time'])
