@@ -2,6 +2,7 @@
 // that costs. The key that confirms it differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
+import { oneLine } from '../print/text.ts'
 import { LineEditor, type Key } from '../screen/line-editor.ts'
 
 /** A request to the daemon. */
@@ -30,14 +31,17 @@ export interface PaletteChoice {
 /** What a dialog does with a key. `close`: it is over; an action or a choice also ends it. */
 export type DialogResult = 'stay' | 'close' | Action | PaletteChoice
 
+/** A line of a dialog: a text, or a label with a text beside it. */
+export type DialogLine = string | readonly [label: string, text: string]
+
 export interface Dialog {
   readonly title: string
   /** the lines above the input */
-  readonly lines: readonly string[]
+  readonly lines: readonly DialogLine[]
   /** the index of the line that is always shown; absent: the first lines are */
   readonly selectedLine?: number
   /** the keys that it takes, for the last line */
-  readonly keys: string
+  readonly keys: readonly string[]
   /** the command line of its action; null: it has none, or not yet */
   readonly command: string | null
   readonly editor?: LineEditor | undefined
@@ -48,7 +52,7 @@ const CONFIRM_KEY = 'y'
 
 export class ConfirmDialog implements Dialog {
   readonly title: string
-  readonly keys = `${CONFIRM_KEY} yes  Esc no  ↓ ↑ scroll`
+  readonly keys = [`${CONFIRM_KEY} yes`, 'Esc no', '↓ ↑ scroll']
   readonly #action: Action
   readonly #openedAt: number
   readonly #mono: () => number
@@ -96,7 +100,7 @@ export interface TextDialogOptions {
 export class TextDialog implements Dialog {
   readonly title: string
   readonly lines: readonly string[]
-  readonly keys = 'Enter done  Esc cancel'
+  readonly keys = ['Enter done', 'Esc cancel']
   readonly editor = new LineEditor()
   readonly #options: TextDialogOptions
 
@@ -132,13 +136,13 @@ export class TextDialog implements Dialog {
 /** A choice between actions, by a number or with a cursor. */
 export class ChoiceDialog implements Dialog {
   readonly title: string
-  readonly keys: string
+  readonly keys: readonly string[]
   readonly #choices: readonly (readonly [name: string, action: Action])[]
   #index: number | null = null
 
   constructor(title: string, choices: readonly (readonly [name: string, action: Action])[]) {
     this.title = title
-    this.keys = `1-${choices.length} choose  Tab ↑↓ select  Enter the selected one  Esc cancel`
+    this.keys = [`1-${choices.length} choose`, 'Esc cancel', 'Tab ↑ ↓ select', 'Enter the selected one']
     this.#choices = choices
   }
 
@@ -148,7 +152,7 @@ export class ChoiceDialog implements Dialog {
   }
 
   get lines(): readonly string[] {
-    return this.#choices.map(([name], index) => `${index === this.#index ? '>' : ' '} ${index + 1} ${name}`)
+    return this.#choices.map(([name], index) => `${index === this.#index ? '>' : ' '} ${index + 1} ${oneLine(name)}`)
   }
 
   get command(): string | null {
@@ -171,7 +175,7 @@ const MAX_CHOICES = 12
 /** Finds a command or a process by a part of its name. */
 export class PaletteDialog implements Dialog {
   readonly title = 'commands and processes'
-  readonly keys = 'Enter the selected one  Tab ↑↓ select  Esc cancel'
+  readonly keys = ['Enter the selected one', 'Esc cancel', 'Tab ↑ ↓ select']
   readonly command = null
   readonly editor = new LineEditor()
   readonly #choices: readonly PaletteChoice[]
@@ -192,7 +196,9 @@ export class PaletteDialog implements Dialog {
 
   get lines(): readonly string[] {
     const found = this.#found
-    return found.length === 0 ? ['  nothing has this name'] : found.map(({ text }, index) => `${index === this.#index ? '>' : ' '} ${text}`)
+    return found.length === 0
+      ? ['  nothing has this name']
+      : found.map(({ text }, index) => `${index === this.#index ? '>' : ' '} ${oneLine(text)}`)
   }
 
   onKey(key: Key): DialogResult {
@@ -212,17 +218,17 @@ export class PaletteDialog implements Dialog {
 /** Text to read. The keys of a list scroll it, any other key closes it. */
 export class TextPage implements Dialog {
   readonly title: string
-  readonly keys = 'j k scroll  any other key closes'
+  readonly keys = ['j k scroll', 'any other key closes']
   readonly command = null
-  readonly #all: readonly string[]
+  readonly #all: readonly DialogLine[]
   #from = 0
 
-  constructor(title: string, lines: readonly string[]) {
+  constructor(title: string, lines: readonly DialogLine[]) {
     this.title = title
     this.#all = lines
   }
 
-  get lines(): readonly string[] {
+  get lines(): readonly DialogLine[] {
     return this.#all.slice(this.#from)
   }
 

@@ -1,5 +1,6 @@
 // A dialog of `reeve top` with several fields: texts and choices. `Tab` and the arrows move between them, and Enter does it.
 // Test: test/tables/cli/top/fork-form.test.ts.
+import { displayWidth, padWidth } from '../print/text.ts'
 import { LineEditor, type Key } from '../screen/line-editor.ts'
 import { isCancel, isEnter, stepOf, type Action, type Dialog, type DialogResult } from './dialogs.ts'
 
@@ -55,9 +56,9 @@ export class FormDialog implements Dialog {
     return this.#states[this.#index]
   }
 
-  get keys(): string {
+  get keys(): string[] {
     const state = this.#state
-    return `Tab ↑↓ field${state && 'value' in state ? '  ← → choose' : ''}  Enter done  Esc cancel`
+    return ['Enter done', 'Esc cancel', 'Tab ↑ ↓ field', ...(state && 'value' in state ? ['← → choose'] : [])]
   }
 
   /** The editor of the selected field; absent: it is a choice. */
@@ -82,8 +83,11 @@ export class FormDialog implements Dialog {
   get lines(): readonly string[] {
     const values = this.#values
     const result = this.#options.actionOf(values)
+    const labelColumns = Math.max(...this.#states.map(({ field }) => displayWidth(field.label)))
     return [
-      ...this.#states.map((state, index) => `${index === this.#index ? '>' : ' '} ${state.field.label}: ${textOf(state)}`),
+      ...this.#states.map(
+        (state, index) => `${index === this.#index ? '>' : ' '} ${padWidth(state.field.label, labelColumns)}  ${textOf(state)}`,
+      ),
       ...('problem' in result ? [result.problem] : this.#options.notesOf(values)),
     ]
   }

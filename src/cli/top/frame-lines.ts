@@ -6,11 +6,12 @@ import { mainCommand } from '../../faces/process-names.ts'
 import { budgetFullInText } from '../../faces/budgets.ts'
 import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
-import { displayWidth, fitWidth, oneLine } from '../print/text.ts'
+import { displayWidth, fitWidth, oneLine, padWidth, stripControls } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
 import type { Size } from '../screen/screen.ts'
 import type { SumsView } from '../../index.ts'
-import { joinFitting, lineOf, type Cell, type Style } from './line.ts'
+import { joinFitting, keyGap, keyText, lineOf, wrapLine, type Cell, type Style } from './line.ts'
+import type { DialogLine } from './dialogs.ts'
 import { PEEK_TABS, type Area, type TopModel } from './model.ts'
 import { linesPerRow, rowLines, titleLine } from './table-lines.ts'
 
@@ -28,6 +29,8 @@ const MAX_INPUT_LINES = 4
 const MAX_NOTICE_LINES = 3
 /** the most columns of the name of this machine */
 const MAX_HOST_COLUMNS = 16
+/** the most of the head line that the filter has */
+const FILTER_SHARE = 0.2
 
 export interface Clocks {
   /** wall ms of this machine */
@@ -85,11 +88,16 @@ function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style
   const isStale = model.isStale(clocks.mono)
   const clock = clockText(clocks.wall)
   const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer since ${clockText(heardWall(model, clocks))}` : 'live'
+  const choices = choiceTexts(model, columns, style)
   const parts = [
-    host === '' ? 'reeve' : `reeve ${fitWidth(oneLine(host), MAX_HOST_COLUMNS, style.ellipsis)}`,
+    host === '' || (choices.length > 0 && linesPerRow(columns) > 1)
+      ? 'reeve'
+      : `reeve ${fitWidth(oneLine(host), MAX_HOST_COLUMNS, style.ellipsis)}`,
     ...(model.isReadOnly ? ['read only'] : []),
+    // What hides rows or changes their order, or what a key means, must not be the first to be left out.
+    ...choices,
     ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
-    shownText(model),
+    formatCount(model.rows.size, 'process'),
   ].filter((part) => part !== '')
   const text = joinFitting(parts, Math.max(0, columns - link.length - clock.length - 5), style)
   const cells: Cell[] = [
@@ -116,13 +124,13 @@ function spentText({ usdPerMinute, hours }: TopModel, { todayUsd }: SumsView, co
   return `${formatCost(todayUsd)} today${usdPerMinute > 0 ? `, ${formatCost(usdPerMinute)}/min` : ''}${bars === '' ? '' : ` 24h ${bars}`}`
 }
 
-function shownText({ rows, filter, order, tagged }: TopModel): string {
+/** What the user has chosen to see, and how many rows are tagged. */
+function choiceTexts({ filter, order, tagged }: TopModel, columns: number, { ellipsis }: Style): string[] {
   return [
-    formatCount(rows.size, 'process'),
-    ...(filter === '' ? [] : [`filter ${oneLine(filter)}`]),
-    ...(order === 'tree' ? [] : [`by ${order}`]),
     ...(tagged.size === 0 ? [] : [`${tagged.size} tagged`]),
-  ].join(', ')
+    ...(filter === '' ? [] : [`filter ${fitWidth(oneLine(filter), Math.floor(columns * FILTER_SHARE), ellipsis)}`]),
+    ...(order === 'tree' ? [] : [`by ${order}`]),
+  ]
 }
 
 /** The needs, the most urgent first, with the keys that answer the selected one. */
@@ -143,7 +151,7 @@ function needLines(model: TopModel, columns: number, room: number, now: number, 
 
 function needLine(model: TopModel, need: NeedView, index: number, columns: number, now: number, style: Style): string {
   const isSelected = need === model.selectedNeed
-  const keys = isSelected && columns >= 80 && !model.isReadOnly ? answerKeys(need) : ''
+  const keys = isSelected && columns >= 80 && !model.isReadOnly ? answerKeys(need, columns).join(keyGap(style)) : ''
   const cells: Cell[] = [
     { text: isSelected ? (style.ascii ? '>' : '▌') : '', columns: 1 },
     // The digits go to the first nine.
@@ -154,8 +162,8 @@ function needLine(model: TopModel, need: NeedView, index: number, columns: numbe
       style: 'bold',
     },
     { text: need.title, style: need.kind === 'failed' ? 'red' : undefined },
-    { text: formatElapsed(now - Date.parse(need.at)), columns: 8, side: 'right', style: 'dim' },
     ...(keys === '' ? [] : [{ text: keys, columns: displayWidth(keys), style: 'cyan' as const }]),
+    { text: formatElapsed(now - Date.parse(need.at)), columns: 8, side: 'right', style: 'dim' },
   ]
   const isInverse = isSelected && model.area === 'needs'
   const line = lineOf(cells, columns, style, isInverse)
@@ -164,11 +172,13 @@ function needLine(model: TopModel, need: NeedView, index: number, columns: numbe
 
 const OPTION_KEYS = { allow_once: 'a allow', allow_always: 'A always', reject_once: 'd deny', reject_always: 'D never' } as const
 
-/** The keys that answer a need: those of its options, `r` for a text or a choice. */
-function answerKeys({ ask, kind }: NeedView): string {
-  if (!ask) return kind === 'hold' ? 'R resume' : '. seen'
-  const kinds = ask.options.flatMap((option) => (option.kind === 'choice' ? [] : [OPTION_KEYS[option.kind]]))
-  return [...new Set(kinds), ...(kinds.length === 0 ? ['r reply'] : [])].join('  ')
+/** The keys that answer a need: those of its options, `r` for a text or a choice. A narrow terminal has no room for four. */
+function answerKeys({ ask, kind }: NeedView, columns: number): string[] {
+  if (!ask) return [kind === 'hold' ? 'R resume' : '. seen']
+  const kinds = new Set(ask.options.flatMap((option) => (option.kind === 'choice' ? [] : [OPTION_KEYS[option.kind]])))
+  if (kinds.size === 0) return ['r reply']
+  const once = [OPTION_KEYS.allow_once, OPTION_KEYS.reject_once]
+  return columns < WIDE_COLUMNS && once.every((key) => kinds.has(key)) ? once : [...kinds]
 }
 
 /** Returns all that waits and all visible rows as text, for a program or a file. */
@@ -256,9 +266,21 @@ function cutPainted(line: string, columns: number, { ellipsis }: Style): string 
   return displayWidth(plain) <= columns ? line.replaceAll('\t', '    ') : fitWidth(plain, columns, ellipsis)
 }
 
-/** Makes a line of a dialog safe for the terminal; its indent stays. */
-function safeLine(text: string): string {
-  return `${/^ */.exec(text)?.[0] ?? ''}${oneLine(text)}`
+/** the columns of a label and the gap after it */
+const LABEL_COLUMNS = 11
+/** the indent and the label of a line that has one: two spaces separate it from its text */
+const LABEL = /^ *(?:\S+(?: \S+)* {2,})?/
+
+/** Returns a line of a dialog, made safe for the terminal. One that is too long continues below its text, not below its label. */
+function dialogLine(line: DialogLine, columns: number, style: Style): string[] {
+  const text =
+    typeof line === 'string'
+      ? keyText(line, style)
+      : `  ${padWidth(`${keyText(line[0], style)}  `, LABEL_COLUMNS)}${keyText(line[1], style)}`
+  const safe = stripControls(text)
+    .replaceAll(/[\t\n]/g, ' ')
+    .trimEnd()
+  return wrapLine(safe, columns, displayWidth(LABEL.exec(safe)?.[0] ?? ''))
 }
 
 interface DialogLines {
@@ -275,8 +297,10 @@ function dialogLines({ dialog, filterError }: TopModel, columns: number, room: n
   const input = dialog.editor?.draw(columns, MAX_INPUT_LINES)
   const error = filterError === undefined || !input ? [] : [style.paint('red', fitWidth(oneLine(filterError), columns, style.ellipsis))]
   const textRoom = Math.max(1, room - 1 - (input?.lines.length ?? 0) - error.length)
-  const text = dialog.lines.map((one) => fitWidth(safeLine(one), columns, style.ellipsis))
-  const shown = text.length > textRoom ? cutText(text, textRoom, dialog.selectedLine, columns, style) : text
+  const parts = dialog.lines.map((one) => dialogLine(one, columns, style))
+  const text = parts.flat()
+  const selected = dialog.selectedLine === undefined ? undefined : parts.slice(0, dialog.selectedLine).flat().length
+  const shown = text.length > textRoom ? cutText(text, textRoom, selected, columns, style) : text
   const above = [rule, ...shown]
   const cursor = input?.cursor && { line: above.length + input.cursor.line, column: input.cursor.column }
   return { lines: [...above, ...(input?.lines ?? []), ...error], ...(cursor ? { cursor } : {}) }
@@ -288,7 +312,7 @@ function cutText(text: readonly string[], room: number, selected: number | undef
     const from = windowTop(0, selected, room, text.length)
     return text.slice(from, from + room)
   }
-  const more = `  ${text.length - room + 1} more lines: ${style.ascii ? 'down' : '↓'} scrolls`
+  const more = keyText(`  ${text.length - room + 1} more lines: ↓ scrolls`, style)
   return [...text.slice(0, room - 1), fitWidth(more, columns, style.ellipsis)]
 }
 
@@ -339,7 +363,11 @@ function lastLines(model: TopModel, columns: number, clocks: Clocks, style: Styl
   const command = dialog ? (dialog.command ?? '') : main
   const isWide = columns >= WIDE_COLUMNS
   const commandColumns = isWide ? Math.floor(columns * COMMAND_SHARE) : 0
-  const keys = joinFitting(dialog ? [dialog.keys] : shownKeys(model), columns - commandColumns - 1, style)
+  const keys = joinFitting(
+    (dialog?.keys ?? shownKeys(model)).map((key) => keyText(key, style)),
+    columns - commandColumns - 1,
+    style,
+  )
   const commandCell: Cell = { text: command, columns: commandColumns, side: 'right', style: 'dim' }
   const note: Cell = notice
     ? { text: notice.text, style: notice.isError ? 'red' : undefined }
@@ -347,7 +375,10 @@ function lastLines(model: TopModel, columns: number, clocks: Clocks, style: Styl
       ? { text: staleText(model, clocks), style: 'yellow' }
       : { text: dialog && !isWide ? command : '' }
   // A link that is cut off is of no use: a long notice has more lines.
-  const noteTexts = note.text.match(new RegExp(`.{1,${columns - 1}}`, 'gu'))?.slice(0, MAX_NOTICE_LINES) ?? ['']
-  const noteLines = noteTexts.map((text) => lineOf([{ ...note, text }], columns, style))
+  const noteTexts = wrapLine(oneLine(note.text), columns - 1)
+  const noteEnd = noteTexts.slice(MAX_NOTICE_LINES - 1).join(' ')
+  const noteLines = [...noteTexts.slice(0, MAX_NOTICE_LINES - 1), ...(noteEnd === '' ? [] : [noteEnd])].map((text) =>
+    lineOf([{ ...note, text }], columns, style),
+  )
   return [...noteLines, lineOf([{ text: keys, style: 'dim' }, ...(isWide ? [commandCell] : [])], columns, style)]
 }

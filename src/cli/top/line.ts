@@ -37,9 +37,44 @@ export function lineOf(cells: readonly Cell[], columns: number, style: Style, is
   return line + ' '.repeat(Math.max(0, left))
 }
 
+/** Returns the lines of a text that is broken between words, and within a word only if that is longer than a line. `hang`: their indent. */
+export function wrapLine(text: string, columns: number, hang = 0): string[] {
+  const indent = Math.min(hang, Math.floor(columns / 2))
+  const lines: string[] = []
+  let rest = text
+  while (displayWidth(rest) > columns) {
+    const fitting = fitWidth(rest, columns, '')
+    const space = rest[fitting.length] === ' ' ? fitting.length : fitting.lastIndexOf(' ')
+    const end = space > indent ? space : fitting.length
+    // A character that is wider than a line.
+    if (rest.slice(0, end).trim() === '') break
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = ' '.repeat(indent) + rest.slice(end).trimStart()
+  }
+  return [...lines, rest]
+}
+
+const ASCII_TEXTS = [
+  ['↑', 'up'],
+  ['↓', 'down'],
+  ['←', 'left'],
+  ['→', 'right'],
+  ['…', '..'],
+] as const
+
+/** A text with the names of keys; without Unicode their words. */
+export function keyText(text: string, { ascii }: Pick<Style, 'ascii'>): string {
+  return ascii ? ASCII_TEXTS.reduce((done, [symbol, word]) => done.replaceAll(symbol, word), text) : text
+}
+
+/** What separates two keys, or two facts of the head line. */
+export function keyGap({ ascii }: Pick<Style, 'ascii'>): string {
+  return ascii ? ' | ' : ' · '
+}
+
 /** Returns the parts, joined as far as they fit. The first ones are the most important. */
-export function joinFitting(parts: readonly string[], columns: number, { ascii }: Pick<Style, 'ascii'>): string {
-  const gap = ascii ? ' | ' : ' · '
+export function joinFitting(parts: readonly string[], columns: number, style: Pick<Style, 'ascii'>): string {
+  const gap = keyGap(style)
   let line = ''
   for (const part of parts) {
     const longer = line === '' ? part : line + gap + part

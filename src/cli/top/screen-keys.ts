@@ -120,7 +120,7 @@ export function paletteActions({ targets, isReadOnly }: Pick<TopModel, 'targets'
 }
 
 /** All keys with what they do; on a screen that only reads, those that count there. */
-export function keyLines(isReadOnly: boolean): string[] {
+export function keyLines(isReadOnly: boolean): [keys: string, does: string][] {
   const counts = (action: TopAction | ScreenAction): boolean => !isReadOnly || !isRequest(action)
   const shared = topActions()
     .filter(counts)
@@ -128,5 +128,5 @@ export function keyLines(isReadOnly: boolean): string[] {
   const own = Object.entries(SCREEN_KEYS)
     .filter(([, action]) => counts(action))
     .map(([key, action]): [string, string] => [key.replace('Control+', 'Ctrl+'), SCREEN_ACTIONS[action]])
-  return [...shared, ...own].map(([keys, does]) => `  ${keys.padEnd(14)} ${does}`)
+  return [...shared, ...own]
 }

@@ -40,6 +40,8 @@ const NARROW_BAR_COLUMNS = 5
 /** the narrowest terminal with a bar beside the budget, and the one with a long bar */
 const BAR_FROM = 120
 const WIDE_FROM = 140
+/** the narrowest terminal with long names: on a narrower one the reason needs the columns */
+const WIDEST_FROM = 240
 /** the narrowest terminal with a column for the agent; on a narrower one names begin with `crew`, `run` or `supervisor` */
 const AGENT_FROM = 100
 
@@ -49,7 +51,7 @@ const COLUMNS: readonly ColumnDef[] = [
   { title: 'PID', columns: 6, side: 'right', from: 0, cell: ({ row }) => ({ text: String(row.pid), style: 'dim' }) },
   {
     title: 'NAME',
-    columns: (terminal) => (terminal < TWO_LINES_BELOW ? undefined : terminal < WIDE_FROM ? 24 : 32),
+    columns: (terminal) => (terminal < TWO_LINES_BELOW ? undefined : terminal < WIDEST_FROM ? 24 : 32),
     from: 0,
     cell: (table, _, style, __, terminal) => ({
       text: nameText(table, style, terminal < AGENT_FROM),

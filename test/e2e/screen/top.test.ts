@@ -54,7 +54,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     const terminal = openTop()
     await terminal.waitForText(/NEEDS YOU 1\n.*asks +bash: touch allowed/)
     terminal.type('n')
-    await terminal.waitForText('a allow d deny')
+    await terminal.waitForText('a allow · d deny')
     await terminal.waitForText(/\[need\] steps diff logs limits/)
     await terminal.waitForText('PID 1 (asks): command')
     await typeUntil(terminal, 'a', /✓ asks .* completed/)

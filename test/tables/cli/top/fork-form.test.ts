@@ -21,13 +21,13 @@ function type(form: FormDialog, keys: string): string | null {
 
 test('it begins with the message, the last step and the files of that step', () => {
   expect(forkForm(ROW, null).lines).toEqual([
-    '  after step (0 to 7): 7',
-    '  files: those of that step, in a new worktree',
-    '> message: none',
-    '  model: a/b',
-    '  effort: as it is',
-    '  name: none',
-    '  budget in USD: as it is',
+    '  after step (0 to 7)  7',
+    '  files                those of that step, in a new worktree',
+    '> message              none',
+    '  model                a/b',
+    '  effort               as it is',
+    '  name                 none',
+    '  budget in USD        as it is',
     'The fork keeps steps 1 to 7. It does not keep its children and its waiting messages. Its cost is counted from 0.',
   ])
 })

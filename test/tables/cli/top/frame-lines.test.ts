@@ -5,9 +5,10 @@ import type { NeedView } from '../../../../src/api/views/needs.ts'
 import type { RowView } from '../../../../src/index.ts'
 import { displayWidth } from '../../../../src/cli/print/text.ts'
 import { Controller } from '../../../../src/cli/top/controller.ts'
-import { ChoiceDialog } from '../../../../src/cli/top/dialogs.ts'
+import { ChoiceDialog, ConfirmDialog, TextPage, type Dialog } from '../../../../src/cli/top/dialogs.ts'
 import { frameOf } from '../../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../../src/cli/top/model.ts'
+import { keyLines } from '../../../../src/cli/top/screen-keys.ts'
 import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
 
 const SUMS = { live: 4, working: 3, asking: 1, held: 1, failed: 1, todayUsd: 18.42, reservedUsd: 0 }
@@ -76,8 +77,10 @@ const NEED = {
   },
 } as unknown as NeedView
 
-function modelOf(rows: readonly RowView[], needs: readonly NeedView[] = []): TopModel {
+function modelOf(fleet: readonly RowView[], needs: readonly NeedView[] = []): TopModel {
   const model = new TopModel()
+  // The lines of a row are kept for the next frame, and another test may have painted them.
+  const rows = fleet.map((row) => ({ ...row }))
   model.onRows({ type: 'reset', cursor: 'a.1', seq: 1, now: new Date(AT.wall).toISOString(), rows, sums: SUMS, needs }, AT.mono, AT.wall)
   return model
 }
@@ -283,4 +286,75 @@ test('a screen that only reads says so, and shows no keys of answers', () => {
   const lines = textOf(model, 100)
   expect(lines[0]).toMatch(/^reeve · read only · /)
   expect(lines.join('\n')).not.toContain('a allow')
+})
+
+describe.each([
+  [60, false],
+  [80, false],
+  [120, false],
+  [200, false],
+  [60, true],
+  [120, true],
+])('text in columns at %i columns, ASCII only: %s', (columns, ascii) => {
+  const style = { ...plain, ascii, ellipsis: ascii ? '..' : '…' }
+  /** the lines between the title of the dialog and the last line */
+  const dialogText = (dialog: Dialog): string[] => {
+    const model = modelOf(FLEET)
+    model.dialog = dialog
+    const { lines } = frameOf(model, { columns, rows: 200 }, AT, style)
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
+    return lines.slice(lines.findIndex((line) => /^[─-] title /.test(line)) + 1, -2)
+  }
+  /** the width of what precedes the text of a line */
+  const textColumn = (line: string): number => displayWidth(/^ *(?:\S+(?: \S+)* {2,})?/.exec(line)?.[0] ?? '')
+
+  test('the help has all texts whole, in one column', () => {
+    const rows = keyLines(false)
+    const lines = dialogText(new TextPage('title', rows))
+    expect(new Set(lines.map(textColumn))).toEqual(new Set([13]))
+    const texts = lines.map((line) => line.slice(13)).join(' ')
+    for (const [, does] of rows) expect(texts).toContain(ascii ? does.replaceAll('…', '..') : does)
+    if (ascii) expect(lines.join('')).toMatch(/^[ -~]*$/)
+  })
+
+  test('so have the costs of an end, with wide characters', () => {
+    const dialog = new ConfirmDialog('title', { command: 'reeve kill', run: async () => '' }, () => 0)
+    dialog.stakes = [
+      '1 would be killed',
+      `  in flight  ${'日本語 '.repeat(40)}`,
+      `             ${'e\u0301 '.repeat(150)}`,
+      '  kept       step 3',
+    ]
+    const [title, ...lines] = dialogText(dialog)
+    expect([title?.trim(), lines.length > 3]).toEqual(['1 would be killed', true])
+    expect(new Set(lines.map(textColumn))).toEqual(new Set([13]))
+    expect(lines.join('').match(/日本語/g)).toHaveLength(40)
+  })
+})
+
+test('the last line separates the keys of a dialog', () => {
+  const model = modelOf(FLEET)
+  model.dialog = new ConfirmDialog('title', { command: 'reeve kill', run: async () => '' }, () => 0)
+  expect(textOf(model, 80).at(-1)).toBe('y yes · Esc no · ↓ ↑ scroll')
+  const { lines } = frameOf(model, { columns: 80, rows: 16 }, AT, { ...plain, ascii: true })
+  expect(lines.at(-1)?.trimEnd()).toBe('y yes | Esc no | down up scroll')
+})
+
+test('a narrow screen has the keys of two answers, a wide one those of four', () => {
+  const kinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const
+  const options = kinds.map((kind) => ({ id: kind, name: kind, kind }))
+  const model = modelOf(FLEET, [{ ...NEED, ask: { options } } as unknown as NeedView])
+  model.selectNeed(0)
+  expect(textOf(model, 80)[2]).toMatch(/ a allow · d deny +42m 00s$/)
+  expect(textOf(model, 120)[2]).toMatch(/ a allow · A always · d deny · D never +42m 00s$/)
+})
+
+test.each([60, 80, 200])('at %i columns the head line names the tags and the filter, which hide rows and widen actions', (columns) => {
+  const model = modelOf(FLEET)
+  model.select(uuidOf(4))
+  model.toggleTag()
+  model.setFilter('port')
+  expect(textOf(model, columns)[0]).toMatch(/^reeve · 1 tagged · filter port /)
+  model.setFilter(`port ${'x'.repeat(100)}`)
+  expect(textOf(model, columns)[0]).toMatch(/^reeve · 1 tagged · filter port x+…/)
 })
