@@ -1,7 +1,7 @@
 // The whole screen of `reeve top` as lines: a head line, what needs the user, the table, the panel or a dialog, and keys.
 // Pure. Test: test/tables/cli/top/frame-lines.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
-import { formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
+import { formatClock, formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'
 import { budgetFullInText } from '../../faces/budgets.ts'
 import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
@@ -44,7 +44,7 @@ export function frameOf(model: TopModel, { columns, rows }: Size, clocks: Clocks
   if (columns < LEAST_COLUMNS || rows < LEAST_ROWS)
     return { lines: [fitWidth(`reeve top needs ${LEAST_COLUMNS} x ${LEAST_ROWS}; q leaves`, columns, style.ellipsis)] }
   const isStale = model.isStale(clocks.mono)
-  const now = (isStale ? heardWall(model, clocks) : clocks.wall) + model.clockLead
+  const now = (isStale ? model.heardWall : clocks.wall) + model.clockLead
   const fade = (lines: readonly string[]): readonly string[] => (isStale ? lines.map((line) => fadedLine(line, style)) : lines)
   const head = [headLine(model, columns, clocks, style)]
   const keys = lastLines(model, columns, clocks, style)
@@ -68,13 +68,13 @@ export function frameOf(model: TopModel, { columns, rows }: Size, clocks: Clocks
   return { lines: [...lines, ...keys], ...(cursor ? { cursor } : {}) }
 }
 
-/** When the daemon last sent something, as wall ms of this machine. */
-function heardWall(model: TopModel, { wall, mono }: Clocks): number {
-  return wall - (model.quietMs(mono) ?? 0)
-}
-
 function clockText(wall: number): string {
   return new Date(wall).toTimeString().slice(0, 8)
+}
+
+/** When the daemon last sent something; with the date, unless it was today. */
+function heardText({ heardWall }: TopModel, { wall }: Clocks): string {
+  return formatClock(new Date(heardWall).toISOString(), wall)
 }
 
 /** A line that may be out of date: without colours, and dim. The selected row stays inverse. */
@@ -87,7 +87,7 @@ function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style
   const { sums, heardAt, host } = model
   const isStale = model.isStale(clocks.mono)
   const clock = clockText(clocks.wall)
-  const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer since ${clockText(heardWall(model, clocks))}` : 'live'
+  const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer since ${heardText(model, clocks)}` : 'live'
   const choices = choiceTexts(model, columns, style)
   const parts = [
     host === '' || (choices.length > 0 && linesPerRow(columns) > 1)
@@ -350,10 +350,14 @@ function shownKeys({ area, selectedRow, selectedNeed, isReadOnly }: TopModel): s
   return keys.map(([text, action]) => (action === 'pauseOrResume' && selectedRow?.status === 'suspended' ? 'p resume' : text))
 }
 
-/** What the last lines state while the daemon does not answer. */
+/** What the last lines state while the daemon does not answer: also what the user can do. */
 function staleText(model: TopModel, clocks: Clocks): string {
-  const at = clockText(heardWall(model, clocks))
-  return `The daemon does not answer. This is how it was at ${at}. All goes on when it runs again: \`reeve daemon start\`.`
+  const { hang } = model
+  const was = `This is how it was at ${heardText(model, clocks)}.`
+  if (hang) return `${hang.message[0]?.toUpperCase()}${hang.message.slice(1)}. ${hang.hint} ${was}`
+  return model.isGone(clocks.mono)
+    ? `The daemon has ended or was killed. ${was} \`reeve daemon start\` starts it, and this screen goes on by itself.`
+    : `The daemon does not answer. ${was} All goes on when it runs again: \`reeve daemon start\`.`
 }
 
 /** The notice, and the keys with the command line of the dialog, or else the one that shows the selected process. */

@@ -41,6 +41,8 @@ export type Area = (typeof AREAS)[number]
 
 /** after this time without a sign of life the rows count as old, in ms */
 const STALE_MS = 5_000
+/** after this time without a connection the daemon has ended; a restart takes less, in ms */
+const GONE_MS = 30_000
 
 /** The content of the panel for a process. */
 export interface PeekContent {
@@ -54,6 +56,12 @@ export interface PeekContent {
 export interface ScreenNotice {
   readonly text: string
   readonly isError: boolean
+}
+
+/** The words of the error that names a hanging daemon. */
+export interface Hang {
+  readonly message: string
+  readonly hint: string
 }
 
 /** Identifies a need and the version of its question: an answer counts for no other version. */
@@ -78,7 +86,13 @@ export class TopModel {
   clockLead = 0
   /** when the daemon last sent an event, monotonic ms; null: never */
   heardAt: number | null = null
+  /** the same by this machine's clock, in ms: monotonic time stands still while the machine sleeps */
+  heardWall = 0
   isLinkUp = true
+  /** why a daemon that still runs does not answer; null: unknown, or it answers */
+  hang: Hang | null = null
+  /** the command lines of the actions that the daemon has not answered yet */
+  readonly underWay = new Set<string>()
   /** whether no key may change anything but the screen */
   isReadOnly = false
   /** whether all ended processes are shown, also those that do not need the user */
@@ -109,7 +123,9 @@ export class TopModel {
   /** Applies an event of the stream of rows. `mono`: monotonic ms; `wall`: ms. */
   onRows(event: RowEvent, mono: number, wall: number): void {
     this.heardAt = mono
+    this.heardWall = wall
     this.isLinkUp = true
+    this.hang = null
     if ('now' in event) this.clockLead = Date.parse(event.now) - wall
     this.#allNeeds = needsAfter(this.#allNeeds, event)
     const now = wall + this.clockLead
@@ -137,6 +153,11 @@ export class TopModel {
   isStale(mono: number): boolean {
     const quietMs = this.quietMs(mono)
     return quietMs !== null && (!this.isLinkUp || quietMs > STALE_MS)
+  }
+
+  /** Whether the daemon has ended: nothing has listened for so long. A hanging daemon still listens. */
+  isGone(mono: number): boolean {
+    return !this.isLinkUp && this.hang === null && (this.quietMs(mono) ?? 0) >= GONE_MS
   }
 
   /** Whether no row comes, goes or moves. */

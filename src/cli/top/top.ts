@@ -67,7 +67,7 @@ function hourText(at: number): string {
 
 /** Whether a read failed because the daemon does not answer, which the head line states. */
 function isLinkLost(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'UNAVAILABLE'
+  return error instanceof ApiError && (error.code === 'UNAVAILABLE' || error.code === 'HANGS')
 }
 
 class Top implements Disposable {
@@ -134,6 +134,7 @@ class Top implements Disposable {
       }
     } catch (error) {
       if (this.#model.heardAt === null || !isLinkLost(error)) throw error
+      this.#noteHang(error)
       onLink(false)
       return this.#end.signal.aborted
     }
@@ -182,7 +183,11 @@ class Top implements Disposable {
 
   async #perform(action: Action): Promise<void> {
     this.#say(`asked: ${action.command}`)
-    this.#say(await action.run(this.#reeve))
+    try {
+      this.#say(await action.run(this.#reeve))
+    } finally {
+      this.#model.underWay.delete(action.command)
+    }
   }
 
   /** Reads what the end of each process would cost; beyond `MAX_STAKES`, processes are only counted. */
@@ -219,8 +224,24 @@ class Top implements Disposable {
     this.#screen.send(`\x07${texts.map((text) => `\x1b]9;${text}\x07\x1b]777;notify;reeve;${text}\x07`).join('')}`)
   }
 
+  /** Notes why a daemon that still runs does not answer. One that has ended does not hang. */
+  #noteHang(error: unknown): void {
+    this.#model.hang = error instanceof ApiError && error.code === 'HANGS' ? { message: error.message, hint: error.hint } : null
+  }
+
+  /** Asks the daemon something that it answers at once, so that a hang has its words before the stream breaks. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#reeve.daemon()
+      this.#model.hang = null
+    } catch (error) {
+      if (!isLinkLost(error)) throw error
+      this.#noteHang(error)
+    }
+  }
+
   async #readRate(): Promise<void> {
-    if (this.#model.isStale(performance.now())) return
+    if (this.#model.isStale(performance.now())) return this.#probe()
     const { total, trees } = await this.#reeve.usageRate()
     const usdOf = (rates: typeof total): number => rates.find(({ minutes }) => minutes === RATE_MINUTES)?.costUsd ?? 0
     this.#model.usdPerMinute = usdOf(total)

@@ -187,6 +187,43 @@ describe('without an answer from the daemon', () => {
     expect([back[0]?.includes(' live '), back[4]?.includes('42m 12s')]).toEqual([true, true])
   })
 
+  const HANG = { message: 'the daemon (PID 7) hangs since 09:00:00: a signal has stopped it', hint: '`kill -CONT 7` continues it.' }
+  const SILENT = 'The daemon does not answer. This is how it was at'
+  test.each([
+    ['a moment of silence', { s: 4 }, 'live', ''],
+    ['an open connection without a sign of life', { s: 6 }, 'no answer since', SILENT],
+    ['the same for long, as it may only be slow', { s: 31 }, 'no answer since', SILENT],
+    ['a connection that broke at once', { s: 2, isLinkUp: false }, 'no answer since', SILENT],
+    ['a restart that takes long', { s: 29, isLinkUp: false }, 'no answer since', SILENT],
+    ['no connection for half a minute', { s: 30, isLinkUp: false }, 'no answer since', 'The daemon has ended or was killed.'],
+    [
+      'none for a day',
+      { s: 90_000, isLinkUp: false },
+      'no answer since 2',
+      '`reeve daemon start` starts it, and this screen goes on by itself.',
+    ],
+    ['a hanging daemon', { s: 100, isLinkUp: false, hang: HANG }, 'no answer since', 'The daemon (PID 7) hangs since 09:00:00: a signal'],
+    ['the same with its hint', { s: 12, hang: HANG }, 'no answer since', '`kill -CONT 7` continues it.'],
+  ])('after %s, all clocks stand still, and the screen says what is known', (_, { s, ...link }, head, note) => {
+    const model = modelOf(FLEET, [NEED])
+    const before = frameOf(model, size, AT, plain).lines
+    Object.assign(model, link)
+    const then = { wall: AT.wall + s * 1_000, mono: AT.mono + s * 1_000 }
+    const { lines } = frameOf(model, size, then, plain)
+    const wasDate = s > 86_400 ? `${new Date(AT.wall).getFullYear()}-` : ''
+    expect(lines[0]).toContain(head.startsWith('no') ? `no answer since ${wasDate}` : head)
+    const noteLines = lines.slice(-3, -1).map((line) => line.trim())
+    expect(noteLines.join(' ')).toContain(note)
+    if (note !== '') expect(lines.slice(1, 7)).toEqual(before.slice(1, 7))
+  })
+
+  test('the time of the last answer is right after the machine has slept, when monotonic time stood still', () => {
+    const model = modelOf(FLEET, [NEED])
+    model.isLinkUp = false
+    const [head] = frameOf(model, size, { wall: AT.wall + 3_600_000, mono: AT.mono + 6_000 }, plain).lines
+    expect(head).toContain(`no answer since ${at}`)
+  })
+
   test('needs, table and panel are dim, and only the selected row is inverse', () => {
     const model = modelOf(FLEET, [NEED])
     model.togglePeek()
