@@ -52,8 +52,11 @@ export class Controller {
 
   onKey(key: Key): Outcome | null {
     const outcome = this.#outcomeOf(key)
-    const refusal = outcome?.type === 'action' || outcome?.type === 'stakes' ? this.#refusal() : null
-    return refusal === null ? outcome : this.#say(refusal)
+    if (outcome?.type !== 'action' && outcome?.type !== 'stakes') return outcome
+    const refusal = this.#refusal(outcome.type === 'action' ? outcome.action : undefined)
+    if (refusal !== null) return this.#say(refusal)
+    if (outcome.type === 'action') this.#model.underWay.add(outcome.action.command)
+    return outcome
   }
 
   #outcomeOf(key: Key): Outcome | null {
@@ -82,7 +85,7 @@ export class Controller {
     this.#model.notice = null
     const result = dialog.onKey(key)
     if (result === 'stay') return null
-    const refusal = result === 'close' || 'choose' in result ? null : this.#refusal()
+    const refusal = result === 'close' || 'choose' in result ? null : this.#refusal(result)
     // What was typed stays, until the daemon answers again.
     if (refusal !== null) return this.#say(refusal)
     this.#model.dialog = null
@@ -90,13 +93,14 @@ export class Controller {
     return 'choose' in result ? result.choose() : { type: 'action', action: result }
   }
 
-  /** Why nothing can be requested now; null: everything can. */
-  #refusal(): string | null {
-    if (this.#model.isReadOnly) return 'nothing was done: this screen only reads (--read-only)'
+  /** Why nothing can be requested now, or not this action; null: it can. */
+  #refusal(action?: Action): string | null {
+    const model = this.#model
+    if (model.isReadOnly) return 'nothing was done: this screen only reads (--read-only)'
     const mono = this.#mono()
-    return this.#model.isStale(mono)
-      ? `nothing was done: the daemon has not answered for ${formatElapsed(this.#model.quietMs(mono) ?? 0)}`
-      : null
+    if (model.isStale(mono)) return `nothing was done: the daemon has not answered for ${formatElapsed(model.quietMs(mono) ?? 0)}`
+    // Pressed again within one answer, a key must not interrupt, resume or fork twice.
+    return action && model.underWay.has(action.command) ? `not asked again: ${action.command} has no answer yet` : null
   }
 
   #onScreenAction(action: ScreenAction): Outcome | null {

@@ -210,6 +210,18 @@ describe('while the daemon does not answer', () => {
     ])
   })
 
+  test.each([
+    [40_000, '41s'],
+    [7_200_000, '2h 00m'],
+    [93_600_000, '1d 2h'],
+  ])('for %i ms, keys still request nothing, until the daemon answers again', (ms, expected) => {
+    model.isLinkUp = false
+    mono += ms
+    expect([commandOf('i'), model.notice?.text]).toEqual([null, `nothing was done: the daemon has not answered for ${expected}`])
+    model.onRows({ type: 'alive', cursor: 'a.1', seq: 1, now: '2026-11-21T10:02:00.000Z' }, mono, 0)
+    expect(commandOf('i')).toBe('reeve kill -s INT fix')
+  })
+
   test('a text that was typed stays, and is sent when the daemon answers again', () => {
     type('j m h i')
     model.isLinkUp = false
@@ -312,6 +324,27 @@ describe('the commands of actions', () => {
   test.each(['G b x Enter', 'G b Enter', 'j m Enter', 'G L Enter', 'G Z x Enter'])('after the keys %s the dialog stays open', (keys) => {
     expect(commandOf(keys)).toBeNull()
     expect(model.dialog).not.toBeNull()
+  })
+})
+
+describe('a key that is pressed again before its action has an answer', () => {
+  test.each([
+    ['i', 'i', 'reeve kill -s INT fix'],
+    ['p', 'p', 'reeve pause --subtree fix'],
+    ['1 a', 'a', 'reeve answer p2 1'],
+    ['f Enter', 'f Enter', 'reeve resume fix --fork --from-step 6'],
+  ])('%s and then %s request it once', (keys, again, command) => {
+    expect(commandOf(keys)).toBe(command)
+    expect([commandOf(again), model.notice?.text]).toEqual([null, `not asked again: ${command} has no answer yet`])
+    if (model.dialog) type('Esc')
+    // `reeve top` removes it when the daemon has answered.
+    model.underWay.delete(command)
+    expect(commandOf(again)).toBe(command)
+  })
+
+  test('another process can be interrupted meanwhile', () => {
+    expect(commandOf('i')).toBe('reeve kill -s INT fix')
+    expect(commandOf('j j P')).toBe('reeve pause --subtree --now helper')
   })
 })
 
