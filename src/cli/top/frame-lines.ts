@@ -145,7 +145,7 @@ function needLines(model: TopModel, columns: number, room: number, now: number, 
   return [
     title,
     ...shown.map((need, index) => needLine(model, need, first + index, columns, now, style)),
-    ...(more > 0 ? [lineOf([{ text: `  and ${more} more: n goes to the next one`, style: 'dim' }], columns, style)] : []),
+    ...(more > 0 ? [lineOf([{ text: `and ${more} more: n goes to the next one`, indent: 2, style: 'dim' }], columns, style)] : []),
   ]
 }
 

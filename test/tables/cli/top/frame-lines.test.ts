@@ -395,3 +395,9 @@ test.each([60, 80, 200])('at %i columns the head line names the tags and the fil
   model.setFilter(`port ${'x'.repeat(100)}`)
   expect(textOf(model, columns)[0]).toMatch(/^reeve · 1 tagged · filter port x+…/)
 })
+
+test('needs without a line are counted below the names of the others', () => {
+  const needs = Array.from({ length: 12 }, (_, index) => ({ ...NEED, id: `n${index}` }))
+  const lines = textOf(modelOf(FLEET, needs), 80, 24)
+  expect(lines.filter((line) => line.includes('more: n goes'))).toEqual(['  and 8 more: n goes to the next one'])
+})
