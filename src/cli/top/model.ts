@@ -1,5 +1,6 @@
 // The state of `reeve top`: rows and needs, the selection, folds, the filter, the panel and the dialog. Knows no terminal and no daemon.
 // Test: test/tables/cli/top/controller.test.ts.
+import type { Hang } from '../../api/client/hung-daemon.ts'
 import type { NeedView } from '../../api/views/needs.ts'
 import { isSnoozed } from '../../faces/attention.ts'
 import { applyRowEvent, needsAfter, type RowEvent, type RowView, type SumsView } from '../../index.ts'
@@ -58,12 +59,6 @@ export interface ScreenNotice {
   readonly isError: boolean
 }
 
-/** The words of the error that names a hanging daemon. */
-export interface Hang {
-  readonly message: string
-  readonly hint: string
-}
-
 /** Identifies a need and the version of its question: an answer counts for no other version. */
 function needKey({ id, ask }: NeedView): string {
   return `${id} ${ask?.hash ?? ''}`
@@ -90,7 +85,7 @@ export class TopModel {
   heardWall = 0
   isLinkUp = true
   /** why a daemon that still runs does not answer; null: unknown, or it answers */
-  hang: Hang | null = null
+  hang: Pick<Hang, 'message' | 'hint'> | null = null
   /** the command lines of the actions that the daemon has not answered yet */
   readonly underWay = new Set<string>()
   /** whether no key may change anything but the screen */
