@@ -5,7 +5,7 @@ import { forgetDrafts, hideDrafts, openDrafts, restoreDrafts } from './drafts.ts
 import { takeRowEvent } from './rows.ts'
 import { noteProof, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
-import type { FromWorker, LinkState } from './shared.ts'
+import type { FromWorker, LinkState } from './worker-messages.ts'
 import { connectWorker } from './stream.ts'
 import { WEB_RIGHTS, type WebRight } from './word-lists.ts'
 

@@ -2,7 +2,7 @@
 // each tab has a worker of its own. Makes the only Trusted Types policy of the page, which accepts the address of that worker and nothing
 // else. Test: test/e2e/web/page.test.ts.
 import { provePeer, type Credentials } from './peer.ts'
-import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './shared.ts'
+import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './worker-messages.ts'
 
 /** The address of the worker; the build puts it here. */
 declare const REEVE_WORKER: string

@@ -5,7 +5,7 @@ import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
 import { noteProof, type Credentials } from './peer.ts'
-import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './shared.ts'
+import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './worker-messages.ts'
 
 const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000

@@ -78,7 +78,7 @@ interface MachineSettings {
   readonly home: UsageReportView['home'] | null
 }
 
-/** A session for one subtree may not read what all processes have spent. */
+/** A session for one subtree, or a redacted one, may not read what all processes have spent. */
 async function readMachine(): Promise<MachineSettings> {
   const opened = session.peek()
   const isWhole = typeof opened !== 'string' && opened.session.only === null && !opened.session.redact
