@@ -27,8 +27,8 @@ export interface ExportDeps {
 }
 
 /**
- * Exports a process to `dir`/steps/UUID. Errors: `CONFLICT` if that exists, `INVALID` for a directory that cannot be written, `DISK_FULL`.
- * After an error no files are left.
+ * Exports a process to `dir`/steps/UUID. After an error no files are left. Errors: `CONFLICT` if that exists, `INVALID` for a directory that
+ * cannot be written, `DISK_FULL`; `STORE_DAMAGED` if a fact is missing, `UNAVAILABLE` when the client has gone.
  */
 export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, signal: AbortSignal): Promise<ExportedView> {
   const process = await deps.get(uuid)
@@ -63,7 +63,7 @@ class History {
     this.#signal = signal
   }
 
-  /** Yields the facts of a range; default: all. Errors: `STORE_DAMAGED` if a fact is missing. */
+  /** Yields the facts of a range; default: all. Errors: `STORE_DAMAGED` if a fact is missing, `UNAVAILABLE` when the client has gone. */
   async *facts([first, last]: Range = [1, this.process.seq]): AsyncGenerator<Fact> {
     for (let after = first - 1; after < last;) {
       if (this.#signal.aborted) throw new KernelError('UNAVAILABLE', 'the client has gone')

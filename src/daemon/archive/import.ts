@@ -59,7 +59,8 @@ export class Importer {
 
   /**
    * Imports one exported process, or all that a directory contains, oldest first. Each process is imported separately: after an error,
-   * which names its process, the processes before it stay. Errors: `INVALID` with the location of the damage, `CONFLICT`.
+   * which names its process, the processes before it stay. Errors: `INVALID` with the location of the damage, `CONFLICT`, `UNAVAILABLE`
+   * when the client has gone.
    */
   async import(dir: string, signal: AbortSignal): Promise<ImportedView> {
     const processes: Imported[] = []

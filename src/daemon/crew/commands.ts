@@ -124,7 +124,8 @@ export class CrewCommands implements CrewToolPort {
   }
 
   /**
-   * Denies a task for the user, by answering the crew's question. Returns the new state as text. Errors: CONFLICT without an open question.
+   * Denies a task for the user, by answering the crew's question. Returns the new state as text. Errors: CONFLICT without an open question;
+   * INVALID without a reason.
    */
   async #denyTask(
     crew: Process,

@@ -91,7 +91,8 @@ const HIGHER_RIGHTS: readonly {
 const FILE_MODEL = /^(script|replay):/
 
 /**
- * Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree.
+ * Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree;
+ * FORBIDDEN for another route than the door has checked.
  */
 export async function restrictToSession<
   D extends Pick<RoutesDeps, 'needs' | 'annotations' | 'feed'> & {

@@ -30,7 +30,7 @@ export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'there is nothing new' })
 }
 
-/** Puts the needs of a process, alive or dead, off until a time. Errors: INVALID for a time that is over. */
+/** Puts the needs of a process, alive or dead, off until a time. Errors: INVALID for a time that is over; NOT_FOUND; PERMISSION. */
 export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
   const process = loadProcess(draft, input)
   const { by, until } = input
@@ -43,7 +43,7 @@ export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): v
 
 /**
  * Gives a process, alive or dead, a new name, or changes its labels. Errors: CONFLICT for the name of a living process; INVALID for the
- * name of a crew or member, and for too many labels.
+ * name of a crew or member, and for too many labels; NOT_FOUND; PERMISSION.
  */
 export function describeProcess(draft: DecisionDraft, input: InputOf<'describe'>): void {
   const process = loadProcess(draft, input)

@@ -121,7 +121,7 @@ function resumeEnded(draft: DecisionDraft, process: Process, input: ResumeInput)
 
 /**
  * Creates a new incarnation of an ended process; the caller starts it. Returns a note about permissions that were not
- * granted, or null. Errors: NOT_RESUMABLE, INVALID, CONFLICT, RESOURCE_EXHAUSTED.
+ * granted, or null. Errors: PERMISSION, NOT_RESUMABLE, INVALID, CONFLICT, RESOURCE_EXHAUSTED.
  */
 export function startNewIncarnation(draft: DecisionDraft, process: Process, input: ResumeInput): string | null {
   if (input.message) checkTakesMessage(process, input)

@@ -75,7 +75,10 @@ export class Planner implements CommitPlan {
     this.counters = counters
   }
 
-  /** Checks and encodes a whole commit. Errors: `INTERNAL` for an inconsistent commit, `INVALID` for a text that is too long. */
+  /**
+   * Checks and encodes a whole commit. Errors: `INTERNAL` for an inconsistent commit, `INVALID` for a text that is too long, `COLLECTED` for a
+   * fork of a removed process.
+   */
   add(commit: Commit): CommitPlan {
     const pid = Math.max(commit.counters.pid, this.counters.pid)
     for (const fact of commit.facts) this.#addFact(fact)

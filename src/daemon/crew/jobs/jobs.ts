@@ -396,7 +396,7 @@ export class CrewJobs {
     return this.#deps.table.get(member.uuid) ?? (await this.#deps.store.process(member.uuid)) ?? null
   }
 
-  /** Waits for the member's worktree, which is created when its process starts. Errors: `GitError` if the process ends before. */
+  /** Waits for the member's worktree, which is created when its process starts. Errors: `GitError` if the process ends before; NOT_FOUND if it is gone. */
   async #waitForFiles(uuid: Uuid, id: MemberId): Promise<Process> {
     for (;;) {
       const process = await this.#requireProcess(uuid, id)

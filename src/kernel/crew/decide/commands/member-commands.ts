@@ -1,5 +1,5 @@
-// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. No member leaves
-// while it commits. A replaced member is dismissed in member-lifecycle.ts, when its successor has joined.
+// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. Also the notice of a coordinator to
+// the user. No member leaves while it commits. A replaced member is dismissed in member-lifecycle.ts, when its successor has joined.
 // Test: test/tables/kernel/crew/decide/engine.test.ts.
 import { refusalError } from '../draft.ts'
 import { releaseHeldTask } from '../release-task.ts'
@@ -108,7 +108,7 @@ export function replaceMember(draft: CrewDraft, member: Member, summary: string)
   return successor
 }
 
-/** Errors: NOT_FOUND, CONFLICT. */
+/** Errors: NOT_FOUND, CONFLICT; INVALID for a coordinator. */
 export function retireWorker(draft: CrewDraft, { member: id, reason }: CommandOf<'retire_worker'>): string {
   const member = draft.requireMember(id)
   if (isStopped(member)) retireStopped(draft, member, reason)
@@ -129,7 +129,7 @@ function retireStopped(draft: CrewDraft, { id }: Member, reason: string): void {
   draft.addAct({ type: 'move', from: [id], to: null })
 }
 
-/** Errors: NOT_FOUND, CONFLICT. */
+/** Errors: NOT_FOUND, CONFLICT; INVALID for a coordinator. */
 export function stopWorker(draft: CrewDraft, { member, reason }: CommandOf<'stop_worker'>): string {
   releaseAndDismiss(draft, requireDismissible(draft, member), 'stop', reason)
   return `${member} is stopped`

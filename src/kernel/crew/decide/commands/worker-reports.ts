@@ -32,7 +32,7 @@ function checkLength(text: string, minLength: number): void {
     throw refusalError('INVALID', `the text has ${text.length} characters`, `Give it ${minLength} to ${MAX_TEXT_CHARS} characters.`)
 }
 
-/** Sends a message to the coordinator, or to the thread of a task and the members that work on it. Errors: INVALID, NOT_FOUND. */
+/** Sends a message to the coordinator, or to the thread of a task and the members that work on it. Errors: PERMISSION, INVALID, NOT_FOUND. */
 export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_message'>): string {
   const member = requireCallingMember(draft)
   checkLength(text, 1)
@@ -49,7 +49,7 @@ export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_mess
   return 'noted; a program coordinates this crew and does not answer: decide yourself, continue, and report when you are done'
 }
 
-/** Errors: INVALID, CONFLICT, LATE. */
+/** Errors: PERMISSION for others than workers, INVALID, CONFLICT, LATE. */
 export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_implementation_complete'>): string {
   const member = requireCallingMember(draft)
   checkLength(summary, 1)
@@ -71,7 +71,7 @@ export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_
   return task.reviews ? `${taskName(task)} awaits its review; end your turn` : `${taskName(task)} is reported; end your turn`
 }
 
-/** Errors: INVALID, CONFLICT, LATE. */
+/** Errors: PERMISSION for others than workers, INVALID, CONFLICT, LATE. */
 export function reportVerdict(draft: CrewDraft, { verdict, comments }: CommandOf<'report_review_verdict'>): string {
   const member = requireCallingMember(draft)
   checkLength(comments, verdict === 'DENIED' ? 1 : 0)
