@@ -68,7 +68,10 @@ export async function explainConfig(sources: ConfigSources): Promise<readonly Co
   })
 }
 
-/** Returns a key, or a part of one such as `limits.budgetUsd`, with the value in force; null: not set. Errors: INVALID for an unknown key. */
+/**
+ * Returns a key, or a part of one such as `limits.budgetUsd`, with the value in force; null: not set. Errors: INVALID for an unknown key;
+ * AGENT_INVALID for an invalid file.
+ */
 export async function findEntry(sources: ConfigSources, key: string): Promise<ConfigEntry> {
   const entries = await explainConfig(sources)
   const found = entries.find((entry) => entry.key === key)

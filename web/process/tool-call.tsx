@@ -10,7 +10,7 @@ import { callApi } from '../actions.ts'
 import { Change } from '../parts/change.tsx'
 import { ProgramText } from './agent-text.tsx'
 
-/** the most parts of 1 MB that are read of one result */
+/** the most parts of 1,000,000 characters that are read of one result */
 const MAX_PARTS = 8
 /** the part of the main input that is in the summary, in characters */
 const SUMMARY_CHARS = 200

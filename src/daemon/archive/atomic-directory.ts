@@ -58,7 +58,10 @@ type WriteFiles = (createFile: (name: string) => Promise<FileWriter>) => Promise
 /** The directories that are being written: a second writer would delete the temporary files of the first one. */
 const directoriesInProgress = new Set<string>()
 
-/** Creates a directory with the files that `writeFiles` writes. Returns their size in bytes. Errors: `CONFLICT` if the path exists. */
+/**
+ * Creates a directory with the files that `writeFiles` writes. Returns their size in bytes. Errors: `CONFLICT` if the path exists;
+ * `DISK_FULL`; `INVALID` if it cannot be written.
+ */
 export async function createDirectory(path: string, writeFiles: WriteFiles): Promise<number> {
   const parent = dirname(path)
   await withKernelErrors(makeDirs(parent))

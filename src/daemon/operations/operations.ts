@@ -315,7 +315,7 @@ export class Operations {
     return this.#requestChange(process, { type: 'answer', by: this.#sender, uuid: process.uuid, id, option, text })
   }
 
-  /** Checks that the process can continue from its newest checkpoint and the facts after it. Errors: NOT_RESUMABLE, INVALID. */
+  /** Checks that the process can continue from its newest checkpoint and the facts after it. Errors: NOT_RESUMABLE, INVALID, STORE_DAMAGED. */
   async #checkCheckpoint(process: Process): Promise<void> {
     if (resumeSource(process) !== 'context')
       throw new KernelError(

@@ -93,7 +93,7 @@ export class SupervisorSpawner {
     for (const child of children) await this.#plan({ ...child, cwd: child.cwd ?? body.cwd, ...envOf(body) }, first.uuid, planned, ancestors)
   }
 
-  /** Plans a supervisor of a reeve.yaml. Errors: AGENT_INVALID for supervisors that contain each other. */
+  /** Plans a supervisor of a reeve.yaml. Errors: AGENT_INVALID for supervisors that contain each other; those of a spawn. */
   async #planNamed(
     body: SpawnBody,
     name: string,
