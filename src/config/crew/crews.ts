@@ -43,7 +43,7 @@ const workers = z.union(
       z.enum(WORKER_ROLES),
       z.union(
         [workerCount.transform((count) => ({ count })), worker],
-        'expected a number, or { count: …, agent: …, model: …, permissions: …, limits: … }',
+        'expected a number, or { count: …, agent: …, model: …, permissions: …, limits: …, verify: … }',
       ),
     ),
   ],
