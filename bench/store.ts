@@ -158,7 +158,7 @@ async function fillWithEnded(dir: string): Promise<void> {
     await store.commit({
       facts: commits.flatMap((commit) => commit.facts),
       processes: commits.flatMap((commit) => commit.processes),
-      counters: { pid: commitMaker.pid, cursor: commitMaker.cursor },
+      lastPid: commitMaker.pid,
     })
   }
   for (let live = 1; live <= 10; live++) await store.commit(commitMaker.spawn(uuidOf(DEAD + live)))

@@ -102,7 +102,7 @@ export async function startDaemon({
   await parts.crewCommands.recover()
   await bootAll({ ...deps, ...parts, isCrashLoop: await detectCrashLoop(deps, stack) })
   parts.homeBudgetWatch.start()
-  await deps.store.finishStart()
+  await deps.local.finishStart()
   parts.notifier.start()
   // Both sweeps list their files before any new work can be planned. So a file without an owner is a leftover of an earlier daemon.
   await parts.crewTrials.removeLeftovers()
@@ -146,7 +146,7 @@ async function openResources(
   const loopWatch = new EventLoopWatch(clock, log)
   stack.defer(() => loopWatch.stop())
   const apiSockets = stack.use(new ApiSockets(paths.socket))
-  return { paths, settings, store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log }
+  return { paths, settings, store, local: store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log }
 }
 
 class RunningDaemon implements Daemon {
@@ -252,8 +252,17 @@ class RunningDaemon implements Daemon {
     return [...survivorsCheck(reads), ...collector.doctorChecks(), ...(await this.#parts.notifier.doctorChecks())]
   }
 
+  #startCollector(deps: Pick<ConstructorParameters<typeof GarbageCollector>[0], 'reads' | 'removals' | 'exemptions'>): GarbageCollector {
+    const { store, local, clock, log, settings } = this.#deps
+    const { sweeper } = this.#parts
+    const collector = new GarbageCollector({ ...deps, store, local, sweeper, clock, log, readConfig: () => settings.gc() })
+    this.#resources.defer(() => collector.stop())
+    collector.start()
+    return collector
+  }
+
   #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
-    const { paths, containments, store, clock, timeSlices, settings, tmpDir, log } = this.#deps
+    const { paths, containments, store, local, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
@@ -279,9 +288,7 @@ class RunningDaemon implements Daemon {
     autoRemovals.start(removals, table.rows())
     const specs = new SpecBuilder({ reads, containments, settings, paths })
     const forks = new ForkOperations({ pipeline, reads, credentials, specs, gateways, store, worktrees })
-    const collector = new GarbageCollector({ store, reads, removals, sweeper, clock, log, exemptions, readConfig: () => settings.gc() })
-    this.#resources.defer(() => collector.stop())
-    collector.start()
+    const collector = this.#startCollector({ reads, removals, exemptions })
     const checkMayStart = (): void => this.#checkMayStart()
     const homeLimits = (): Limits => settings.limits
     const composeRuns = new ComposeRuns({
@@ -355,7 +362,7 @@ class RunningDaemon implements Daemon {
       needs: new NeedQueries({ table, store, clock, reads, slices, crewReads, crewDiffs }),
       crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
-      doctor: (verify) => runDoctorChecks({ paths, containments, store, tmpDir, agents, otherChecks }, verify),
+      doctor: (verify) => runDoctorChecks({ paths, containments, local, tmpDir, agents, otherChecks }, verify),
       providers: { paths, credentials },
       stop: (drainMs, restart) => this.#stopForClient(drainMs, restart),
       web: () => web.load(),

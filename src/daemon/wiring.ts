@@ -39,7 +39,7 @@ import { Table } from './loop/table.ts'
 import { Worktrees } from './operations/worktrees.ts'
 import type { Paths } from '../config/paths.ts'
 import type { ContainmentManager } from '../drivers/contain/containment-contract.ts'
-import type { LoadedPage, Store } from '../store/store.ts'
+import type { LoadedPage, LocalStore, Store } from '../store/store.ts'
 import type { Clock } from './loop/clock.ts'
 import type { ApiSockets } from './incarnation/api-sockets.ts'
 import type { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
@@ -53,6 +53,7 @@ export interface DaemonResources {
   readonly paths: Paths
   readonly settings: Settings
   readonly store: Store
+  readonly local: LocalStore
   readonly containments: ContainmentManager
   readonly clock: Clock
   readonly timeSlices: EventLoopTurns
@@ -190,7 +191,7 @@ function createHomeBudgetWatch(
 
 /** Creates all parts. Nothing runs until the first input is submitted. */
 export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {
-  const { paths, settings, store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log } = deps
+  const { paths, settings, store, local, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log } = deps
   const get = (uuid: Uuid): Process | undefined => table.get(uuid)
   const feed = new Feed(store, () => clock.now().wall)
   const rows = new RowFeed({ table, store, clock, slices: timeSlices.newQueue(), cursor: () => pipeline.cursor, log })
@@ -238,7 +239,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   })
   const homeBudgetWatch = createHomeBudgetWatch(deps, table, submit)
   const writeFailures = new WriteFailures({
-    store,
+    local,
     clock,
     submit,
     resubmit: (inputs) => pipeline.resubmit(inputs),

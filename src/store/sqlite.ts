@@ -37,12 +37,12 @@ import type {
   Commit,
   DeadQuery,
   FactQuery,
+  HomeStore,
   LoadedPage,
   SpentPage,
   SpentRow,
   Staging,
   StepBounds,
-  Store,
   StoreSize,
   Tombstone,
 } from './store.ts'
@@ -63,7 +63,7 @@ export interface StoreOptions {
 }
 
 /** Opens the store of a state directory. Errors: `READ_ONLY`, `DISK_FULL`, `STORE_LOCKED`, `STORE_DAMAGED`, `STORE_NEWER`. */
-export async function openSqliteStore({ dir, accept = false, log = () => {} }: StoreOptions): Promise<Store> {
+export async function openSqliteStore({ dir, accept = false, log = () => {} }: StoreOptions): Promise<HomeStore> {
   const store = guardWriting(dir, `The store in ${dir}`, () => {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     const { minCounters, hasLeftoverWal } = checkOpening({ dir, accept, log })
@@ -82,7 +82,7 @@ export async function openSqliteStore({ dir, accept = false, log = () => {} }: S
   return store
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements HomeStore {
   readonly identity: IdentityFile
   readonly #dir: string
   readonly #log: (message: string) => void
@@ -107,8 +107,8 @@ class SqliteStore implements Store {
     this.identity = new IdentityFile({ dir, log, store: identityOf(db), counters: () => this.#writer.counters })
   }
 
-  async commit(commit: Commit): Promise<void> {
-    this.#write('The commit', () => this.#writer.write(commit))
+  async commit(commit: Commit): Promise<readonly StoredFact[]> {
+    return this.#write('The commit', () => this.#writer.write(commit))
   }
 
   async load(from = 0): Promise<LoadedPage> {
@@ -228,9 +228,10 @@ class SqliteStore implements Store {
     })
     return {
       add: async (facts) => guardAsync('A batch of an import', stage.add(facts)),
-      publish: async (process, counters) => {
-        await guardAsync(`The import of ${process.uuid}`, stage.publish(process, counters))
+      publish: async (process) => {
+        const counters = await guardAsync(`The import of ${process.uuid}`, stage.publish(process))
         this.identity.scheduleWrite()
+        return counters
       },
       [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
     }

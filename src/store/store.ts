@@ -1,11 +1,12 @@
-// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Defines a commit. sqlite.ts
-// implements the contract. Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
-import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Defines a commit. `Store` is what any
+// engine can keep; `LocalStore` is about the disk and the runs of one daemon. sqlite.ts implements both on one file.
+// Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
+import type { Fact, FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
 import type { HomeBook } from '../kernel/model/home.ts'
 import type { Process } from '../kernel/model/process.ts'
-import type { Uuid } from '../kernel/model/ids.ts'
+import type { Pid, Uuid } from '../kernel/model/ids.ts'
 
-/** Counters that never decrease. They are raised in the transaction that uses them. */
+/** Counters that never decrease. The store raises them in the transaction that uses them. */
 export interface Counters {
   /** the last PID that was assigned */
   readonly pid: number
@@ -13,11 +14,12 @@ export interface Counters {
   readonly cursor: number
 }
 
-/** The content of one transaction: facts in order, the processes after these facts, and the counters. */
+/** The content of one transaction: facts in order, the processes after these facts, and the last PID. The store gives the facts their cursors. */
 export interface Commit {
-  readonly facts: readonly StoredFact[]
+  readonly facts: readonly Fact[]
   readonly processes: readonly Process[]
-  readonly counters: Counters
+  /** the last PID that was assigned; a lower one than before changes nothing */
+  readonly lastPid: Pid
   /** the account of the home, if it has changed */
   readonly home?: HomeBook
 }
@@ -97,16 +99,13 @@ export interface StepBounds {
 
 /** A journal that is being imported. No reader sees it before `publish`. If `publish` is never called, all of it is removed. */
 export interface Staging extends AsyncDisposable {
-  /**
-   * Adds the next facts in order, in one transaction; the facts of a fork's origins come first. Their cursors must be above all
-   * assigned ones.
-   */
-  add(facts: readonly StoredFact[]): Promise<void>
+  /** Adds the next facts in order, in one transaction; the facts of a fork's origins come first. Returns the counters after it. */
+  add(facts: readonly Fact[]): Promise<Counters>
   /**
    * Makes the process visible. It must have ended, and all its facts must have been added. Its origins get tombstones; its own tombstone
-   * is deleted. The PID counter is raised above all its PIDs. Errors: `CONFLICT` if the process exists.
+   * is deleted. The PID counter is raised above all its PIDs. Returns the counters after it. Errors: `CONFLICT` if the process exists.
    */
-  publish(process: Process, counters: Counters): Promise<void>
+  publish(process: Process): Promise<Counters>
 }
 
 /** The usage of one process in one hour by one model. */
@@ -142,16 +141,15 @@ export interface SpentPage {
 
 export interface Store extends AsyncDisposable {
   /**
-   * Writes one transaction, which is durable when the promise resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`,
-   * `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed; then nothing was written.
+   * Writes one transaction, which is durable when the promise resolves. Returns its facts with their cursors, which are above all earlier
+   * ones. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed. After each
+   * of them nothing was written, and nothing will be.
    */
-  commit(commit: Commit): Promise<void>
+  commit(commit: Commit): Promise<readonly StoredFact[]>
   /** Loads a page of the processes that are not dead. */
   load(from?: number): Promise<LoadedPage>
   /** Returns the account of the home as of the last commit that changed it; null if none did. */
   home(): Promise<HomeBook | null>
-  /** Must be called at the end of the start: gives the page cache, which is small during the start, its full size. */
-  finishStart(): Promise<void>
   /** Returns a process as of the last commit, whether it has ended or not; undefined if there is none. */
   process(uuid: Uuid): Promise<Process | undefined>
   /** Returns a page of dead processes. */
@@ -208,19 +206,28 @@ export interface Store extends AsyncDisposable {
   sweep(): Promise<boolean>
   /** Returns the tombstone for a reference, resolved in the order of `find`; the newest one of several. */
   tombstone(ref: string): Promise<Tombstone | undefined>
+  /** Returns the cursor up to which a notification channel has handled all facts; null if the channel was never used. */
+  notifiedUpTo(channel: string): Promise<number | null>
+  setNotifiedUpTo(channel: string, cursor: number): Promise<void>
   /** Returns the wall time in ms up to which ends count as seen. `at`: the time of this start, which is not recorded yet. */
   seenUntil(at: number): Promise<number>
+}
+
+/**
+ * What a daemon keeps on the disk of its own machine, whatever engine has the store. That is the reserve for a full disk, the runs of the
+ * daemon, and what it knows of this machine's clock.
+ */
+export interface LocalStore {
+  /** Must be called at the end of the start: gives the page cache, which is small during the start, its full size. */
+  finishStart(): Promise<void>
   /** Records the start of a daemon. Returns the wall times in ms at which crashes were detected, newest first, at most three. */
   beginRun(at: number): Promise<readonly number[]>
+  /** Records the orderly end of the daemon. */
+  endRun(): Promise<void>
   /** Returns the last wall time in ms that `trustTime` recorded; null if there is none. */
   trustedTime(): Promise<number | null>
   /** Records a wall time at which the clock was known to be right. */
   trustTime(at: number): Promise<void>
-  /** Returns the cursor up to which a notification channel has handled all facts; null if the channel was never used. */
-  notifiedUpTo(channel: string): Promise<number | null>
-  setNotifiedUpTo(channel: string, cursor: number): Promise<void>
-  /** Records the orderly end of the daemon. */
-  endRun(): Promise<void>
   /** Frees a part of the reserve file, so that some more commits fit on a full disk. Returns false if nothing was left to free. */
   releaseReserve(): Promise<boolean>
   /** Restores the full reserve file. Returns false while the disk has no room for it. */
@@ -228,3 +235,6 @@ export interface Store extends AsyncDisposable {
   /** Runs the integrity check of `reeve doctor`. Returns one line per finding, with its location; none if the store is undamaged. */
   verify(): Promise<readonly string[]>
 }
+
+/** The store of a home whose daemon is alone: one file has both parts. */
+export interface HomeStore extends Store, LocalStore {}

@@ -10,10 +10,10 @@ import type { FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { MAX_INLINE_BYTES } from '../../src/store/journal/blobs.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import type { Commit, Store } from '../../src/store/store.ts'
+import type { HomeStore } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
-import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
+import { CommitMaker, type MadeCommit, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../support/store/test-store.ts'
 import { tempDir } from '../support/tmp.ts'
 import type { Uuid } from '../../src/kernel/model/ids.ts'
@@ -32,7 +32,7 @@ class Model {
   readonly processes = new Map<Uuid, Process>()
   readonly removed = new Map<Uuid, Process>()
 
-  apply({ facts, processes, counters }: Commit): void {
+  apply({ facts, processes, counters }: MadeCommit): void {
     this.facts.push(...facts)
     this.cursor = counters.cursor
     this.pid = counters.pid
@@ -71,10 +71,10 @@ class Model {
 }
 
 class Real {
-  store: Store
+  store: HomeStore
   dir: string
   crashes = 0
-  constructor(store: Store, dir: string) {
+  constructor(store: HomeStore, dir: string) {
     this.store = store
     this.dir = dir
   }
@@ -82,8 +82,8 @@ class Real {
 
 type Step = AsyncCommand<Model, Real>
 
-async function commitToBoth(model: Model, real: Real, nextCommit: Commit): Promise<void> {
-  await real.store.commit(nextCommit)
+async function commitToBoth(model: Model, real: Real, nextCommit: MadeCommit): Promise<void> {
+  expect(await real.store.commit(nextCommit)).toStrictEqual(nextCommit.facts)
   model.apply(nextCommit)
 }
 
@@ -276,7 +276,7 @@ function boundsOf(starts: readonly { seq: number; step: number }[], step: number
 }
 
 /** Compares the whole content, at the end of each run. */
-async function compareStores(model: Model, store: Store): Promise<void> {
+async function compareStores(model: Model, store: HomeStore): Promise<void> {
   const allProcesses = [...model.processes.values()]
   const { counters, processes } = await store.load()
   const liveProcesses = allProcesses.filter(({ life }) => life.state !== 'dead')
@@ -309,7 +309,7 @@ async function compareStores(model: Model, store: Store): Promise<void> {
   await compareJournals(model, store)
 }
 
-async function compareJournals(model: Model, store: Store): Promise<void> {
+async function compareJournals(model: Model, store: HomeStore): Promise<void> {
   for (const uuid of model.journals.keys()) {
     expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.journalOf(uuid))
     expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
@@ -419,7 +419,7 @@ test('the store returns any fact of any type unchanged', async () => {
         body,
       }))
       const rowWithFacts = rowAfter(process, facts)
-      await fixture.store.commit({ facts, processes: [rowWithFacts], counters: { pid: 1, cursor: cursor + facts.length } })
+      await fixture.store.commit({ facts, processes: [rowWithFacts], lastPid: 1 })
       const previousSeq = process.seq
       process = rowWithFacts
       cursor += facts.length

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import type { SpentRow, Store } from '../../src/store/store.ts'
+import type { SpentRow, HomeStore } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { CommitMaker, endFacts, specOf, uuidOf } from '../support/store/facts.ts'
 import { tempDir } from '../support/tmp.ts'
@@ -94,7 +94,7 @@ interface RemovedProcess {
 
 /** The processes as the acknowledged commits left them, and their store. */
 class Lives {
-  store: Store
+  store: HomeStore
   dir: string
   commits = new CommitMaker()
   readonly living = new Map<Uuid, Process>()
@@ -102,7 +102,7 @@ class Lives {
   readonly roots = new Map<Uuid, Uuid>()
   #crashes = 0
 
-  constructor(store: Store, dir: string) {
+  constructor(store: HomeStore, dir: string) {
     this.store = store
     this.dir = dir
   }
@@ -172,9 +172,10 @@ class Lives {
     const removed = this.removed.get(uuid)
     if (!removed || removed.process.originUuid !== null) return
     await using staging = this.store.stage()
-    await staging.add(removed.facts.map((fact) => ({ ...fact, cursor: ++this.commits.cursor })))
+    await staging.add(removed.facts)
+    this.commits.cursor += removed.facts.length
     await this.store.updateUsageLedger()
-    await staging.publish(removed.process, { pid: this.commits.pid, cursor: this.commits.cursor })
+    await staging.publish(removed.process)
     this.removed.delete(uuid)
     this.living.set(uuid, removed.process)
   }
@@ -188,7 +189,7 @@ class Lives {
   }
 }
 
-async function rowsOf(store: Store): Promise<SpentRow[]> {
+async function rowsOf(store: HomeStore): Promise<SpentRow[]> {
   while (await store.updateUsageLedger());
   const rows: SpentRow[] = []
   for (let after: SpentRow | undefined; ;) {

@@ -102,7 +102,7 @@ export class Importer {
       }
       await this.#checkLineage(dir, journal.process)
       const ended = await this.#addClosingFacts(staging, journal.process)
-      await this.#publish(staging, ended, journal.lastPid)
+      await this.#deps.pipeline.runBetweenCommits(() => staging.publish(ended))
       const warnings = [
         ...journal.warnings,
         ...checkpointWarnings,
@@ -135,10 +135,7 @@ export class Importer {
 
   /** Writes facts to the staging area of the store. */
   #stageFacts(staging: Staging, facts: readonly Fact[]): Promise<void> {
-    return this.#deps.pipeline.runBetweenCommits(async ({ cursor, pid }) => {
-      await staging.add(facts.map((fact, index) => ({ ...fact, cursor: cursor + index + 1 })))
-      return { cursor: cursor + facts.length, pid }
-    })
+    return this.#deps.pipeline.runBetweenCommits(() => staging.add(facts))
   }
 
   /** Adds the facts that end a process which was exported while it was living: its programs do not run here. Returns its last state. */
@@ -152,15 +149,6 @@ export class Importer {
     })
     if (facts.length > 0) await this.#stageFacts(staging, facts)
     return last
-  }
-
-  /** Makes the process visible, and raises the PID counter above all its PIDs. */
-  #publish(staging: Staging, process: Process, lastPid: number): Promise<void> {
-    return this.#deps.pipeline.runBetweenCommits(async (counters) => {
-      const pid = Math.max(counters.pid, lastPid)
-      await staging.publish(process, { ...counters, pid })
-      return { ...counters, pid }
-    })
   }
 }
 
@@ -220,8 +208,6 @@ class JournalFile {
   readonly #uuid: Uuid
   readonly #expectedFacts: number
   readonly warnings: string[] = []
-  /** the largest PID so far */
-  lastPid = 0
   #last: Process | undefined
 
   constructor(file: string, uuid: Uuid, expected: number) {
@@ -275,7 +261,6 @@ class JournalFile {
     } catch (error) {
       throw importDamage(this.#file, `it cannot follow the one before it: ${(error as Error).message}`, line)
     }
-    this.lastPid = Math.max(this.lastPid, fact.pid)
     return fact
   }
 

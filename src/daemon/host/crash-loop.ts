@@ -1,6 +1,6 @@
 // Detects that the daemons of this home crash repeatedly, which may be caused by processes that each of them restarts. Three daemons
 // without an orderly end within ten minutes are a crash loop. Test: test/processes/daemon/supervision-crash.test.ts.
-import type { Store } from '../../store/store.ts'
+import type { LocalStore } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 
 /** After this number of crashes within `WINDOW_MS`, processes that would restart automatically are held. */
@@ -8,7 +8,7 @@ const MAX_CRASHES = 3
 const WINDOW_MS = 600_000
 
 export interface CrashLoopDeps {
-  readonly store: Pick<Store, 'beginRun' | 'endRun'>
+  readonly local: Pick<LocalStore, 'beginRun' | 'endRun'>
   readonly clock: Clock
   readonly log: (message: string, error: unknown) => void
 }
@@ -17,11 +17,11 @@ export interface CrashLoopDeps {
  * Records the start of this daemon, and defers the record of its end to the stack. Returns true if the daemons of this home are in a
  * crash loop; false also if the record cannot be written.
  */
-export async function detectCrashLoop({ store, clock, log }: CrashLoopDeps, stack: AsyncDisposableStack): Promise<boolean> {
+export async function detectCrashLoop({ local, clock, log }: CrashLoopDeps, stack: AsyncDisposableStack): Promise<boolean> {
   const at = clock.now().wall
   try {
-    const crashes = await store.beginRun(at)
-    stack.defer(() => store.endRun().catch((error: unknown) => log('the end of the daemon could not be written', error)))
+    const crashes = await local.beginRun(at)
+    stack.defer(() => local.endRun().catch((error: unknown) => log('the end of the daemon could not be written', error)))
     const oldest = crashes[MAX_CRASHES - 1]
     if (oldest === undefined || oldest <= at - WINDOW_MS) return false
     log(

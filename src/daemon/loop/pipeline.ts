@@ -120,22 +120,21 @@ export class Pipeline {
   }
 
   /**
-   * Runs `work` between two commits, for data that the store writes without a decision, such as a part of an import. `work` receives
-   * the current counters and returns the new ones. Errors: those of `work`; the counters then stay the same.
+   * Runs `work` between two commits, for data that the store writes without a decision, such as a part of an import. `work` returns the
+   * counters of the store after it. Errors: those of `work`; the counters then stay the same.
    */
-  runBetweenCommits(work: (counters: Counters) => Promise<Counters>): Promise<void> {
+  runBetweenCommits(work: () => Promise<Counters>): Promise<void> {
     if (this.#isClosed) return Promise.reject(new KernelError('UNAVAILABLE', 'the daemon is stopping'))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#workBetweenCommits.push(() => this.#runWithCounters(work).then(resolve, reject))
+    this.#workBetweenCommits.push(() => this.#applyCounters(work).then(resolve, reject))
     this.#activeRun ??= this.#run()
     return promise
   }
 
-  async #runWithCounters(work: (counters: Counters) => Promise<Counters>): Promise<void> {
-    const { table } = this.#deps
-    const { cursor, pid } = await work({ cursor: this.#cursor, pid: table.lastPid })
-    this.#cursor = Math.max(this.#cursor, cursor)
-    table.apply([], Math.max(table.lastPid, pid))
+  async #applyCounters(work: () => Promise<Counters>): Promise<void> {
+    const { cursor, pid } = await work()
+    this.#cursor = cursor
+    this.#deps.table.apply([], pid)
   }
 
   /** Submits a request. Resolves with the answer when its facts are durable. Errors: those of the kernel and the store. */
@@ -216,22 +215,22 @@ export class Pipeline {
     const overlay = new Overlay(table)
     const now = clock.now()
     const decisions = inputs.map((input) => this.#decide(overlay, input, now))
-    const facts = this.#numberFacts(decisions)
+    const decidedFacts = decisions.flatMap(({ changes }) => changes.facts)
     const isHomeChanged = !hasSameBook(overlay.home, table.home)
-    if (facts.length > 0 || isHomeChanged) {
-      const cursor = this.#cursor + facts.length
+    let facts: readonly StoredFact[] = []
+    if (decidedFacts.length > 0 || isHomeChanged) {
       const processes = [...overlay.processes.values()]
       try {
-        await store.commit({
-          facts,
+        facts = await store.commit({
+          facts: decidedFacts,
           processes,
-          counters: { pid: overlay.lastPid, cursor },
+          lastPid: overlay.lastPid,
           ...(isHomeChanged ? { home: overlay.home.book } : {}),
         })
       } catch (error) {
         return error instanceof KernelError ? error : new KernelError('INTERNAL', String(error))
       }
-      this.#cursor = cursor
+      this.#cursor = facts.at(-1)?.cursor ?? this.#cursor
       table.apply(processes, overlay.lastPid)
     }
     // The budgets of the home may change without a fact. Subscribers must read the account as it is after these facts.
@@ -285,14 +284,6 @@ export class Pipeline {
       const message = errorText(error)
       return { changes, effects: 'reply' in input ? [{ type: 'refuse', to: input.reply, code: 'INTERNAL', message }] : [] }
     }
-  }
-
-  #numberFacts(decisions: readonly Decision[]): StoredFact[] {
-    const facts: StoredFact[] = []
-    for (const { changes } of decisions) {
-      for (const fact of changes.facts) facts.push({ ...fact, cursor: this.#cursor + facts.length + 1 })
-    }
-    return facts
   }
 
   /** Handles a failed batch. Several inputs are tried again one by one. A single input is deferred, or refused with the error. */

@@ -7,7 +7,7 @@ import type { InputBody } from '../../kernel/model/inputs.ts'
 import { SIGNAL_TABLE } from '../../kernel/model/signals.ts'
 import { isEnding } from '../../kernel/model/status.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Store } from '../../store/store.ts'
+import type { LocalStore } from '../../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
@@ -26,7 +26,7 @@ const TEMPORARY_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 const CUT_NOTICE = '[the disk is full: what was written from here to the end is not kept]\n'
 
 export interface WriteFailuresDeps {
-  readonly store: Store
+  readonly local: Pick<LocalStore, 'releaseReserve' | 'restoreReserve'>
   readonly clock: Clock
   /** returns the processes that are not suspended */
   readonly runningUuids: () => readonly Uuid[]
@@ -135,7 +135,7 @@ export class WriteFailures {
 
   /** Releases the next part of the reserve, then calls `then`; `hasRoom` is false if the reserve was used up. */
   #releaseReserve(then: (hasRoom: boolean) => void): void {
-    this.#deps.store.releaseReserve().then(
+    this.#deps.local.releaseReserve().then(
       (hasRoom) => {
         this.#isReserveUsedUp = !hasRoom
         then(hasRoom)
@@ -166,7 +166,7 @@ export class WriteFailures {
 
   /** Called at the start: restores the reserve, and releases the `disk-full` holds of an earlier daemon if there is room. */
   async restoreReserve(): Promise<void> {
-    if (await this.#deps.store.restoreReserve()) this.#deps.submit({ type: 'release', uuid: null, reason: 'disk-full' })
+    if (await this.#deps.local.restoreReserve()) this.#deps.submit({ type: 'release', uuid: null, reason: 'disk-full' })
     else this.#startFailure(new KernelError('DISK_FULL', 'there is no room for the reserve'))
   }
 
@@ -242,7 +242,7 @@ export class WriteFailures {
 
   /** On a full disk, true if the reserve can be restored. After any other error always true: only the next commit shows it. */
   async #hasRecovered(): Promise<boolean> {
-    return this.#currentError?.code !== 'DISK_FULL' || (await this.#deps.store.restoreReserve())
+    return this.#currentError?.code !== 'DISK_FULL' || (await this.#deps.local.restoreReserve())
   }
 
   /** Submits all deferred inputs again, and releases the holds. */

@@ -3,7 +3,7 @@
 // over restarts. After a long sleep of the machine a correct clock looks wrong; therefore only removals depend on this.
 // Test: test/tables/daemon/operations/collector.test.ts.
 import { isoTime } from '../views/format-times.ts'
-import type { Store } from '../../store/store.ts'
+import type { LocalStore } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Now } from '../../kernel/model/ids.ts'
 
@@ -14,7 +14,7 @@ const MAX_AHEAD_MS = 4 * DAY_MS
 const TRUSTED_AFTER_MS = DAY_MS
 
 export interface ClockTrustDeps {
-  readonly store: Pick<Store, 'trustedTime' | 'trustTime'>
+  readonly local: Pick<LocalStore, 'trustedTime' | 'trustTime'>
   readonly clock: Clock
 }
 
@@ -60,7 +60,7 @@ export class ClockTrust {
   /** The wall time of `#lastTrusted`. The first call reads it from the store; without a stored time the clock is trusted. */
   async #trustedWall(now: Now): Promise<number> {
     if (this.#lastTrusted.wall !== null) return this.#lastTrusted.wall
-    this.#storedWall = await this.#deps.store.trustedTime()
+    this.#storedWall = await this.#deps.local.trustedTime()
     const wall = this.#storedWall ?? now.wall - (now.mono - this.#lastTrusted.mono)
     this.#lastTrusted = { ...this.#lastTrusted, wall }
     return wall
@@ -73,7 +73,7 @@ export class ClockTrust {
     if (isBehind) return
     this.#lastTrusted = { wall, mono }
     if (this.#storedWall !== null && Math.abs(wall - this.#storedWall) < DAY_MS) return
-    await this.#deps.store.trustTime(wall)
+    await this.#deps.local.trustTime(wall)
     this.#storedWall = wall
   }
 }

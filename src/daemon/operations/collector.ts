@@ -10,7 +10,7 @@ import { isoTime } from '../views/format-times.ts'
 import type { GcEntryView, GcView } from '../../api/views/gc.ts'
 import type { GcConfig } from '../../config/keys/gc.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Collectable, Store } from '../../store/store.ts'
+import type { Collectable, LocalStore, Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Check } from '../views/doctor.ts'
 import type { GcExemptions } from './gc-exemptions.ts'
@@ -26,7 +26,8 @@ const MAX_ENTRIES = 1_000
 const MAX_SKIPPED = 100
 
 export interface GarbageCollectorDeps {
-  readonly store: Pick<Store, 'collectable' | 'size' | 'trustedTime' | 'trustTime'>
+  readonly store: Pick<Store, 'collectable' | 'size'>
+  readonly local: Pick<LocalStore, 'trustedTime' | 'trustTime'>
   readonly reads: { find(uuid: Uuid): Promise<Process | undefined> }
   readonly removals: { collect(uuid: Uuid, exitedAt: number): Promise<boolean> }
   readonly sweeper: { waitUntilIdle(): Promise<void> }

@@ -16,7 +16,7 @@ import { asideDir } from '../../store/files/aside-dir.ts'
 import { Git, ownGitEnv } from '../../drivers/files/git.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Store } from '../../store/store.ts'
+import type { LocalStore } from '../../store/store.ts'
 import { VERSION } from '../../api/version.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 
@@ -42,7 +42,7 @@ const KIND_LIMITS = {
 export interface DoctorDeps {
   readonly paths: Paths
   readonly containments: ContainmentManager
-  readonly store: Store
+  readonly local: Pick<LocalStore, 'verify'>
   readonly tmpDir: string
   /** finds the agents outside of any project, with the daemon's PATH */
   readonly agents: () => Promise<AgentsView>
@@ -52,7 +52,7 @@ export interface DoctorDeps {
 
 /** Runs all checks; with `verify` also that of the whole store. */
 export async function runDoctorChecks(
-  { paths, containments, store, tmpDir, agents, otherChecks }: DoctorDeps,
+  { paths, containments, local, tmpDir, agents, otherChecks }: DoctorDeps,
   verify: boolean,
 ): Promise<Check[]> {
   const checks: Check[] = [
@@ -72,7 +72,7 @@ export async function runDoctorChecks(
   checks.push(...containmentChecks(containments), ...(await programChecks(containments)))
   // An invalid configuration makes these checks fail. The check `configuration` reports it.
   checks.push(...(await otherChecks().catch(() => [])))
-  if (verify) checks.push(await storeCheck(store))
+  if (verify) checks.push(await storeCheck(local))
   return checks
 }
 
@@ -236,8 +236,8 @@ async function fileCheck(name: string, file: string, readFile: () => Promise<unk
 }
 
 /** Reads and verifies the whole store. */
-async function storeCheck(store: Store): Promise<Check> {
-  const damage = await store.verify()
+async function storeCheck(local: Pick<LocalStore, 'verify'>): Promise<Check> {
+  const damage = await local.verify()
   if (damage.length === 0) return { name: 'store', ok: true, detail: 'every page, fact and blob is sound' }
   return {
     name: 'store',

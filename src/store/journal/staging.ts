@@ -3,7 +3,7 @@
 // origins of a fork are imported too, and are kept like removed processes, so that the fork depends on no other process. Must
 // never touch an existing process. Tests: test/tables/store/journal/staging.test.ts, test/processes/daemon/archive-killed.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { StoredFact } from '../../kernel/model/facts.ts'
+import type { Fact, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { encodeBody } from './blobs.ts'
 import type { Blob } from './blobs.ts'
@@ -71,33 +71,38 @@ export class Stage implements Staging {
     this.#importedUsage = importedUsage
   }
 
-  async add(facts: readonly StoredFact[]): Promise<void> {
+  async add(facts: readonly Fact[]): Promise<Counters> {
     const batch: Batch = { facts: [], blobs: new Map(), blocks: new Map(), newParts: [] }
-    for (const fact of facts) this.#addFact(batch, fact)
-    const counters = { pid: this.#writer.counters.pid, cursor: facts.at(-1)?.cursor ?? this.#writer.counters.cursor }
+    const { pid, cursor } = this.#writer.counters
+    const storedFacts = facts.map((fact, index): StoredFact => ({ ...fact, cursor: cursor + index + 1 }))
+    for (const fact of storedFacts) this.#addFact(batch, fact)
+    const counters = { pid, cursor: cursor + facts.length }
     this.#writer.writeBatch({ ...batch, counters }, false, () => {
       for (const { key } of batch.newParts) this.#sql.addPendingDeletion.run(key, null)
       for (const block of batch.blocks.values()) this.#sql.putPlaces.run(...block)
       return []
     })
-    for (const fact of facts) this.#importedUsage.count(fact)
+    for (const fact of storedFacts) this.#importedUsage.count(fact)
+    return counters
   }
 
-  async publish(process: Process, counters: Counters): Promise<void> {
+  async publish(process: Process): Promise<Counters> {
     const imported = this.#parts.at(-1)
     if (imported === undefined || imported.uuid !== process.uuid || imported.seq !== process.seq)
       throw planError('The staged journal belongs to another process.', process)
     if (process.life.state !== 'dead') throw planError('Only an ended process can be staged.', process)
     if (findRow(this.#sql, process.uuid))
       throw new KernelError('CONFLICT', `the process ${process.uuid} already exists`, { uuid: process.uuid })
-    const pid = Math.max(counters.pid, ...this.#parts.map((part) => part.pid))
-    this.#writer.writeBatch({ facts: [], blobs: new Map(), counters: { ...counters, pid } }, true, () => {
+    const { pid, cursor } = this.#writer.counters
+    const counters = { pid: Math.max(pid, ...this.#parts.map((part) => part.pid)), cursor }
+    this.#writer.writeBatch({ facts: [], blobs: new Map(), counters }, true, () => {
       for (const part of this.#parts.slice(0, -1)) this.#keepOrigin(part)
       this.#importedUsage.publish(process.uuid, process.seq)
       return [this.#writer.writeRow(process, this.#headOf(imported))]
     })
     this.#remover.release(this.#parts.map(({ key }) => key))
     this.#parts.length = 0
+    return counters
   }
 
   /** Releases the keys of a journal that was not published, so that the next sweep removes its facts. */

@@ -1,7 +1,7 @@
-// Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Checks that there is no gap
-// between facts, a row for each process with facts, and no counter that is too low. Test: test/tables/store/write/refusals.test.ts.
+// Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Gives the facts their
+// cursors. Checks that there is no gap between facts, a row for each process with facts, and no PID above its counter. Test: test/tables/store/write/refusals.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'
+import type { Fact, FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { encodeBody } from '../journal/blobs.ts'
 import type { Blob } from '../journal/blobs.ts'
@@ -52,6 +52,8 @@ export interface CommitPlan {
   readonly counters: Counters
   readonly drafts: ReadonlyMap<Uuid, Draft>
   readonly facts: readonly Omit<FactRow, 'sum'>[]
+  /** the same facts, with their cursors */
+  readonly storedFacts: readonly StoredFact[]
   readonly blocks: readonly Block[]
   readonly blobs: ReadonlyMap<string, UsedBlob>
   readonly newKeys: number
@@ -60,6 +62,7 @@ export interface CommitPlan {
 export class Planner implements CommitPlan {
   readonly drafts = new Map<Uuid, Draft>()
   readonly facts: Omit<FactRow, 'sum'>[] = []
+  readonly storedFacts: StoredFact[] = []
   readonly blocks: Block[] = []
   readonly blobs = new Map<string, UsedBlob>()
   counters: Counters
@@ -80,8 +83,8 @@ export class Planner implements CommitPlan {
    * fork of a removed process.
    */
   add(commit: Commit): CommitPlan {
-    const pid = Math.max(commit.counters.pid, this.counters.pid)
-    for (const fact of commit.facts) this.#addFact(fact)
+    const pid = Math.max(commit.lastPid, this.counters.pid)
+    for (const fact of commit.facts) this.#addFact({ ...fact, cursor: this.counters.cursor + 1 })
     for (const process of commit.processes) {
       const draft = this.draft(process.uuid)
       checkProcess(process, draft)
@@ -92,7 +95,7 @@ export class Planner implements CommitPlan {
     for (const draft of this.drafts.values()) {
       if (!draft.hasProcess) throw planError('A process has facts in a commit, but no row.', draft)
     }
-    this.counters = { pid, cursor: Math.max(commit.counters.cursor, this.counters.cursor) }
+    this.counters = { ...this.counters, pid }
     return this
   }
 
@@ -100,8 +103,6 @@ export class Planner implements CommitPlan {
     const draft = fact.body.type === 'process.forked' ? this.#forkDraft(fact, fact.body.origin) : this.draft(fact.uuid)
     const { cursor, seq, pid, at } = fact
     if (seq !== draft.seq + 1) throw planError(`Fact ${seq} cannot follow ${draft.seq}.`, fact)
-    if (!Number.isSafeInteger(cursor) || cursor <= this.counters.cursor)
-      throw planError(`Cursor ${cursor} cannot follow ${this.counters.cursor}.`, fact)
     if (!Number.isSafeInteger(at) || !Number.isSafeInteger(pid)) throw planError('The time or PID of a fact is not a whole number.', fact)
     const { code, values } = packBody(fact.body)
     const { body, refs, blobs } = encodeBody(values)
@@ -117,6 +118,7 @@ export class Planner implements CommitPlan {
       moment: fact.moment ? packMoment(fact.moment) : null,
     })
     for (const blob of blobs) this.#countUse(blob)
+    this.storedFacts.push(fact)
     this.counters = { pid: this.counters.pid, cursor }
     this.advance(draft, fact, code)
   }
@@ -161,7 +163,7 @@ export class Planner implements CommitPlan {
   }
 
   /** Creates the draft of a new fork, which starts after the given fact of its origin. The origin may be earlier in the same commit. */
-  #forkDraft(fact: StoredFact, { uuid, seq }: ForkOrigin): Draft {
+  #forkDraft(fact: Fact, { uuid, seq }: ForkOrigin): Draft {
     if (this.drafts.has(fact.uuid) || this.#heads.get(fact.uuid)) throw planError('A fork needs a new process.', fact)
     const origin = this.drafts.get(uuid) ?? this.#heads.get(uuid)
     if (origin === undefined || origin.seq === 0)

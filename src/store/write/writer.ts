@@ -62,11 +62,12 @@ export class Writer {
     return this.#counters
   }
 
-  write(commit: Commit): void {
+  /** Returns the facts of the commit with their cursors. */
+  write(commit: Commit): readonly StoredFact[] {
     const plan = this.#createPlanner().add(commit)
-    const { pid, cursor } = this.#counters
-    if (plan.drafts.size === 0 && plan.counters.pid === pid && plan.counters.cursor === cursor && commit.home === undefined) return
-    this.#commitPlan(plan, commit, plan.counters.cursor - this.#rowsWrittenUpTo >= MAX_PENDING_FACTS)
+    if (plan.drafts.size > 0 || plan.counters.pid !== this.#counters.pid || commit.home !== undefined)
+      this.#commitPlan(plan, commit, plan.counters.cursor - this.#rowsWrittenUpTo >= MAX_PENDING_FACTS)
+    return plan.storedFacts
   }
 
   /** Writes all rows that are out of date, so that the next start need not look for any. */
@@ -168,11 +169,9 @@ export class Writer {
     }
   }
 
-  #raiseCounters({ counters, facts }: Pick<CommitPlan, 'counters' | 'facts'>, writeAllRows: boolean): void {
+  #raiseCounters({ counters }: Pick<CommitPlan, 'counters'>, writeAllRows: boolean): void {
     const raise = (name: string, value: number) => this.#sql.raise.run(value, -value, name, value)
     if (counters.pid > this.#counters.pid) raise('pid', counters.pid)
-    // The journal's last row shows the highest cursor. `meta` stores the highest cursor only if that row has a lower one.
-    if (counters.cursor > (facts.at(-1)?.cursor ?? this.#counters.cursor)) raise('cursor', counters.cursor)
     if (writeAllRows) raise('settled', counters.cursor)
   }
 

@@ -7,7 +7,7 @@ import { fold } from '../../../src/kernel/state/fold.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { HomeStore } from '../../../src/store/store.ts'
 import { isSameJson } from '../same-json.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
@@ -40,7 +40,7 @@ export async function checkStore(home: string, scratch: string): Promise<StoreCh
   }
 }
 
-async function checkOpenStore(store: Store): Promise<StoreCheck> {
+async function checkOpenStore(store: HomeStore): Promise<StoreCheck> {
   const violations: string[] = [...(await store.verify())]
   const facts = await readAllPages((last: StoredFact | undefined) => store.since({ afterCursor: last?.cursor ?? 0, limit: PAGE_SIZE }))
   facts.forEach(({ cursor }, index) => {

@@ -9,7 +9,7 @@ import { fold } from '../../../src/kernel/state/fold.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { HomeStore } from '../../../src/store/store.ts'
 import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import { ManualClock } from '../clock.ts'
 import { FaultyStore } from './faulty-store.ts'
@@ -38,7 +38,7 @@ export interface CoreOptions {
   readonly perform?: (effect: Effect, core: Core) => void
   readonly faults?: (store: FaultyStore) => void
   /** wraps the real store for the pipeline */
-  readonly wrap?: (store: Store) => Store
+  readonly wrap?: (store: HomeStore) => HomeStore
 }
 
 export async function openCore({
@@ -62,7 +62,7 @@ export async function openCore({
   const feed = new Feed(store, () => clock.now().wall)
   const deadlines = new Deadlines(clock, (uuid) => pipeline.submit({ type: 'tick', uuid }))
   const writeFailures = new WriteFailures({
-    store,
+    local: store,
     clock,
     log: logMessage,
     runningUuids: () => table.runningUuids(),

@@ -1,13 +1,19 @@
 // A store with injected faults: commits that fail, commits that wait, and a full disk. Everything else goes to the real store. The
 // disk reserve is simulated, so that each run of a test is the same.
 import { KernelError } from '../../../src/kernel/model/errors.ts'
-import type { CollectableQuery, Commit, DeadQuery, FactQuery, Staging, Store } from '../../../src/store/store.ts'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { CollectableQuery, Commit, DeadQuery, FactQuery, HomeStore, Staging } from '../../../src/store/store.ts'
 
-export class FaultyStore implements Store {
-  readonly #inner: Store
+interface StoredCommit extends Commit {
+  readonly facts: readonly StoredFact[]
+}
+
+export class FaultyStore implements HomeStore {
+  readonly #inner: HomeStore
   /** the number of attempted commits, including failed ones */
   attempts = 0
-  readonly commits: Commit[] = []
+  /** the commits that succeeded, with the cursors of their facts */
+  readonly commits: StoredCommit[] = []
   /** decides the error of a commit; null lets it succeed */
   fault: (commit: Commit, number: number) => KernelError | null = () => null
   isFull = false
@@ -18,7 +24,7 @@ export class FaultyStore implements Store {
   remainingCommits = 0
   #heldCommits: PromiseWithResolvers<void> | null = null
 
-  constructor(inner: Store) {
+  constructor(inner: HomeStore) {
     this.#inner = inner
   }
 
@@ -36,18 +42,19 @@ export class FaultyStore implements Store {
     return this.#heldCommits !== null
   }
 
-  home(): ReturnType<Store['home']> {
+  home(): ReturnType<HomeStore['home']> {
     return this.#inner.home()
   }
 
-  async commit(commit: Commit): Promise<void> {
+  async commit(commit: Commit): ReturnType<HomeStore['commit']> {
     this.attempts += 1
     const number = this.attempts
     await this.#heldCommits?.promise
     const fault = this.#fullDiskError() ?? this.fault(commit, number)
     if (fault) throw fault
-    await this.#inner.commit(commit)
-    this.commits.push(commit)
+    const facts = await this.#inner.commit(commit)
+    this.commits.push({ ...commit, facts })
+    return facts
   }
 
   #fullDiskError(): KernelError | null {
@@ -71,95 +78,95 @@ export class FaultyStore implements Store {
   }
 
   /** Reads wait like commits, so that facts can be published while a page is being read. */
-  async since(query: FactQuery): ReturnType<Store['since']> {
+  async since(query: FactQuery): ReturnType<HomeStore['since']> {
     const page = await this.#inner.since(query)
     await this.#heldCommits?.promise
     return page
   }
 
-  filteredFacts(...page: Parameters<Store['filteredFacts']>): ReturnType<Store['filteredFacts']> {
+  filteredFacts(...page: Parameters<HomeStore['filteredFacts']>): ReturnType<HomeStore['filteredFacts']> {
     return this.#inner.filteredFacts(...page)
   }
-  load(from?: number): ReturnType<Store['load']> {
+  load(from?: number): ReturnType<HomeStore['load']> {
     return this.#inner.load(from)
   }
-  finishStart(): ReturnType<Store['finishStart']> {
+  finishStart(): ReturnType<HomeStore['finishStart']> {
     return this.#inner.finishStart()
   }
-  process(uuid: string): ReturnType<Store['process']> {
+  process(uuid: string): ReturnType<HomeStore['process']> {
     return this.#inner.process(uuid)
   }
-  dead(query: DeadQuery): ReturnType<Store['dead']> {
+  dead(query: DeadQuery): ReturnType<HomeStore['dead']> {
     return this.#inner.dead(query)
   }
-  find(ref: string): ReturnType<Store['find']> {
+  find(ref: string): ReturnType<HomeStore['find']> {
     return this.#inner.find(ref)
   }
-  facts(...args: Parameters<Store['facts']>): ReturnType<Store['facts']> {
+  facts(...args: Parameters<HomeStore['facts']>): ReturnType<HomeStore['facts']> {
     return this.#inner.facts(...args)
   }
-  tail(...args: Parameters<Store['tail']>): ReturnType<Store['tail']> {
+  tail(...args: Parameters<HomeStore['tail']>): ReturnType<HomeStore['tail']> {
     return this.#inner.tail(...args)
   }
-  stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> {
+  stepBounds(uuid: string, step: number): ReturnType<HomeStore['stepBounds']> {
     return this.#inner.stepBounds(uuid, step)
   }
-  forks(uuid: string): ReturnType<Store['forks']> {
+  forks(uuid: string): ReturnType<HomeStore['forks']> {
     return this.#inner.forks(uuid)
   }
-  removedForks(uuid: string): ReturnType<Store['removedForks']> {
+  removedForks(uuid: string): ReturnType<HomeStore['removedForks']> {
     return this.#inner.removedForks(uuid)
   }
-  collectable(query: CollectableQuery): ReturnType<Store['collectable']> {
+  collectable(query: CollectableQuery): ReturnType<HomeStore['collectable']> {
     return this.#inner.collectable(query)
   }
-  size(): ReturnType<Store['size']> {
+  size(): ReturnType<HomeStore['size']> {
     return this.#inner.size()
   }
-  updateUsageLedger(): ReturnType<Store['updateUsageLedger']> {
+  updateUsageLedger(): ReturnType<HomeStore['updateUsageLedger']> {
     return this.#inner.updateUsageLedger()
   }
-  usageRows(...page: Parameters<Store['usageRows']>): ReturnType<Store['usageRows']> {
+  usageRows(...page: Parameters<HomeStore['usageRows']>): ReturnType<HomeStore['usageRows']> {
     return this.#inner.usageRows(...page)
   }
-  countUnownedUsage(): ReturnType<Store['countUnownedUsage']> {
+  countUnownedUsage(): ReturnType<HomeStore['countUnownedUsage']> {
     return this.#inner.countUnownedUsage()
   }
-  remove(uuid: string, at: number): ReturnType<Store['remove']> {
+  remove(uuid: string, at: number): ReturnType<HomeStore['remove']> {
     return this.#inner.remove(uuid, at)
   }
   stage(): Staging {
     return this.#inner.stage()
   }
 
-  beginRun(at: number): ReturnType<Store['beginRun']> {
+  beginRun(at: number): ReturnType<HomeStore['beginRun']> {
     return this.#inner.beginRun(at)
   }
-  endRun(): ReturnType<Store['endRun']> {
+  endRun(): ReturnType<HomeStore['endRun']> {
     return this.#inner.endRun()
   }
-  trustedTime(): ReturnType<Store['trustedTime']> {
+  trustedTime(): ReturnType<HomeStore['trustedTime']> {
     return this.#inner.trustedTime()
   }
-  trustTime(at: number): ReturnType<Store['trustTime']> {
+  trustTime(at: number): ReturnType<HomeStore['trustTime']> {
     return this.#inner.trustTime(at)
   }
-  seenUntil(at: number): ReturnType<Store['seenUntil']> {
+  seenUntil(at: number): ReturnType<HomeStore['seenUntil']> {
     return this.#inner.seenUntil(at)
   }
-  notifiedUpTo(channel: string): ReturnType<Store['notifiedUpTo']> {
+  notifiedUpTo(channel: string): ReturnType<HomeStore['notifiedUpTo']> {
     return this.#inner.notifiedUpTo(channel)
   }
-  setNotifiedUpTo(channel: string, cursor: number): ReturnType<Store['setNotifiedUpTo']> {
+  setNotifiedUpTo(channel: string, cursor: number): ReturnType<HomeStore['setNotifiedUpTo']> {
     return this.#inner.setNotifiedUpTo(channel, cursor)
   }
-  sweep(): ReturnType<Store['sweep']> {
+  sweep(): ReturnType<HomeStore['sweep']> {
     return this.#inner.sweep()
   }
-  tombstone(ref: string): ReturnType<Store['tombstone']> {
+  tombstone(ref: string): ReturnType<HomeStore['tombstone']> {
     return this.#inner.tombstone(ref)
   }
-  verify(): ReturnType<Store['verify']> {
+  verify(): ReturnType<HomeStore['verify']> {
     return this.#inner.verify()
   }
   [Symbol.asyncDispose](): PromiseLike<void> {

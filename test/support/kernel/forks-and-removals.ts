@@ -77,6 +77,7 @@ export class ForksAndRemovals {
     const readConfig = async () => ({ retention_days: 0, max_entries: MAX_KEPT, max_bytes: 0, interval_seconds: 60 })
     const collector = new GarbageCollector({
       store: core.store,
+      local: core.store,
       reads: { find: (uuid) => core.store.process(uuid) },
       removals,
       sweeper,

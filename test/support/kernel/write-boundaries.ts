@@ -9,7 +9,7 @@ import { Removals, Sweeper } from '../../../src/daemon/operations/removals.ts'
 import type { RequestBody } from '../../../src/daemon/loop/pipeline.ts'
 import type { Report } from '../../../src/kernel/model/reports.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import type { Commit, Staging, Store } from '../../../src/store/store.ts'
+import type { Commit, Staging, HomeStore } from '../../../src/store/store.ts'
 import { uuidOf } from '../store/facts.ts'
 import { openCore } from './daemon-core.ts'
 import type { Core } from './daemon-core.ts'
@@ -19,13 +19,13 @@ import type { SpecChanges } from '../spec-changes.ts'
 
 export type Moment = 'before' | 'after'
 /** Called before and after each write, with the write's number from 1 and a description. */
-export type BoundaryCallback = (number: number, moment: Moment, description: string, store: Store) => Promise<void>
+export type BoundaryCallback = (number: number, moment: Moment, description: string, store: HomeStore) => Promise<void>
 
 export const [ROOT, CHILD, FORK, FORK_OF_FORK] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)] as const
 export const ALL_UUIDS: readonly Uuid[] = [ROOT, CHILD, FORK, FORK_OF_FORK]
 
 /** A store that calls `onBoundary` before and after each write. */
-function countWrites(store: Store, onBoundary: BoundaryCallback): Store {
+function countWrites(store: HomeStore, onBoundary: BoundaryCallback): HomeStore {
   let writes = 0
   const performWrite = async <T>(description: string, write: () => Promise<T>): Promise<T> => {
     const number = (writes += 1)
@@ -36,10 +36,10 @@ function countWrites(store: Store, onBoundary: BoundaryCallback): Store {
   }
   const staging = (inner: Staging): Staging => ({
     add: (facts) => performWrite('import: facts', () => inner.add(facts)),
-    publish: (process, counters) => performWrite('import: publish', () => inner.publish(process, counters)),
+    publish: (process) => performWrite('import: publish', () => inner.publish(process)),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   })
-  const overrides: Partial<Store> = {
+  const overrides: Partial<HomeStore> = {
     commit: (commit) => performWrite(commitText(commit), () => store.commit(commit)),
     remove: (uuid, time) => performWrite('remove', () => store.remove(uuid, time)),
     sweep: () => performWrite('sweep', () => store.sweep()),
@@ -47,7 +47,7 @@ function countWrites(store: Store, onBoundary: BoundaryCallback): Store {
   }
   return new Proxy(store, {
     get: (target, key) => {
-      const value: unknown = overrides[key as keyof Store] ?? Reflect.get(target, key)
+      const value: unknown = overrides[key as keyof HomeStore] ?? Reflect.get(target, key)
       return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
     },
   })
@@ -58,7 +58,7 @@ function commitText({ facts }: Commit): string {
 }
 
 /** Returns the whole content of the store as text. */
-export async function readWholeStore(store: Store): Promise<string> {
+export async function readWholeStore(store: HomeStore): Promise<string> {
   const { counters, processes } = await store.load()
   const journals = await Promise.all(
     ALL_UUIDS.map(async (uuid) => [
@@ -105,6 +105,7 @@ export function operationsOf(core: Core) {
     removals,
     collector: new GarbageCollector({
       store: core.store,
+      local: core.store,
       reads: { find: findProcess },
       removals,
       sweeper,

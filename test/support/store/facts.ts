@@ -3,7 +3,7 @@ import type { FactBody, ForkState, ForkOrigin, StoredFact } from '../../../src/k
 import { fold } from '../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../src/kernel/model/moment.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
-import type { Commit } from '../../../src/store/store.ts'
+import type { Commit, Counters } from '../../../src/store/store.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 import type { NativeSpec, ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 import type { DriverName } from '../../../src/kernel/model/words.ts'
@@ -53,6 +53,13 @@ export function stepOf(step: number, text = `text ${step}`): FactBody[] {
   return called ? [started, ...modelFinished(step, text), called] : []
 }
 
+/** A commit with the cursors that the store must give, if each of these commits is written in its order. */
+export interface MadeCommit extends Commit {
+  readonly facts: readonly StoredFact[]
+  /** the counters after the commit */
+  readonly counters: Counters
+}
+
 /** Numbers facts and makes commits the way the daemon does: cursors rise over all processes, seqs within each. */
 export class CommitMaker {
   cursor: number
@@ -74,7 +81,7 @@ export class CommitMaker {
   }
 
   /** The commit that spawns and starts a process. */
-  spawn(uuid: Uuid, spec: ProcessSpec = specOf(), ...moreBodies: FactBody[]): Commit {
+  spawn(uuid: Uuid, spec: ProcessSpec = specOf(), ...moreBodies: FactBody[]): MadeCommit {
     this.pid += 1
     return this.write(
       uuid,
@@ -85,7 +92,7 @@ export class CommitMaker {
   }
 
   /** The commit that forks a process after one of its facts, and starts the fork. */
-  fork(uuid: Uuid, origin: Uuid, seq: number, ...moreBodies: FactBody[]): Commit {
+  fork(uuid: Uuid, origin: Uuid, seq: number, ...moreBodies: FactBody[]): MadeCommit {
     this.pid += 1
     return this.write(
       uuid,
@@ -95,12 +102,12 @@ export class CommitMaker {
     )
   }
 
-  write(uuid: Uuid, ...bodies: FactBody[]): Commit {
+  write(uuid: Uuid, ...bodies: FactBody[]): MadeCommit {
     return this.group(bodies.map((body) => [uuid, body]))
   }
 
   /** A commit with facts of several processes. */
-  group(list: readonly (readonly [Uuid, FactBody])[]): Commit {
+  group(list: readonly (readonly [Uuid, FactBody])[]): MadeCommit {
     const facts = list.map(([uuid, body]): StoredFact => {
       const before = this.#processes.get(uuid)
       const cursor = ++this.cursor
@@ -111,7 +118,7 @@ export class CommitMaker {
       return { ...fact, moment: momentOf(after, undefined) }
     })
     const processes = [...new Set(list.map(([uuid]) => uuid))].map((uuid) => this.get(uuid))
-    return { facts, processes, counters: { pid: this.pid, cursor: this.cursor } }
+    return { facts, processes, lastPid: this.pid, counters: { pid: this.pid, cursor: this.cursor } }
   }
 }
 

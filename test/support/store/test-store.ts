@@ -5,22 +5,22 @@ import { DatabaseSync } from 'node:sqlite'
 import { readIdentity } from '../../../src/store/files/identity.ts'
 import { readWalEnd } from '../../../src/store/files/wal-check.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { HomeStore } from '../../../src/store/store.ts'
 import { waitUntil } from '../wait-until.ts'
 import { tempDir } from '../tmp.ts'
 
 export interface TestStore extends AsyncDisposable {
   readonly dir: string
-  readonly store: Store
+  readonly store: HomeStore
   /** Closes the store; `reopen` opens it again. */
   close(): Promise<void>
-  reopen(): Promise<Store>
+  reopen(): Promise<HomeStore>
   /** Waits until the identity file beside the store has this cursor. */
   waitForIdentity(cursor: number): Promise<void>
   /** Waits until the identity file beside the store names the current end of the write-ahead log. */
   waitForLog(): Promise<void>
   /** Closes the store, changes its file with SQL, and opens it again. */
-  tamper(sql: string, ...values: (string | number)[]): Promise<Store>
+  tamper(sql: string, ...values: (string | number)[]): Promise<HomeStore>
 }
 
 /** `sql` creates the file that is opened; without it the store is new. */

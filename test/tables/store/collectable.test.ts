@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import type { ProcessRow } from '../../../src/store/statements.ts'
-import type { Collectable, Store } from '../../../src/store/store.ts'
+import type { Collectable, HomeStore } from '../../../src/store/store.ts'
 import { processSum } from '../../../src/store/rows/checksums.ts'
 import { CommitMaker, endFacts, specOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
@@ -15,7 +15,7 @@ const pinFact = (pinned: boolean): FactBody => ({ type: 'process.pinned', pinned
 const uuidsOf = (collectables: readonly Collectable[]): string[] => collectables.map(({ uuid }) => uuid)
 
 /** Writes ended processes, in the order of their numbers. */
-async function writeEndedProcesses(store: Store, commits: CommitMaker, count: number): Promise<void> {
+async function writeEndedProcesses(store: HomeStore, commits: CommitMaker, count: number): Promise<void> {
   for (let number = 1; number <= count; number++)
     await store.commit(commits.spawn(uuidOf(number), specOf({ name: `n${number}` }), makeOutput('x'.repeat(100)), ...endFacts()))
 }
@@ -106,7 +106,7 @@ test('the estimated size is near the stored size, with long texts and without th
 })
 
 /** Returns the stored bytes of each process, by its key. */
-async function storedSizes(store: Store, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
+async function storedSizes(store: HomeStore, dir: string, close: () => Promise<void>): Promise<Record<number, number>> {
   expect(await store.verify()).toEqual([])
   await close()
   return changeStoreFile(dir, (db) => {

@@ -15,8 +15,8 @@ test('the account is null before its first commit, and a restart returns the one
     await using store = await openSqliteStore({ dir: dir.path })
     expect(await store.home()).toBeNull()
     for (const nanoUsd of [1_000_000_001, 4_000_000_000_000_000])
-      await store.commit({ facts: [], processes: [], counters: { pid: 0, cursor: 0 }, home: bookOf(nanoUsd) })
-    await store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 0 } })
+      await store.commit({ facts: [], processes: [], lastPid: 0, home: bookOf(nanoUsd) })
+    await store.commit({ facts: [], processes: [], lastPid: 1 })
   }
   await using store = await openSqliteStore({ dir: dir.path })
   expect(await store.home()).toEqual(bookOf(4_000_000_000_000_000))

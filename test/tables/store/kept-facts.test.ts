@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { HomeStore } from '../../../src/store/store.ts'
 import { keptSum } from '../../../src/store/rows/checksums.ts'
 import { deep } from '../../support/deep.ts'
 import { CommitMaker, endFacts, specOf, stepOf, uuidOf } from '../../support/store/facts.ts'
@@ -19,12 +19,12 @@ const makeOutput = (text: string): FactBody => ({ type: 'process.output', stream
 /** The expected journal of each process. */
 type Journals = Map<string, readonly StoredFact[]>
 
-async function sweepAll(store: Store): Promise<void> {
+async function sweepAll(store: HomeStore): Promise<void> {
   while (await store.sweep());
 }
 
 /** Writes an ended process with this number of steps. */
-async function writeEndedProcess(store: Store, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
+async function writeEndedProcess(store: HomeStore, commits: CommitMaker, journals: Journals, steps: number): Promise<void> {
   const history = [commits.spawn(A, specOf({ name: 'first' }))]
   for (let step = 1; step <= steps; step++) history.push(commits.write(A, ...stepOf(step)))
   history.push(commits.write(A, ...endFacts()))
@@ -37,7 +37,7 @@ async function writeEndedProcess(store: Store, commits: CommitMaker, journals: J
 
 /** Writes an ended fork, with facts of its own. */
 async function writeEndedFork(
-  store: Store,
+  store: HomeStore,
   commits: CommitMaker,
   journals: Journals,
   [uuid, origin, seq]: readonly [string, string, number],
@@ -48,7 +48,7 @@ async function writeEndedFork(
   journals.set(uuid, [...(journals.get(origin) ?? []).slice(0, seq), ...commit.facts])
 }
 
-async function expectJournals(store: Store, journals: Journals, ...uuids: string[]): Promise<void> {
+async function expectJournals(store: HomeStore, journals: Journals, ...uuids: string[]): Promise<void> {
   for (const uuid of uuids) expect(await store.facts(uuid, 0, 10_000), uuid).toStrictEqual(journals.get(uuid))
   expect(await store.verify()).toEqual([])
 }
@@ -177,7 +177,7 @@ describe('a removed origin', () => {
 })
 
 /** Writes a line of ended forks, each of the fork before it. */
-async function writeLineOfForks(store: Store, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
+async function writeLineOfForks(store: HomeStore, length: number): Promise<{ journals: Journals; commits: CommitMaker }> {
   const [commits, journals]: [CommitMaker, Journals] = [new CommitMaker(), new Map()]
   await writeEndedProcess(store, commits, journals, 20)
   for (let number = 2; number <= length; number++) {
@@ -266,7 +266,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
     await fixture.store.commit({
       facts: parts.flatMap(({ facts }) => facts),
       processes: parts.flatMap(({ processes }) => processes),
-      counters: { pid: commits.pid, cursor: commits.cursor },
+      lastPid: commits.pid,
     })
     for (const { facts } of parts)
       journals.set(facts[0]?.uuid ?? '', [...(journals.get(A) ?? []).slice(0, (facts[0]?.seq ?? 0) - 1), ...facts])
@@ -280,7 +280,7 @@ test('many forks of a removed process stay readable, and its facts go with the l
 }, 300_000)
 
 /** Writes so many facts of another process that the next start reads no earlier facts. */
-async function writeManyFacts(store: Store, commits: CommitMaker): Promise<void> {
+async function writeManyFacts(store: HomeStore, commits: CommitMaker): Promise<void> {
   await store.commit(commits.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => makeOutput('more'))))
 }
 

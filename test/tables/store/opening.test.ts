@@ -101,7 +101,7 @@ describe('the schema', () => {
     await fixture.store.commit(commits.spawn(uuidOf(1)))
     await fixture.store.commit(commits.write(uuidOf(1), ...endFacts()))
     const { facts, ...commit } = commits.write(uuidOf(1), { type: 'process.resumed', pid: 7, by: 'user', fromStep: 0 })
-    await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), counters: { ...commit.counters, pid: 7 } })
+    await fixture.store.commit({ ...commit, facts: facts.map((fact) => ({ ...fact, pid: 7 })), lastPid: 7 })
     await fixture.close()
     changeStoreFile(fixture.dir, (db) => db.exec("DROP INDEX journal_reborn; UPDATE meta SET value = 5, copy = -5 WHERE name = 'schema'"))
     const store = await fixture.reopen()

@@ -44,19 +44,35 @@ describe('a commit', () => {
     const commits = new CommitMaker()
     await fixture.store.commit(commits.spawn(A))
     const pinned = { ...commits.get(A), pinned: true }
-    await fixture.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
+    await fixture.store.commit({ facts: [], processes: [pinned], lastPid: 1 })
     expect(await (await fixture.reopen()).process(A)).toStrictEqual(pinned)
     const before = statSync(join(fixture.dir, 'store.db-wal')).size
-    await fixture.store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 2 } })
+    await fixture.store.commit({ facts: [], processes: [], lastPid: 1 })
     expect(statSync(join(fixture.dir, 'store.db-wal')).size).toBe(before)
   })
 
-  test('never lowers a counter, and raises one that no fact raises', async () => {
+  test('gives its facts the cursors after all earlier ones, and returns them', async () => {
     await using fixture = await openTestStore()
     const commits = new CommitMaker()
-    await fixture.store.commit({ ...commits.spawn(A), counters: { pid: 7, cursor: 9 } })
-    await fixture.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
-    expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
+    const cursors: number[] = []
+    for (const commit of [commits.spawn(A), commits.spawn(B), commits.write(A, makeNote('one'), makeNote('two'))]) {
+      // A given cursor means nothing: the facts of a decision have none.
+      const facts = await fixture.store.commit({ ...commit, facts: commit.facts.map((fact) => ({ ...fact, cursor: 1 })) })
+      expect(facts).toStrictEqual(commit.facts)
+      cursors.push(...facts.map(({ cursor }) => cursor))
+    }
+    expect(cursors).toEqual([1, 2, 3, 4, 5, 6])
+    expect(await fixture.store.since({ afterCursor: 0, limit: 10 })).toMatchObject(cursors.map((cursor) => ({ cursor })))
+  })
+
+  test('never lowers the PID counter, and raises it without a fact', async () => {
+    await using fixture = await openTestStore()
+    const commits = new CommitMaker()
+    await fixture.store.commit({ ...commits.spawn(A), lastPid: 7 })
+    await fixture.store.commit({ facts: [], processes: [], lastPid: 3 })
+    expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 7, cursor: 2 })
+    await fixture.store.commit({ facts: [], processes: [], lastPid: 9 })
+    expect((await (await fixture.reopen()).load()).counters).toEqual({ pid: 9, cursor: 2 })
   })
 
   test('keeps the cursor above a journal whose end was removed', async () => {

@@ -1,4 +1,4 @@
-// Work that the store writes between two commits, with the current counters. A failure of such work stops no other work.
+// Work that the store writes between two commits, and that returns the counters after it. A failure of such work stops no other work.
 import { expect, test } from 'vitest'
 import { Pipeline } from '../../../../src/daemon/loop/pipeline.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
@@ -36,17 +36,18 @@ test('work between commits waits for the commit in flight, and the next commit w
   const firstSpawn = opened.spawnProcess(1).then(() => order.push('first'))
   while (opened.store.attempts === 0) await new Promise(setImmediate)
   const work = opened.pipeline
-    .runBetweenCommits(async ({ cursor, pid }) => {
-      order.push(`work at ${cursor}, PID ${pid}`)
-      return { cursor: cursor + 10, pid: 41 }
+    .runBetweenCommits(async () => {
+      order.push(`work at ${opened.pipeline.cursor}, PID ${opened.table.lastPid}`)
+      return { cursor: opened.pipeline.cursor + 10, pid: 41 }
     })
     .then(() => order.push('work is over'))
   const secondSpawn = opened.spawnProcess(2).then(() => order.push('second'))
+  const cursorsOfWork = work.then(() => opened.pipeline.cursor)
   opened.store.releaseCommits()
   await Promise.all([firstSpawn, work, secondSpawn])
   const cursor = opened.store.commits[0]?.facts.length ?? 0
   expect(order.slice(1)).toEqual([`work at ${cursor}, PID 1`, 'work is over', 'second'])
-  expect(opened.store.commits[1]?.facts[0]?.cursor).toBe(cursor + 11)
+  expect(await cursorsOfWork).toBe(cursor + 10)
   // The work has used the PIDs up to 41, as an import does, so the next process gets another one.
   expect([opened.table.get(uuidOf(2))?.pid, opened.table.get(uuidOf(1))?.pid]).toEqual([42, 1])
 })
@@ -64,5 +65,5 @@ test('work that fails changes no counter, and stops neither commits nor other wo
   await opened.spawnProcess(2)
   expect(opened.table.get(uuidOf(2))?.pid).toBe(2)
   await opened.pipeline.close()
-  await expect(opened.pipeline.runBetweenCommits(async (counters) => counters)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(opened.pipeline.runBetweenCommits(async () => ({ cursor: 0, pid: 0 }))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

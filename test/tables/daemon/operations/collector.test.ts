@@ -44,6 +44,7 @@ async function openCollector(count: number, rules: Partial<GcConfig> = {}) {
   const newCollector = (): GarbageCollector =>
     new GarbageCollector({
       store: fixture.store,
+      local: fixture.store,
       reads,
       removals,
       sweeper,
@@ -174,6 +175,7 @@ test('an unreadable row is reported and skipped, and the others are removed', as
   const sweeper = new Sweeper(opened.fixture.store, () => {})
   const collector = new GarbageCollector({
     store: opened.fixture.store,
+    local: opened.fixture.store,
     reads,
     removals: new Removals({
       reads,
@@ -232,6 +234,7 @@ test('a stopping daemon does not wait until the data of removed processes is del
   const never = new Promise<void>(() => {})
   const collector = new GarbageCollector({
     store: opened.fixture.store,
+    local: opened.fixture.store,
     reads: opened.reads,
     removals: opened.removals,
     sweeper: { waitUntilIdle: () => never },

@@ -88,7 +88,7 @@ async function makeLivingProcesses(
   const uuids = Array.from({ length: PROCESS_COUNT }, (_, index) => uuidOf(index + 1))
   const commitChange = async (change: Commit): Promise<void> => {
     await store.commit(change)
-    table.apply(change.processes, change.counters.pid)
+    table.apply(change.processes, change.lastPid)
   }
   for (const uuid of uuids) await commitChange(commits.spawn(uuid))
   return { table, uuids, end: (uuid) => commitChange(commits.write(uuid, ...endFacts())) }

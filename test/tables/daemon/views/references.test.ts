@@ -28,7 +28,7 @@ let commits: CommitMaker
 
 async function commitChange(change: Commit, table: Table): Promise<void> {
   await store.commit(change)
-  table.apply(change.processes, change.counters.pid)
+  table.apply(change.processes, change.lastPid)
 }
 
 beforeEach(async () => {
@@ -109,7 +109,7 @@ function writeToDead(uuid: string, ...bodies: FactBody[]): Commit {
   const { facts, ...rest } = commits.write(uuid, ...bodies)
   return {
     ...rest,
-    counters: { ...rest.counters, pid: Math.max(commits.get(uuid).pid, 5_004) },
+    lastPid: Math.max(commits.get(uuid).pid, 5_004),
     facts: facts.map((fact) => ({ ...fact, pid: 'pid' in fact.body ? fact.body.pid : fact.pid })),
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { FactBody, PageFilter, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite.ts'
-import type { Commit, Store } from '../../../../src/store/store.ts'
+import type { Commit, Counters, HomeStore } from '../../../../src/store/store.ts'
 import { CommitMaker, endFacts, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../../support/store/test-store.ts'
 import { filterPage } from '../../../support/store/reference-page-filter.ts'
@@ -14,28 +14,27 @@ const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const makeNote = (text: string): FactBody => ({ type: 'process.note', text })
 
 /** Writes a process with this number of steps: step N ends with fact 2 + 4 N. Returns its facts. */
-async function writeSteps(store: Store, commits: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
+async function writeSteps(store: HomeStore, commits: CommitMaker, uuid: string, steps: number): Promise<StoredFact[]> {
   const history = [commits.spawn(uuid)]
   for (let step = 1; step <= steps; step++) history.push(commits.write(uuid, ...stepOf(step)))
   for (const commit of history) await store.commit(commit)
   return history.flatMap(({ facts }) => facts)
 }
 
-async function commitFacts(store: Store, commit: Commit): Promise<readonly StoredFact[]> {
-  await store.commit(commit)
-  return commit.facts
+async function commitFacts(store: HomeStore, commit: Commit): Promise<readonly StoredFact[]> {
+  return await store.commit(commit)
 }
 
 /** Makes one commit of several. */
-function joinCommits(parts: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
+function joinCommits(parts: readonly Commit[], { pid }: Counters): Commit {
   return {
     facts: parts.flatMap(({ facts }) => facts),
     processes: parts.flatMap(({ processes }) => processes),
-    counters: { pid, cursor },
+    lastPid: pid,
   }
 }
 
-async function readPages(store: Store, uuid: string, limit: number): Promise<StoredFact[]> {
+async function readPages(store: HomeStore, uuid: string, limit: number): Promise<StoredFact[]> {
   const allFacts: StoredFact[] = []
   while (true) {
     const page = await store.facts(uuid, allFacts.length, limit)
@@ -221,7 +220,7 @@ describe('a fork', () => {
   })
 })
 
-async function countRows(store: Store, dir: string, close: () => Promise<void>): Promise<Record<string, number>> {
+async function countRows(store: HomeStore, dir: string, close: () => Promise<void>): Promise<Record<string, number>> {
   expect(await store.verify()).toEqual([])
   await close()
   const tables = ['journal', 'processes', 'places', 'blobs', 'shared', 'kept', 'doomed']

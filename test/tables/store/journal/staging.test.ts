@@ -53,19 +53,16 @@ function makeFork(facts: readonly StoredFact[], uuid: Uuid, seq: number, moreBod
 const foldProcess = (facts: readonly StoredFact[]): Process =>
   facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
-/** Adds the facts in batches of `size` and returns the arguments of `publish`. */
+/** Adds the facts in batches of `size` and returns the staging, its process and the cursor after it. */
 async function stageFacts(store: Store, facts: readonly StoredFact[], size = 50) {
   const staging = store.stage()
-  const { pid, cursor: last } = (await store.load()).counters
-  let cursor = last
-  for (let start = 0; start < facts.length; start += size)
-    await staging.add(facts.slice(start, start + size).map((fact) => ({ ...fact, cursor: ++cursor })))
-  return { staging, process: foldProcess(facts), counters: { pid, cursor } }
+  for (let start = 0; start < facts.length; start += size) await staging.add(facts.slice(start, start + size))
+  return { staging, process: foldProcess(facts), cursor: (await store.load()).counters.cursor }
 }
 
 async function importFacts(store: Store, facts: readonly StoredFact[], size?: number): Promise<void> {
-  const { staging, process, counters } = await stageFacts(store, facts, size)
-  await staging.publish(process, counters)
+  const { staging, process } = await stageFacts(store, facts, size)
+  await staging.publish(process)
   await staging[Symbol.asyncDispose]()
 }
 
@@ -97,8 +94,8 @@ test('an import is invisible before it is complete, and can then be resumed like
   await using fixture = await openTestStore()
   const commits = new CommitMaker()
   const facts = makeHistory(A, 20)
-  const { staging, process, counters } = await stageFacts(fixture.store, facts)
-  commits.cursor = counters.cursor
+  const { staging, process, cursor } = await stageFacts(fixture.store, facts)
+  commits.cursor = cursor
   await fixture.store.commit(commits.spawn(B))
   const visibleState = async () => [
     (await fixture.store.since({ afterCursor: 0, limit: 10_000 })).map(({ uuid }) => uuid),
@@ -110,7 +107,7 @@ test('an import is invisible before it is complete, and can then be resumed like
   expect(await visibleState()).toEqual([[B, B], undefined, [], 0, 0])
   await sweepStore(fixture.store)
   expect(await fixture.store.verify()).toEqual([])
-  await staging.publish(process, { ...counters, cursor: commits.cursor })
+  expect(await staging.publish(process)).toEqual({ pid: 7, cursor: commits.cursor })
   commits.pid = (await fixture.store.load()).counters.pid
   expect(commits.pid).toBe(7)
   expect((await fixture.store.collectable({ limit: 10 })).map(({ uuid, warning }) => [uuid, warning])).toEqual([[A, null]])
@@ -134,10 +131,10 @@ test('rows that are out of date during an import survive a crash after it', asyn
   const commits = new CommitMaker()
   await fixture.store.commit(commits.spawn(B))
   await fixture.store.commit(commits.write(B, { type: 'model.started', step: 1, attempt: 1, model: 'a/b' }))
-  const { staging, process, counters } = await stageFacts(fixture.store, makeHistory(A, 200))
-  commits.cursor = counters.cursor
+  const { staging, process, cursor } = await stageFacts(fixture.store, makeHistory(A, 200))
+  commits.cursor = cursor
   await fixture.store.commit(commits.write(B, ...modelFinished(1, 'one')))
-  await staging.publish(process, { ...counters, cursor: commits.cursor })
+  expect(await staging.publish(process)).toEqual({ pid: 7, cursor: commits.cursor })
   commits.cursor = (await fixture.store.load()).counters.cursor
   commits.pid = 7
   await fixture.store.commit(commits.write(B, { type: 'process.output', stream: 'stdout', text: 'x' }))
@@ -178,7 +175,7 @@ test('the import of a process that exists is refused, and the process stays unch
   const facts = makeHistory(A, 3)
   await importFacts(fixture.store, facts)
   const secondStage = await stageFacts(fixture.store, makeHistory(A, 5))
-  await expect(secondStage.staging.publish(secondStage.process, secondStage.counters)).rejects.toMatchObject({ code: 'CONFLICT' })
+  await expect(secondStage.staging.publish(secondStage.process)).rejects.toMatchObject({ code: 'CONFLICT' })
   await secondStage.staging[Symbol.asyncDispose]()
   await sweepStore(fixture.store)
   expect(await allFactsOf(fixture.store, A)).toEqual(withoutCursors(facts))
@@ -237,10 +234,10 @@ test('an import of inconsistent facts is refused', async () => {
   await using fixture = await openTestStore()
   const facts = makeHistory(A, 2)
   const staging = fixture.store.stage()
-  await expect(staging.add([{ ...facts[1], cursor: 5 } as StoredFact])).rejects.toMatchObject({ code: 'INTERNAL' })
-  const { staging: otherStaging, process, counters } = await stageFacts(fixture.store, facts)
-  await expect(otherStaging.publish({ ...process, seq: 3 }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
-  await expect(otherStaging.publish({ ...process, life: { state: 'created' } }, counters)).rejects.toMatchObject({ code: 'INTERNAL' })
+  await expect(staging.add([facts[1] as StoredFact])).rejects.toMatchObject({ code: 'INTERNAL' })
+  const { staging: otherStaging, process } = await stageFacts(fixture.store, facts)
+  await expect(otherStaging.publish({ ...process, seq: 3 })).rejects.toMatchObject({ code: 'INTERNAL' })
+  await expect(otherStaging.publish({ ...process, life: { state: 'created' } })).rejects.toMatchObject({ code: 'INTERNAL' })
   await staging[Symbol.asyncDispose]()
   await otherStaging[Symbol.asyncDispose]()
   await sweepStore(fixture.store)

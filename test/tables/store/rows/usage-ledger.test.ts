@@ -75,11 +75,10 @@ const foldProcess = (facts: readonly StoredFact[]): Process =>
   facts.reduce<Process | undefined>((row, fact) => fold(row, fact), undefined) as Process
 
 /** Adds a history like an import. */
-async function importFacts(store: Store, commits: CommitMaker, facts: readonly StoredFact[]): Promise<CommitMaker> {
+async function importFacts(store: Store, facts: readonly StoredFact[]): Promise<CommitMaker> {
   await using staging = store.stage()
-  await staging.add(facts.map((fact) => ({ ...fact, cursor: ++commits.cursor })))
-  await staging.publish(foldProcess(facts), { pid: commits.pid, cursor: commits.cursor })
-  return new CommitMaker({ pid: commits.pid, cursor: commits.cursor }, [foldProcess(facts)])
+  await staging.add(facts)
+  return new CommitMaker(await staging.publish(foldProcess(facts)), [foldProcess(facts)])
 }
 
 test('a process that is imported again from an older backup is counted once, and its later usage too', async () => {
@@ -87,7 +86,7 @@ test('a process that is imported again from an older backup is counted once, and
   const { store } = fixture
   let commits = new CommitMaker()
   const facts = [...commits.spawn(A, specOf(), modelStarted(1), usageReported(1), ...endFacts()).facts]
-  commits = await importFacts(store, new CommitMaker(), facts)
+  commits = await importFacts(store, facts)
   const laterFacts = (): FactBody[] => {
     commits.pid += 1
     return [
@@ -98,7 +97,7 @@ test('a process that is imported again from an older backup is counted once, and
   await store.commit(commits.write(A, ...laterFacts(), modelStarted(2), usageReported(2), modelStarted(3), usageReported(4), ...endFacts()))
   expect(await store.remove(A, 1)).toBe(true)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
-  commits = await importFacts(store, commits, facts)
+  commits = await importFacts(store, facts)
   expect(await ledgerRows(store)).toMatchObject([{ steps: 3, costUsd: 7 }])
   await store.commit(commits.write(A, ...laterFacts(), modelStarted(2), usageReported(8), ...endFacts()))
   expect(await ledgerRows(store)).toMatchObject([{ steps: 4, costUsd: 15 }])

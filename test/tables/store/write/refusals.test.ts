@@ -20,9 +20,6 @@ describe('a commit after fact 2 and cursor 2 is refused for', () => {
   test.each<[string, Change, RegExp]>([
     ['a gap in the fact numbers', withFact({ seq: 4 }), /Fact 4 cannot follow 2/],
     ['a repeated fact number', withFact({ seq: 2 }), /Fact 2 cannot follow 2/],
-    ['a repeated cursor', withFact({ cursor: 2 }), /Cursor 2 cannot follow 2/],
-    ['a decreasing cursor', withFact({ cursor: 5 }), /Cursor 4 cannot follow 5/],
-    ['a cursor that is not a whole number', withFact({ cursor: 2.5 }), /Cursor 2.5/],
     ['a time that is not a whole number', withFact({ at: 0.5 }), /not a whole number/],
     ['a fact of an unknown type', withFact({ body: { type: 'no.such' } as never }), /unknown type no.such/],
     ['a row that is behind its facts', withRow({ seq: 3 }), /row is at fact 3, the journal at 4/],
