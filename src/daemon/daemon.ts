@@ -112,6 +112,7 @@ export async function startDaemon({
   try {
     await daemon.listen()
     daemon.watchInstall(programFile)
+    daemon.watchFence()
     return daemon
   } catch (error) {
     await daemon.stop()
@@ -230,6 +231,15 @@ class RunningDaemon implements Daemon {
       log(`${file} was removed and nothing runs, so the daemon stops`, null)
       this.stop().catch((error: unknown) => log('stopping failed', error))
     })
+  }
+
+  /** Stops this daemon when its store is fenced: what it knows is no longer the truth. */
+  watchFence(): void {
+    const end = (error: KernelError): Promise<void> => {
+      this.#deps.log('the store is no longer the store of this daemon, so it stops', error)
+      return this.stop(0)
+    }
+    this.#parts.pipeline.fenced.then(end).catch((error: unknown) => this.#deps.log('stopping failed', error))
   }
 
   #createArchive(reads: ProcessQueries, removals: Removals): Archive {

@@ -12,6 +12,7 @@ import { readCollectable, readSize } from './collectable.ts'
 import { Writer } from './write/writer.ts'
 import { explainWrite, storeError } from './errors.ts'
 import { IdentityFile } from './files/identity.ts'
+import { OpenFiles } from './files/open-files.ts'
 import { beginRun, endRun, seenUntil, trustTime, trustedTime } from './daemon-runs.ts'
 import { readHomeBook } from './home-book.ts'
 import { readMeta, writeMeta } from './meta.ts'
@@ -85,6 +86,7 @@ export async function openSqliteStore({ dir, accept = false, log = () => {} }: S
 class SqliteStore implements HomeStore {
   readonly identity: IdentityFile
   readonly #dir: string
+  readonly #files: OpenFiles
   readonly #log: (message: string) => void
   readonly #db: DatabaseSync
   readonly #sql: Statements
@@ -96,6 +98,8 @@ class SqliteStore implements HomeStore {
 
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
+    this.#files = new OpenFiles(dir)
+    this.#files.check()
     this.#log = log
     this.#db = db
     this.#sql = prepareAll(db)
@@ -227,8 +231,12 @@ class SqliteStore implements HomeStore {
       importedUsage: new ImportedUsage(this.#ledger),
     })
     return {
-      add: async (facts) => guardAsync('A batch of an import', stage.add(facts)),
+      add: async (facts) => {
+        this.#files.check()
+        return guardAsync('A batch of an import', stage.add(facts))
+      },
       publish: async (process) => {
+        this.#files.check()
         const counters = await guardAsync(`The import of ${process.uuid}`, stage.publish(process))
         this.identity.scheduleWrite()
         return counters
@@ -292,6 +300,7 @@ class SqliteStore implements HomeStore {
   /** Runs a write and then schedules the write of the identity file, because the counters may have grown. */
   #write<T>(operation: string, work: () => T): T {
     try {
+      this.#files.check()
       return guardWriting(this.#dir, operation, work)
     } finally {
       this.identity.scheduleWrite()
@@ -307,6 +316,11 @@ class SqliteStore implements HomeStore {
     } finally {
       this.identity.stop()
       this.#db.close()
+    }
+    try {
+      this.#files.moveLogAside()
+    } catch (error) {
+      this.#log(`The write-ahead log of a replaced store is still at its place: ${(error as Error).message}`)
     }
     await this.identity.write(true)
   }

@@ -143,7 +143,8 @@ export interface Store extends AsyncDisposable {
   /**
    * Writes one transaction, which is durable when the promise resolves. Returns its facts with their cursors, which are above all earlier
    * ones. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed. After each
-   * of them nothing was written, and nothing will be.
+   * of them nothing was written, and nothing will be. `FENCED`: the store is no longer this daemon's. Each later write fails alike, and the
+   * caller must drop what it knows.
    */
   commit(commit: Commit): Promise<readonly StoredFact[]>
   /** Loads a page of the processes that are not dead. */

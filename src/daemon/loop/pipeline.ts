@@ -3,6 +3,7 @@
 // commit is in flight at a time; inputs that arrive meanwhile form the next batch. Ends of processes wait behind all other inputs, and a
 // batch takes few of them. So the end of a large tree hardly delays working agents. The order is durable → applied → visible. Yields to the
 // event loop under load. A failed batch is not applied: its inputs are tried again one by one, and only the failing input gets the error.
+// A store that is fenced ends the pipeline: it refuses all requests, and drops all other inputs.
 // Tests: test/simulation/pipeline.test.ts, test/tables/daemon/loop/pipeline.test.ts.
 import { EventLoopTurns, type SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -83,12 +84,20 @@ export class Pipeline {
   #cursor: number
   #activeRun: Promise<void> | null = null
   #isClosed = false
+  /** why the store is no longer this daemon's; null while it is */
+  #fence: KernelError | null = null
+  readonly #fenced = Promise.withResolvers<KernelError>()
   readonly #slices: SliceQueue
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
     this.#cursor = deps.cursor
     this.#slices = (deps.timeSlices ?? new EventLoopTurns(() => deps.clock.now().mono)).newQueue()
+  }
+
+  /** Resolves with the error of a store that is no longer this daemon's. Nothing can be written from then on. */
+  get fenced(): Promise<KernelError> {
+    return this.#fenced.promise
   }
 
   get cursor(): number {
@@ -124,7 +133,7 @@ export class Pipeline {
    * counters of the store after it. Errors: those of `work`; the counters then stay the same.
    */
   runBetweenCommits(work: () => Promise<Counters>): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new KernelError('UNAVAILABLE', 'the daemon is stopping'))
+    if (this.#isClosed) return Promise.reject(this.#fence ?? closedError())
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#workBetweenCommits.push(() => this.#applyCounters(work).then(resolve, reject))
     this.#activeRun ??= this.#run()
@@ -139,7 +148,7 @@ export class Pipeline {
 
   /** Submits a request. Resolves with the answer when its facts are durable. Errors: those of the kernel and the store. */
   request(body: RequestBody): Promise<ReplyValue> {
-    if (this.#isClosed) return Promise.reject(new KernelError('UNAVAILABLE', 'the daemon is stopping'))
+    if (this.#isClosed) return Promise.reject(this.#fence ?? closedError())
     this.#lastReply += 1
     const reply = this.#lastReply
     return new Promise((resolve, reject) => {
@@ -165,8 +174,7 @@ export class Pipeline {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.waitUntilIdle()
-    for (const { reject } of this.#pending.values()) reject(new KernelError('UNAVAILABLE', 'the daemon is stopping'))
-    this.#pending.clear()
+    this.#refuseAll(closedError())
   }
 
   async #run(): Promise<void> {
@@ -290,10 +298,27 @@ export class Pipeline {
   #handleFailedBatch(inputs: readonly InputBody[], error: KernelError): void {
     const [input] = inputs
     if (input === undefined) return
-    if (inputs.length > 1) {
+    if (error.code === 'FENCED') this.#endFenced(error)
+    else if (inputs.length > 1) {
       this.#queue = [...inputs, ...this.#queue]
       this.#retriedAloneCount = inputs.length
     } else if (!this.#deps.defer(input, error)) this.refuse(input, error)
+  }
+
+  /** Drops all inputs and refuses all requests: another writer has the store, so that no decision of this table counts. */
+  #endFenced(error: KernelError): void {
+    this.#isClosed = true
+    this.#queue = []
+    this.#ends = []
+    this.#joining = []
+    this.#refuseAll(error)
+    this.#fence = error
+    this.#fenced.resolve(error)
+  }
+
+  #refuseAll(error: KernelError): void {
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
   }
 
   /** Logs that an input could not be written, and refuses it if it is a request. */
@@ -301,6 +326,10 @@ export class Pipeline {
     this.#deps.log(`the commit of ${input.type} failed`, error)
     if ('reply' in input) this.answer({ type: 'refuse', to: input.reply, code: error.code, message: error.message, hint: error.hint })
   }
+}
+
+function closedError(): KernelError {
+  return new KernelError('UNAVAILABLE', 'the daemon is stopping')
 }
 
 function isEnd(input: InputBody): boolean {

@@ -88,6 +88,12 @@ export const ERRORS = {
     http: 503,
     exit: 4,
   },
+  FENCED: {
+    meaning: 'Another file or another writer has taken the place of the store; this daemon writes nothing any more.',
+    hint: 'The daemon ends. `reeve daemon start` checks the store that is there now, and names what it lacks.',
+    http: 503,
+    exit: 4,
+  },
   STORE_DAMAGED: {
     meaning: 'The store is damaged; nothing was skipped or repaired silently.',
     hint: 'Restore store.db from a backup, or save its readable parts: `sqlite3 store.db .recover`. Until then, reeve works with another REEVE_HOME.',

@@ -1,10 +1,39 @@
 // A home whose store is missing or older. No command treats it as a new home. When the user accepts it, no files and no PIDs are lost.
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
+
+test('a backup that is restored under a running daemon ends the daemon, and stays as it is', async () => {
+  await using daemon = await LocalDaemon.start()
+  const store = join(daemon.paths.state, 'store.db')
+  await daemon.stop()
+  const backup = readFileSync(store)
+  await daemon.start()
+  await daemon.waitForEnd((await daemon.spawn({ argv: ['true'] })).uuid)
+  await daemon.restart()
+  const { uuid } = await daemon.spawn({ argv: ['sleep', '1000'] })
+  await daemon.waitForStatus(uuid, 'working')
+  writeFileSync(`${store}.new`, backup)
+  renameSync(`${store}.new`, store)
+  // Only the commits of the first second may still be acknowledged.
+  let refusal: unknown = null
+  const deadline = Date.now() + 100_000
+  while (refusal === null && Date.now() < deadline)
+    refusal = await daemon.spawn({ argv: ['true'] }).then(
+      () => null,
+      (error: unknown) => error,
+    )
+  // Another write may be the first that is refused; then the daemon is stopping already.
+  expect(['FENCED', 'UNAVAILABLE']).toContain((refusal as { code?: string } | null)?.code)
+  await daemon.stopped
+  expect(daemon.errors.join()).toContain('store.db was replaced while it was open')
+  expect(daemon.logMessages).toContain('the store is no longer the store of this daemon, so it stops')
+  expect(readFileSync(store).equals(backup)).toBe(true)
+  await expect(daemon.start()).rejects.toMatchObject({ code: 'STORE_DAMAGED', message: expect.stringContaining('is older than it was') })
+})
 
 test('a missing or older store is refused with the next step; when the user accepts it, worktrees are moved aside and PIDs continue', async () => {
   await using daemon = await LocalDaemon.start()

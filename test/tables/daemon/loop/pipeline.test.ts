@@ -218,6 +218,40 @@ describe('a batch that fails', () => {
     }))
 })
 
+describe('a store that is fenced', () => {
+  const fence = new KernelError('FENCED', 'another file is there')
+
+  test('refuses the requests of the batch and all later ones with its error, and nothing is tried again', () =>
+    withCore(async ({ pipeline, store, table, published }) => {
+      await pipeline.request(spawnRequest(A))
+      store.fault = () => fence
+      const answers = [spawnRequest(B), sendRequest(A, 'm')].map((body) => codeOf(pipeline.request(body)))
+      pipeline.submit({ type: 'tick', uuid: A })
+      expect(await Promise.all(answers)).toEqual(['FENCED', 'FENCED'])
+      expect([store.attempts, await pipeline.fenced, table.size]).toEqual([2, fence, 1])
+      const seen = published.length
+      // The store could write again, but the table is no longer true.
+      store.fault = () => null
+      expect(await codeOf(pipeline.request(spawnRequest(C)))).toBe('FENCED')
+      await expect(pipeline.runBetweenCommits(async () => ({ pid: 0, cursor: 0 }))).rejects.toBe(fence)
+      pipeline.submit({ type: 'tick', uuid: A })
+      await pipeline.close()
+      expect([store.attempts, published.length]).toEqual([2, seen])
+    }))
+
+  test('refuses the requests that arrived while its commit was in flight', () =>
+    withCore(async ({ pipeline, store }) => {
+      store.fault = () => fence
+      store.holdCommits()
+      const first = codeOf(pipeline.request(spawnRequest(A)))
+      while (store.attempts === 0) await new Promise(setImmediate)
+      const second = codeOf(pipeline.request(spawnRequest(B)))
+      store.releaseCommits()
+      expect(await Promise.all([first, second])).toEqual(['FENCED', 'FENCED'])
+      expect(store.attempts).toBe(1)
+    }))
+})
+
 describe('a broken invariant', () => {
   test('fails only the input that caused it', () =>
     withCore(async ({ pipeline, logged }) => {
