@@ -22,7 +22,7 @@ import { SERVER_KEYS, configLocation, serversOf, serversRule } from './mcp/parse
 import { NOTIFICATION_KEYS, WEBHOOK_KEYS, notificationsRule, type NotificationsConfig } from './keys/notifications.ts'
 import type { Env, Paths } from './paths.ts'
 import { BACKOFF_KEYS } from './restart-rules.ts'
-import { CHILD_KEYS, SUPERVISOR_KEYS, findSupervisorByName, supervisorsRule, type SupervisorFile } from './supervisors.ts'
+import { CHILD_KEYS, SUPERVISOR_KEYS, findSupervisorByName, supervisorsRule, type FileSupervisor } from './supervisors.ts'
 import { PRICE_KEYS, pricesRule, type PricesConfig } from './keys/prices.ts'
 import { WEB_DEFAULTS, WEB_KEYS, webRule, type WebConfig } from './keys/web.ts'
 import { parseOnce } from './parse-once.ts'
@@ -304,7 +304,7 @@ export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promi
 }
 
 /** Finds a supervisor by name, in the nearest reeve.yaml or the user's file. Errors: those of `loadConfig`; AGENT_INVALID if there is none. */
-export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<SupervisorFile> {
+export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<FileSupervisor> {
   const layer = await findLayer('supervisors', name, { paths, cwd })
   return findSupervisorByName(layer?.values.supervisors ?? {}, name, layer?.where('supervisors') ?? '')
 }

@@ -65,7 +65,7 @@ export const CHILD_KEYS = Object.keys(child.shape)
 export type Supervisors = z.infer<typeof supervisorsRule>
 
 /** A child in the file. Its paths are absolute. */
-export interface ChildFile {
+export interface FileChild {
   readonly childId: string
   /** a supervisor of the same file */
   readonly supervisor?: string
@@ -83,14 +83,14 @@ export interface ChildFile {
 }
 
 /** A supervisor in the file. */
-export interface SupervisorFile {
+export interface FileSupervisor {
   readonly config: SupervisorConfig
   readonly limits: Limits | undefined
-  readonly children: readonly ChildFile[]
+  readonly children: readonly FileChild[]
 }
 
 /** Returns the supervisor of that name. Errors: AGENT_INVALID if there is none. */
-export function findSupervisorByName(all: Supervisors, name: string, file: string): SupervisorFile {
+export function findSupervisorByName(all: Supervisors, name: string, file: string): FileSupervisor {
   const found = Object.hasOwn(all, name) ? all[name] : undefined
   if (!found) {
     const names = Object.keys(all)

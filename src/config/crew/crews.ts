@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { COMMAND_KEYS, commandRule, copyRule } from './shell-commands.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
-import { toTaskFiles, taskKeys, tasksRule, type TaskFile } from './tasks.ts'
+import { toFileTasks, taskKeys, tasksRule, type FileTask } from './tasks.ts'
 import { childIdRule } from '../restart-rules.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../../kernel/model/words.ts'
 import {
@@ -24,14 +24,14 @@ export const MAX_WORKERS = 50
 const MAX_CREWS = 100
 
 const text = z.string().min(1).max(10_000)
-const executorKeys = {
+const memberKeys = {
   agent: text.optional(),
   model: text.optional(),
   permissions: z.enum(PERMISSION_POLICIES).optional(),
   limits: fileLimitsRule.optional(),
 }
-const worker = z.strictObject({ count: z.int().min(0).max(MAX_WORKERS).default(1), ...executorKeys, verify: commandRule.optional() })
-const coordinator = z.strictObject(executorKeys)
+const worker = z.strictObject({ count: z.int().min(0).max(MAX_WORKERS).default(1), ...memberKeys, verify: commandRule.optional() })
+const coordinator = z.strictObject(memberKeys)
 const workerCount = z.int().min(0).max(MAX_WORKERS)
 
 export type WorkerRoleName = (typeof WORKER_ROLES)[number]
@@ -66,7 +66,7 @@ const crewShape = {
     )
     .optional(),
   workers: workers.optional(),
-  ...executorKeys,
+  ...memberKeys,
   gate: z.enum(COMMIT_GATES).optional(),
   merge: z.enum(MERGE_MODES).optional(),
   reviews: z.boolean().optional(),
@@ -93,12 +93,12 @@ export function crewKeys([, , part, role, inner]: readonly PropertyKey[]): reado
   if (part === 'tasks') return taskKeys(inner)
   if (part === 'verify' || part === 'setup' || inner === 'verify') return COMMAND_KEYS
   if (part === 'limits' || role === 'limits' || inner === 'limits') return FILE_LIMIT_KEYS
-  if (part === 'coordinator') return Object.keys(executorKeys)
+  if (part === 'coordinator') return Object.keys(memberKeys)
   return role === undefined ? WORKER_ROLES : Object.keys(worker.shape)
 }
 
 /** The agent, model, permissions and limits of members. */
-interface ExecutorFile {
+interface FileMember {
   readonly agent?: string
   readonly model?: string
   readonly permissions?: PermissionPolicy
@@ -106,11 +106,11 @@ interface ExecutorFile {
 }
 
 /** A crew in a file. A key without a value is absent. */
-export interface CrewFile extends ExecutorFile {
+export interface FileCrew extends FileMember {
   /** null: the engine coordinates, which uses no model */
-  readonly coordinator?: ExecutorFile | null
+  readonly coordinator?: FileMember | null
   readonly workers?: Readonly<
-    Partial<Record<WorkerRoleName, ExecutorFile & { readonly count: number; readonly verify?: CrewShellCommand | false }>>
+    Partial<Record<WorkerRoleName, FileMember & { readonly count: number; readonly verify?: CrewShellCommand | false }>>
   >
   readonly gate?: CommitGate
   readonly merge?: Merge
@@ -129,11 +129,11 @@ export interface CrewFile extends ExecutorFile {
   readonly copy?: readonly string[]
   readonly cwd?: string
   /** the absolute path of a file with tasks, or the tasks */
-  readonly tasks?: string | readonly TaskFile[]
+  readonly tasks?: string | readonly FileTask[]
 }
 
 /** Converts a parsed crew: keys to camelCase, and paths, which are relative to `file`, to absolute ones. */
-function toCrewFile(
+function toFileCrew(
   {
     max_attempts,
     max_workers,
@@ -145,7 +145,7 @@ function toCrewFile(
     ...rest
   }: z.infer<typeof crew>,
   file: string,
-): CrewFile {
+): FileCrew {
   const absolute = (path: string): string => resolve(dirname(file), path)
   return {
     ...withoutUndefined(rest),
@@ -155,7 +155,7 @@ function toCrewFile(
       maxWorkers: max_workers,
       handOver: hand_over === 'off' ? null : hand_over,
       cwd: cwd === undefined ? undefined : absolute(cwd),
-      tasks: typeof tasks === 'string' ? absolute(tasks) : tasks && toTaskFiles(tasks),
+      tasks: typeof tasks === 'string' ? absolute(tasks) : tasks && toFileTasks(tasks),
       workers:
         parsedWorkers &&
         Object.fromEntries(Object.entries(parsedWorkers).flatMap(([role, group]) => (group ? [[role, withoutUndefined(group)]] : []))),
@@ -167,7 +167,7 @@ function toCrewFile(
 /** A crew of a file, with its name. */
 export interface NamedCrew {
   readonly name: string
-  readonly crew: CrewFile
+  readonly crew: FileCrew
   readonly file: string
 }
 
@@ -195,7 +195,7 @@ export function findCrewByName(all: CrewsConfig, name: string | undefined, file:
   const [only] = names
   const wanted = name ?? (names.length === 1 ? only : undefined)
   const found = wanted !== undefined && Object.hasOwn(all, wanted) ? all[wanted] : undefined
-  if (found && wanted !== undefined) return { name: wanted, crew: toCrewFile(found, file), file }
+  if (found && wanted !== undefined) return { name: wanted, crew: toFileCrew(found, file), file }
   if (names.length === 0) throw new MissingCrewError(`${file} has no crews`, { file, hasOthers: false })
   if (name === undefined) throw new KernelError('AGENT_INVALID', `which crew? ${file} has ${names.join(', ')}`, undefined, NAME_HINT)
   throw new MissingCrewError(`there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`, { file, hasOthers: true })

@@ -75,7 +75,7 @@ const task = z
 type ParsedTask = z.infer<typeof task>
 
 /** A task in a file. */
-export interface TaskFile {
+export interface FileTask {
   readonly id?: string
   /** by default the first line of the text */
   readonly title: string
@@ -149,7 +149,7 @@ function findIdProblems(tasks: readonly ParsedTask[]): IdProblem[] {
 }
 
 /** Adds the default titles and texts to parsed tasks. */
-export function toTaskFiles(tasks: readonly ParsedTask[]): readonly TaskFile[] {
+export function toFileTasks(tasks: readonly ParsedTask[]): readonly FileTask[] {
   return tasks.map(({ title, text, ...rest }) => ({
     ...withoutUndefined(rest),
     title: title ?? firstLine(text ?? ''),
@@ -174,12 +174,12 @@ const wholeFile: YamlFormat<{ tasks: ParsedTask[] }> = {
 }
 
 /** Reads the tasks of a file. Errors: AGENT_INVALID with file and line. */
-export async function readTasks(file: string): Promise<readonly TaskFile[]> {
+export async function readTasks(file: string): Promise<readonly FileTask[]> {
   const found = await readText(file)
   if (found === null) throw problemError({ file, line: 0, message: 'the file does not exist' })
   const parsed = /\.(md|markdown)$/i.test(file) ? parseMarkdownTasks(found.text, file) : parseYamlTasks(found.text, file)
   if (!Array.isArray(parsed)) throw problemError(parsed as Problem)
-  return toTaskFiles(parsed as readonly ParsedTask[])
+  return toFileTasks(parsed as readonly ParsedTask[])
 }
 
 /** Parses a list of tasks in YAML or JSON, or a map with such a list in `tasks`. */

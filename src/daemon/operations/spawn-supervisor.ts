@@ -3,7 +3,7 @@
 import { findSupervisor } from '../../config/config.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ProcessView, SpawnBody, SteerView, SupervisorBody } from '../../api/views/process.ts'
-import type { ChildFile } from '../../config/supervisors.ts'
+import type { FileChild } from '../../config/supervisors.ts'
 import type { Paths } from '../../config/paths.ts'
 import { withHomeLimits } from './home-limits.ts'
 import { killInput, undoSpawn } from './undo-spawn.ts'
@@ -136,6 +136,6 @@ function envOf({ env }: SpawnBody): { readonly env?: Record<string, string> } {
   return env === undefined ? {} : { env }
 }
 
-function childBodyOf({ limits, ...child }: ChildFile, parent: SpawnBody): SpawnBody {
+function childBodyOf({ limits, ...child }: FileChild, parent: SpawnBody): SpawnBody {
   return { ...child, ...(limits ? { limits } : {}), ...envOf(parent) }
 }

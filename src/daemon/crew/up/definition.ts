@@ -3,8 +3,8 @@
 import { basename, dirname } from 'node:path'
 import { findCrew } from '../../../config/config.ts'
 import { toCrewCommand } from '../../../config/crew/shell-commands.ts'
-import { readTasks, type TaskFile } from '../../../config/crew/tasks.ts'
-import { MissingCrewError, type CrewFile, type WorkerRoleName } from '../../../config/crew/crews.ts'
+import { readTasks, type FileTask } from '../../../config/crew/tasks.ts'
+import { MissingCrewError, type FileCrew, type WorkerRoleName } from '../../../config/crew/crews.ts'
 import { canRoleImplement } from '../../../kernel/crew/state/queries.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { checkName } from '../../operations/spec-builder.ts'
@@ -112,7 +112,7 @@ export async function resolveDefinition(body: CrewUpBody, paths: Paths): Promise
  * The maximum number of workers. If the request asks for more workers than the file's maximum, the maximum is raised.
  * Errors: INVALID if any other maximum is below the number of initial workers.
  */
-function maxWorkersOf({ workers, maxWorkers }: CrewUpBody, crew: CrewFile, staff: CrewDefinition['staff']): number {
+function maxWorkersOf({ workers, maxWorkers }: CrewUpBody, crew: FileCrew, staff: CrewDefinition['staff']): number {
   const count = staff.reduce((sum, entry) => sum + entry.count, 0)
   const requested = maxWorkers ?? crew.maxWorkers
   const isLimit = maxWorkers !== undefined || workers === undefined
@@ -145,7 +145,7 @@ function checkTasksPossible(tasks: readonly NewTask[], staff: CrewDefinition['st
 
 interface CrewSource {
   readonly name: string
-  readonly crew: CrewFile
+  readonly crew: FileCrew
   /** the directory from which relative paths start */
   readonly baseDir: string
   /** null if the request alone defines the crew */
@@ -176,7 +176,7 @@ async function readCrew(body: CrewUpBody, paths: Paths): Promise<CrewSource> {
   }
 }
 
-function staffOf({ workers }: CrewUpBody, crew: CrewFile, reviews: boolean): CrewDefinition['staff'] {
+function staffOf({ workers }: CrewUpBody, crew: FileCrew, reviews: boolean): CrewDefinition['staff'] {
   const counts: { readonly [R in WorkerRoleName]?: number } =
     typeof workers === 'number'
       ? { generic: workers }
@@ -207,14 +207,14 @@ function resolveFields({ agent, model, permissions, limits }: CrewWhoBody, baseD
   }
 }
 
-async function tasksOf(body: CrewUpBody, crew: CrewFile, baseDir: string): Promise<readonly NewTask[]> {
+async function tasksOf(body: CrewUpBody, crew: FileCrew, baseDir: string): Promise<readonly NewTask[]> {
   const tasks = body.tasks ?? crew.tasks ?? []
   const tasksDir = typeof tasks === 'string' ? dirname(tasks) : body.tasks ? body.cwd : baseDir
   const newTasks = (typeof tasks === 'string' ? await readTasks(tasks) : tasks).map((task) => newTask(task, tasksDir))
   return body.verify === false ? newTasks.map(({ verify: _, ...task }) => task) : newTasks
 }
 
-function newTask({ title, text, verify, model, ...rest }: CrewTaskBody | TaskFile, baseDir: string): NewTask {
+function newTask({ title, text, verify, model, ...rest }: CrewTaskBody | FileTask, baseDir: string): NewTask {
   return {
     ...rest,
     ...(model === undefined ? {} : { model: withAbsoluteScriptPath(model, baseDir) }),
@@ -231,7 +231,7 @@ function firstLine(text: string): string {
   return truncate(line, MAX_TITLE_CHARS, '…')
 }
 
-function setupCommandOf({ setup: requested }: CrewUpBody, { setup = false }: CrewFile): Pick<CrewDefinition, 'setup'> {
+function setupCommandOf({ setup: requested }: CrewUpBody, { setup = false }: FileCrew): Pick<CrewDefinition, 'setup'> {
   const command = requested === undefined ? setup : requested && toCrewCommand(requested)
   return command === false ? {} : { setup: command }
 }
@@ -239,7 +239,7 @@ function setupCommandOf({ setup: requested }: CrewUpBody, { setup = false }: Cre
 /** The verify commands of the crew and its roles. A command in the request overrides all of them. */
 function verifyCommandsOf(
   { verify: requested }: CrewUpBody,
-  { verify = false, workers = {} }: CrewFile,
+  { verify = false, workers = {} }: FileCrew,
 ): Pick<CrewDefinition, 'verify' | 'verifyBy'> {
   const crew = requested === undefined ? verify : requested && toCrewCommand(requested)
   const byRole =

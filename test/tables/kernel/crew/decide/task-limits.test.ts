@@ -1,7 +1,7 @@
 // Limits of a task: the usage of one attempt with its reviews, and the end of an attempt that exceeds a limit.
 import { describe, expect, test } from 'vitest'
 import { reachedLimitText } from '../../../../../src/kernel/crew/decide/task-limits.ts'
-import { toTaskFiles, tasksRule } from '../../../../../src/config/crew/tasks.ts'
+import { toFileTasks, tasksRule } from '../../../../../src/config/crew/tasks.ts'
 import { senderOfMember, endTurn } from '../../../../support/crew-world/regular-work.ts'
 import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
@@ -83,7 +83,7 @@ describe('an attempt that exceeds a limit', () => {
 })
 
 test('a file names the limits of a task like other limits', () => {
-  const [one] = toTaskFiles(tasksRule.parse([{ text: 'x', limits: { budgetUsd: 2, timeout: '10m', maxSteps: 40 } }]))
+  const [one] = toFileTasks(tasksRule.parse([{ text: 'x', limits: { budgetUsd: 2, timeout: '10m', maxSteps: 40 } }]))
   expect(one?.limits).toEqual({ budgetUsd: 2, timeoutMs: 600_000, maxSteps: 40 })
   expect(tasksRule.safeParse([{ text: 'x', limits: { maxTurns: 2 } }]).error?.issues[0]?.message).toContain('no other limits')
 })

@@ -12,7 +12,7 @@ import {
   runUntilTask,
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
-import { tasksRule, toTaskFiles } from '../../../../../src/config/crew/tasks.ts'
+import { tasksRule, toFileTasks } from '../../../../../src/config/crew/tasks.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
 import type { World } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
@@ -147,7 +147,7 @@ describe('with a coordinator agent', () => {
 })
 
 test('a file names agent and model; a question for the user has none', () => {
-  expect(toTaskFiles(tasksRule.parse([{ text: 'x', model: 'acme/big', agent: 'other' }]))[0]).toMatchObject({
+  expect(toFileTasks(tasksRule.parse([{ text: 'x', model: 'acme/big', agent: 'other' }]))[0]).toMatchObject({
     model: 'acme/big',
     agent: 'other',
   })
