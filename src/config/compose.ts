@@ -127,7 +127,7 @@ export function agentKeys([, name, part]: readonly PropertyKey[]): readonly stri
 }
 
 /** A node of the file. Its paths are absolute. */
-export interface NodeFile {
+export interface FileNode {
   readonly name: string
   readonly needs: readonly string[]
   readonly retries: number
@@ -146,7 +146,7 @@ export interface NodeFile {
 
 export interface ComposeFile {
   readonly file: string
-  readonly nodes: readonly NodeFile[]
+  readonly nodes: readonly FileNode[]
 }
 
 /** Returns all nodes, or the chosen ones with their dependencies. Errors: AGENT_INVALID without `agents`, INVALID for an unknown name. */
@@ -158,7 +158,7 @@ export function composeFile(agents: Agents | undefined, file: string, chosen: re
   const wanted = chosen.length === 0 ? new Set(names) : new Set([...chosen, ...dependenciesOf(graphOf(agents), chosen)])
   const nodes = Object.entries(agents)
     .filter(([name]) => wanted.has(name))
-    .map(([name, entry]): NodeFile => {
+    .map(([name, entry]): FileNode => {
       const { depends_on: dependsOn, command, worktree = false, cwd, retries, limits, ...rest } = entry
       return {
         ...withoutUndefined(rest),

@@ -17,7 +17,7 @@ import { problemError } from './problem.ts'
 import { nearestFile, readText, trustedOwners } from './untrusted-files.ts'
 import { issueText } from './zod-messages.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from './limit-rules.ts'
-import { LIVENESS_KEYS, livenessFileRule, type LivenessFile } from './keys/liveness.ts'
+import { LIVENESS_KEYS, livenessFileRule, type LivenessConfig } from './keys/liveness.ts'
 import { SERVER_KEYS, configLocation, serversOf, serversRule } from './mcp/parse-servers.ts'
 import { NOTIFICATION_KEYS, WEBHOOK_KEYS, notificationsRule, type NotificationsConfig } from './keys/notifications.ts'
 import type { Env, Paths } from './paths.ts'
@@ -69,7 +69,7 @@ export interface Config {
   /** the directories whose files may name programs to start, with all directories below them */
   readonly trusted: readonly string[]
   /** the thresholds for silent, stalled and so on that differ from the defaults; an agent file can replace them */
-  readonly liveness: LivenessFile
+  readonly liveness: LivenessConfig
   /** how and about which events reeve notifies the user */
   readonly notifications: NotificationsConfig
   /** the default limits of processes without a parent */

@@ -32,7 +32,7 @@ const keys = {
 }
 
 /** The value of the key in a file. */
-export type LivenessFile = z.output<typeof livenessFileRule>
+export type LivenessConfig = z.output<typeof livenessFileRule>
 
 export const LIVENESS_KEYS: readonly string[] = Object.keys(keys)
 
@@ -41,7 +41,7 @@ export const livenessFileRule = z
   .refine(({ errors, errorsOf = 10 }) => typeof errors !== 'number' || errors <= errorsOf, '`errors` cannot be more than `errorsOf`')
 
 /** The defaults in the format of a file. */
-export const LIVENESS_DEFAULTS: LivenessFile = {
+export const LIVENESS_DEFAULTS: LivenessConfig = {
   stopped: '10s',
   silent: '5m',
   stalled: '15m',
@@ -53,7 +53,7 @@ export const LIVENESS_DEFAULTS: LivenessFile = {
 }
 
 /** Converts the value of a file to the recorded form. Absent values stay absent. */
-export function toLivenessSpec({ stopped, silent, stalled, waiting, loop, errors, policy, errorsOf }: LivenessFile): LivenessSpec {
+export function toLivenessSpec({ stopped, silent, stalled, waiting, loop, errors, policy, errorsOf }: LivenessConfig): LivenessSpec {
   const all: { [K in keyof LivenessSpec]: LivenessSpec[K] | undefined } = {
     stoppedMs: msOf(stopped),
     silentMs: msOf(silent),

@@ -12,7 +12,7 @@ import { withHomeLimits } from '../operations/home-limits.ts'
 import { checkScript } from '../operations/check-script.ts'
 import type { ComposeBody, OneRunView, PlanView, ResumeNodeBody, RunsView } from '../../api/views/compose.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import type { ComposeFile, NodeFile } from '../../config/compose.ts'
+import type { ComposeFile, FileNode } from '../../config/compose.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { AgentBody, BuiltSpec } from '../operations/spec-builder.ts'
@@ -150,9 +150,9 @@ export class ComposeRuns {
     return Promise.all(file.nodes.map((node) => this.#prepareNode(node, body)))
   }
 
-  async #prepareNode({ name, needs, retries, worktree, ...file }: NodeFile, { env = {} }: ComposeBody): Promise<PreparedNode> {
+  async #prepareNode({ name, needs, retries, worktree, ...agent }: FileNode, { env = {} }: ComposeBody): Promise<PreparedNode> {
     const { buildSpec, worktrees } = this.#deps
-    const body: AgentBody = { ...file, env }
+    const body: AgentBody = { ...agent, env }
     try {
       const {
         spec: { restart: _, ...template },
