@@ -12,6 +12,8 @@ export const rows = new Map<string, RowView>()
 /** grows when a row came, went, or moved to another parent, and at each change while `followsAllChanges` */
 const listVersion = signal(0)
 export const sums = signal<SumsView | null>(null)
+/** the position in the stream that the page shows; empty: the first rows have not come */
+export const shownCursor = signal('')
 /** what must be added to this browser's clock for the time of the daemon, in ms */
 export const clockOffset = signal(0)
 /** true while the list has a filter or a flat order, which any change can affect */
@@ -105,6 +107,7 @@ function applyWaiting(): void {
     older.apply(rows, event, Date.now() + clockOffset.value)
     allNeeds.value = needsAfter(allNeeds.peek() ?? [], event)
     if (event.type === 'reset') isLoaded = true
+    shownCursor.value = event.cursor
   }
   for (const uuid of changed) showRow(uuid)
   updateNeeds(events.some(({ type }) => type === 'reset') ? rows.keys() : changed)

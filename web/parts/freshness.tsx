@@ -2,6 +2,7 @@
 // Test: test/e2e/web/page.test.ts, test/e2e/web/process.test.ts, test/e2e/web/access/return.test.ts.
 import type { JSX } from 'preact'
 import { formatClock } from '../../src/faces/format.ts'
+import { shownCursor } from '../rows.ts'
 import { isStale, link, now } from '../store.ts'
 
 export function Freshness(): JSX.Element {
@@ -15,7 +16,7 @@ export function Freshness(): JSX.Element {
         ? `another program answers · ${heard} · this page keeps trying`
         : heard
   return (
-    <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state}>
+    <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state} data-cursor={shownCursor.value}>
       {text}
     </span>
   )
