@@ -99,7 +99,7 @@ function WholePart({ address, part }: { readonly address: string; readonly part:
     return (
       <>
         <ProgramText class={part} text={state.text} />
-        {state.isWhole ? null : <p class="quiet">Only its first {formatBytes(state.text.length)} are shown.</p>}
+        {state.isWhole ? null : <p class="quiet">Only its first {state.text.length.toLocaleString('en')} characters are shown.</p>}
       </>
     )
   const read = (): void => {
@@ -108,10 +108,20 @@ function WholePart({ address, part }: { readonly address: string; readonly part:
       .then(setState)
       .catch(() => setState('failed'))
   }
+  return <ReadButton state={state} text={`Read the whole ${part}`} read={read} />
+}
+
+interface ReadButtonProps {
+  readonly state: 'asked' | 'failed' | null
+  readonly text: string
+  readonly read: () => void
+}
+
+function ReadButton({ state, text, read }: ReadButtonProps): JSX.Element {
   return (
     <p class="buttons">
       <button type="button" disabled={state === 'asked'} onClick={read}>
-        {state === 'asked' ? 'asked' : `Read the whole ${part}`}
+        {state === 'asked' ? 'asked' : text}
       </button>
       {state === 'failed' ? <span class="problem">It could not be read.</span> : null}
     </p>
@@ -127,19 +137,19 @@ interface PictureProps {
 
 function Picture({ address, index, mediaType, bytes }: PictureProps): JSX.Element {
   const [source, setSource] = useState<string | null>(null)
+  const [state, setState] = useState<'asked' | 'failed' | null>(null)
   useEffect(() => () => (source === null ? undefined : URL.revokeObjectURL(source)), [source])
   if (!PICTURES.has(mediaType)) return <p class="quiet">a picture ({visibleText(mediaType)}), not shown</p>
   if (source !== null) return <img class="picture" src={source} alt={`picture ${index + 1} that the tool returned`} />
-  const read = async (): Promise<void> => {
-    const { text } = await readPart(address, `image:${index}`)
-    const data = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-    setSource(URL.createObjectURL(new Blob([data], { type: mediaType })))
+  const read = (): void => {
+    setState('asked')
+    readPart(address, `image:${index}`)
+      .then(({ text, isWhole }) => {
+        if (!isWhole) return setState('failed')
+        const data = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+        setSource(URL.createObjectURL(new Blob([data], { type: mediaType })))
+      })
+      .catch(() => setState('failed'))
   }
-  return (
-    <p class="buttons">
-      <button type="button" onClick={() => void read()}>
-        Show the picture ({mediaType}, {formatBytes(bytes)})
-      </button>
-    </p>
-  )
+  return <ReadButton state={state} text={`Show the picture (${mediaType}, ${formatBytes(bytes)})`} read={read} />
 }

@@ -143,7 +143,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve steps [--step N] P'],
     about: [
       'Shows each model call with its text, tool calls and their outcome, tokens, cost and duration.',
-      'With `--step` one step is shown whole: messages before it, reasoning, attempts, inputs and results, questions, holds, and the context after it. Texts over 64 KB are cut; `--json` shows which.',
+      'With `--step` one step is shown whole: messages before it, reasoning, attempts, inputs and results, questions, holds, and the context after it. Texts over 65,536 characters are cut; `--json` shows which.',
     ],
     wordRange: ONE_WORD,
     flags: { step: count('only this step, with all its details') },

@@ -64,14 +64,14 @@ function toolTitle({ name, outcome, exitCode, durationMs, effect, unbegun }: Ste
 }
 
 function inputText({ input, truncated }: StepToolView): string {
-  if (truncated.includes('input')) return '(the input is larger than 64 KB)'
+  if (truncated.includes('input')) return '(the input is longer than 65,536 characters)'
   return typeof input === 'string' ? input : JSON.stringify(input, null, 1)
 }
 
 function resultLines({ result, truncated, images }: StepToolView, out: Painter): string[] {
   return [
     ...(result === null || result === '' ? [] : indentedLines(result).map((line) => out.paint('dim', line))),
-    ...(truncated.includes('result') ? ['  (cut at 64 KB)'] : []),
+    ...(truncated.includes('result') ? ['  (cut at 65,536 characters)'] : []),
     ...images.map(({ mediaType, bytes }) => `  (image ${oneLine(mediaType)}, ${bytes} bytes)`),
   ]
 }

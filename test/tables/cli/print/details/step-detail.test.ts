@@ -87,10 +87,10 @@ test('the text of a step has all its details; without details it has two lines',
       }
       41 passed
       1 failed
-      (cut at 64 KB)
+      (cut at 65,536 characters)
       (image image/png, 70 bytes)
     write: not begun
-      (the input is larger than 64 KB)
+      (the input is longer than 65,536 characters)
     asked Run it?: allow by user after 1.0s
     asked And this?: withdrawn
     held budget by system: not released in this step
