@@ -9,8 +9,8 @@ import { openChromium, PAGE_WAIT_MS } from '../web/chromium.ts'
 import { WebAccess } from '../web/raw-requests.ts'
 import { isSteadyWhy, type Moment } from './agreement.ts'
 
-/** high enough for all rows of a busy home */
-const VIEWPORT = { width: 1600, height: 4_000 }
+/** high enough for all rows and needs of a busy home */
+const VIEWPORT = { width: 1600, height: 8_000 }
 /** How long a position may take to be drawn, in ms. After that it is unknown. */
 const DRAWN_MS = 2_000
 
