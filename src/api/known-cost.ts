@@ -1,4 +1,5 @@
-// Computes the costs that the API shows. A cost without any known price is null, so that no sum counts it as zero. Pure.
+// Computes the costs that the API shows. A cost without any known price is null, so that it does not look free. A sum leaves such costs out,
+// and is then a lower bound (`unpriced`). Pure.
 // Test: test/tables/api/known-cost.test.ts.
 
 /** Returns the cost to show, in USD. `unpriced`: some price is unknown, so the cost is a lower bound. Null if no price is known. */
@@ -6,7 +7,7 @@ export function knownCost({ costUsd, unpriced }: { readonly costUsd: number; rea
   return unpriced && costUsd === 0 ? null : costUsd
 }
 
-/** Adds up shown costs, which may be null. The sum is null if no price is known. */
+/** Adds up shown costs, which may be null. The sum is null if a price is unknown and the known costs are zero. */
 export function knownCostSum(parts: readonly { readonly costUsd: number | null; readonly unpriced: boolean }[]): {
   readonly costUsd: number | null
   readonly unpriced: boolean

@@ -24,7 +24,7 @@ export function Counts(): JSX.Element | null {
   )
 }
 
-/** What is spent per minute now. It is a link to where it goes. */
+/** What is spent per minute now. Links to the page that shows what the money is spent on. */
 function SpentNow(): JSX.Element | null {
   const rate = spending.value
   const now = rate === null ? 0 : perMinute(rate.total)

@@ -1,4 +1,5 @@
-// The buttons that end what a process needs, where that is no question: a hold, a silence, an end that was not seen.
+// The buttons for a process that needs the user without having asked: it is held or silent, or the user has not seen its end. They end that
+// need, or put it off.
 // Test: test/e2e/web/process/resume.test.ts.
 import type { JSX } from 'preact'
 import { helpfulVerbs, limitLink } from '../../src/faces/row-verbs.ts'

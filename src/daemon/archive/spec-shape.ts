@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { gatewayMode } from '../../config/keys/gateway.ts'
 import { issueText } from '../../config/zod-messages.ts'
-import { labelsRule } from '../../config/keys/labels.ts'
+import { labelsRule } from '../../config/label-rules.ts'
 import { livenessRule } from '../../config/keys/liveness.ts'
 import { recordedLimitsRule } from '../../config/limit-rules.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'

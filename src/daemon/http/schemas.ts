@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { gatewayMode } from '../../config/keys/gateway.ts'
-import { labelChangeRule, labelsRule } from '../../config/keys/labels.ts'
+import { labelChangeRule, labelsRule } from '../../config/label-rules.ts'
 import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
 import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart-rules.ts'
 import { isField } from '../views/process-view.ts'

@@ -1,5 +1,5 @@
 // Keeps one deadline per key behind a single timer, which is set for the nearest deadline. Rings a key when its deadline has passed. The
-// user of the alarm decides what a passed deadline means, and sets the next one. Test: test/tables/daemon/loop/alarm.test.ts.
+// caller decides what a passed deadline means, and sets the next one. Test: test/tables/daemon/loop/alarm.test.ts.
 import type { Now } from '../../kernel/model/ids.ts'
 import type { Clock } from './clock.ts'
 
@@ -21,7 +21,10 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Replaces the deadline of a key, in ms of the alarm's clock; null clears it. A deadline that has already passed rings in a later turn of the event loop. */
+  /**
+   * Replaces the deadline of a key, in ms of the alarm's clock; null clears it. A deadline that has already passed rings in a later turn
+   * of the event loop.
+   */
   set(key: string, at: number | null): void {
     if (at === null) this.#deadlines.delete(key)
     else {

@@ -1,28 +1,15 @@
-// The tools with which a process sends messages to other processes, reads its own messages, and sets how it handles signals.
+// The tools with which a process sends messages to other processes and reads its own messages.
 // Test: test/e2e/mcp/server.test.ts.
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { resolveProcess } from './process-reference.ts'
-import { defineOwnTool, type ToolCallContext, type OwnToolDefinition } from './tool.ts'
-import type { Process } from '../../kernel/model/process.ts'
-import { BLOCKABLE_SIGNALS, DEFER_MS } from '../../kernel/model/signals.ts'
-import { HANDLERS } from '../../kernel/model/words.ts'
+import { defineOwnTool, requireCaller, type OwnToolDefinition } from './tool.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 const MAX_TEXT = 200_000
 /** The largest number of messages that `inbox` shows, and the largest length of each text. */
 const MAX_SHOWN = 20
 const MAX_SHOWN_CHARS = 20_000
-
-/** The signals that a process can block or handle: all but SIGKILL. */
-const signalName = z.enum(BLOCKABLE_SIGNALS)
-const signals = z.array(signalName).max(BLOCKABLE_SIGNALS.length)
-
-/** Returns the calling process. Errors: INVALID for a user. */
-function requireCaller({ caller }: ToolCallContext): Process {
-  if (caller === null) throw new KernelError('INVALID', 'this tool is about the calling process, but you call as the user')
-  return caller
-}
 
 const send = defineOwnTool({
   name: 'send',
@@ -90,34 +77,4 @@ const inbox = defineOwnTool({
   },
 })
 
-const sigmask = defineOwnTool({
-  name: 'sigmask',
-  who: 'process',
-  effect: 'idempotent',
-  description: `Blocks signals to you while you do work that must not be interrupted. Blocked signals wait until you unblock them; signals of the user wait at most ${DEFER_MS / 1_000} s. Without arguments the tool shows the current state.`,
-  input: z.strictObject({ block: signals.default([]), unblock: signals.default([]) }),
-  example: { block: ['SIGTERM', 'SIGPAUSE'] },
-  async run({ block, unblock }, context) {
-    const { uuid } = requireCaller(context)
-    return block.length + unblock.length === 0
-      ? context.host.operations.signals(uuid)
-      : context.host.operations.setSignals(uuid, { block, unblock })
-  },
-})
-
-const sighandle = defineOwnTool({
-  name: 'sighandle',
-  who: 'process',
-  effect: 'idempotent',
-  description: 'Sets how you handle a signal: `message` (you receive a message and can finish your work), `ignore`, or `default`.',
-  input: z.strictObject({
-    signal: signalName,
-    handler: z.enum(HANDLERS),
-  }),
-  example: { signal: 'SIGTERM', handler: 'message' },
-  async run({ signal, handler }, context) {
-    return context.host.operations.setSignals(requireCaller(context).uuid, { handlers: { [signal]: handler } })
-  },
-})
-
-export const MESSAGE_TOOLS: readonly OwnToolDefinition[] = [send, inbox, sigmask, sighandle]
+export const MESSAGE_TOOLS: readonly OwnToolDefinition[] = [send, inbox]

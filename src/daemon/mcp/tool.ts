@@ -122,3 +122,9 @@ function schemaOf(input: z.ZodObject): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return schema
 }
+
+/** Returns the calling process. Errors: INVALID for a user. */
+export function requireCaller({ caller }: ToolCallContext): Process {
+  if (caller === null) throw new KernelError('INVALID', 'this tool is about the calling process, but you call as the user')
+  return caller
+}

@@ -9,7 +9,7 @@ import { findAgent, GRACE_MS } from '../../config/agents/find-agents.ts'
 import { splitEnv } from '../../config/credentials.ts'
 import { readInstructions } from '../../config/instructions.ts'
 import { findSkills } from '../../config/skills.ts'
-import { labelsRule } from '../../config/keys/labels.ts'
+import { labelsRule } from '../../config/label-rules.ts'
 import { toLivenessSpec } from '../../config/keys/liveness.ts'
 import { selectServers } from '../../config/mcp/select-servers.ts'
 import {

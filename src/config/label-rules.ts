@@ -1,6 +1,6 @@
-// The rule of labels: in requests, agent files and imports. Test: test/tables/config/keys/labels.test.ts.
+// The rules of labels: in requests, agent files and imports. Test: test/tables/config/label-rules.test.ts.
 import * as z from 'zod'
-import { MAX_LABELS } from '../../kernel/model/spec-parts.ts'
+import { MAX_LABELS } from '../kernel/model/spec-parts.ts'
 
 const MAX_VALUE_CHARS = 256
 const key = z
@@ -11,8 +11,8 @@ const key = z
   )
 const value = z
   .string()
-  .max(MAX_VALUE_CHARS, `a label has at most ${MAX_VALUE_CHARS} characters`)
-  .regex(/^[^\p{Cc}]*$/u, 'a label has no control characters')
+  .max(MAX_VALUE_CHARS, `the value of a label has at most ${MAX_VALUE_CHARS} characters`)
+  .regex(/^[^\p{Cc}]*$/u, 'the value of a label has no control characters')
 
 const hasRoom = (labels: object): boolean => Object.keys(labels).length <= MAX_LABELS
 const tooMany = `a process has at most ${MAX_LABELS} labels`

@@ -1,6 +1,6 @@
 // The rule of labels: valid and invalid keys and values, and their number.
 import { describe, expect, test } from 'vitest'
-import { labelChangeRule, labelsRule } from '../../../../src/config/keys/labels.ts'
+import { labelChangeRule, labelsRule } from '../../../src/config/label-rules.ts'
 
 const makeLabels = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
@@ -16,8 +16,8 @@ describe('the labels', () => {
     [{ Team: 'x' }, 'a key of a label'],
     [{ 'team-': 'x' }, 'begins and ends with a letter or digit'],
     [{ ['k'.repeat(64)]: 'x' }, 'a key of a label'],
-    [{ a: 'v'.repeat(257) }, 'a label has at most 256 characters'],
-    [{ a: 'x\ny' }, 'a label has no control characters'],
+    [{ a: 'v'.repeat(257) }, 'the value of a label has at most 256 characters'],
+    [{ a: 'x\ny' }, 'the value of a label has no control characters'],
     [{ a: null }, 'expected string'],
     [makeLabels(33), 'a process has at most 32 labels'],
   ])('%j are refused', (labels, message) => {
