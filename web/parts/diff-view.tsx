@@ -1,12 +1,14 @@
 // The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts, bench/page.ts.
 import { signal } from '@preact/signals'
-import { useMemo } from 'preact/hooks'
-import type { JSX } from 'preact'
+import { useMemo, useRef } from 'preact/hooks'
+import type { HTMLAttributes, JSX } from 'preact'
 import { columnsOf, parseDiffLines, splitRows, type DiffLine, type SplitRow } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { RowWindow } from './row-window.tsx'
 
 const LINE_HEIGHT = 20
+/** the lines of a block, which is drawn as one: one turn of a wheel shows about one new block */
+const BLOCK_LINES = 10
 const LAYOUTS = ['unified', 'split'] as const
 const STORAGE_KEY = 'reeve.diff'
 
@@ -59,74 +61,114 @@ interface LinesProps {
 }
 
 function UnifiedDiff({ path, lines }: LinesProps): JSX.Element {
-  return (
-    <RowWindow
-      class="diff"
-      count={lines.length}
-      rowHeight={LINE_HEIGHT}
-      selected={null}
-      attributes={{ tabIndex: 0, 'aria-label': `Diff of ${path}`, role: 'region' }}
-      draw={(index, top, slot) => {
-        const line = lines[index]
-        return line ? <DiffRow key={slot} line={line} top={top} /> : <></>
-      }}
-    />
-  )
+  return <BlockWindow class="diff" label={`Diff of ${path}`} rows={lines} draw={DiffRow} />
 }
 
 function SplitDiff({ path, lines }: LinesProps): JSX.Element {
   const rows = useMemo(() => splitRows(lines), [lines])
   const widest = useMemo(() => columnsOf(lines), [lines])
+  const x = useRef(0)
   return (
-    <RowWindow
+    <BlockWindow
       class="diff split"
-      count={rows.length}
-      rowHeight={LINE_HEIGHT}
-      selected={null}
+      label={`Diff of ${path}`}
+      rows={rows}
+      draw={SplitDiffRow}
       attributes={{
-        tabIndex: 0,
-        'aria-label': `Diff of ${path}`,
-        role: 'region',
         style: { '--widest': `${widest}ch` },
-        onScroll: ({ currentTarget }) => currentTarget.style.setProperty('--x', `${currentTarget.scrollLeft}px`),
-      }}
-      draw={(index, top, slot) => {
-        const row = rows[index]
-        return row ? <SplitDiffRow key={slot} row={row} top={top} /> : <></>
+        onScroll: ({ currentTarget }) => {
+          // A change of --x costs a new style of all lines: most scrolling is vertical.
+          if (currentTarget.scrollLeft === x.current) return
+          x.current = currentTarget.scrollLeft
+          currentTarget.style.setProperty('--x', `${x.current}px`)
+          currentTarget.classList.toggle('moved', x.current !== 0)
+        },
       }}
     />
   )
 }
 
+interface BlockWindowProps<Row> {
+  readonly class: string
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly draw: (row: Row) => JSX.Element
+  readonly attributes?: HTMLAttributes<HTMLDivElement>
+}
+
+/** A list of lines that is drawn by blocks: a block that stays visible costs nothing while the list is scrolled. */
+function BlockWindow<Row>({ class: name, label, rows, draw, attributes = {} }: BlockWindowProps<Row>): JSX.Element {
+  return (
+    <RowWindow
+      class={name}
+      count={Math.ceil(rows.length / BLOCK_LINES)}
+      rowHeight={LINE_HEIGHT * BLOCK_LINES}
+      height={LINE_HEIGHT * rows.length}
+      overscan={1}
+      selected={null}
+      attributes={{ tabIndex: 0, 'aria-label': label, role: 'region', ...attributes }}
+      draw={(index, top) => <Block key={index} index={index} top={top} rows={rows} draw={draw} />}
+    />
+  )
+}
+
+interface BlockProps<Row> extends Pick<BlockWindowProps<Row>, 'rows' | 'draw'> {
+  readonly index: number
+  readonly top: number
+}
+
+function Block<Row>({ index, top, rows, draw }: BlockProps<Row>): JSX.Element {
+  // The same element again means to Preact that nothing has changed.
+  return useMemo(
+    () => (
+      <div class="diff-block" style={{ top: `${top}px` }}>
+        {rows.slice(index * BLOCK_LINES, (index + 1) * BLOCK_LINES).map((row) => draw(row))}
+      </div>
+    ),
+    [index, top, rows, draw],
+  )
+}
+
 const SIGNS: Readonly<Record<DiffLine['kind'], string>> = { head: '', hunk: '', same: ' ', added: '+', removed: '-', note: '' }
 
-function DiffRow({ line, top }: { readonly line: DiffLine; readonly top: number }): JSX.Element {
+/** A number at the end of its five columns. */
+const numberText = (value: number | null | undefined): string => `${value ?? ''}`.padStart(5)
+
+/** The number and the sign before the code have eight columns, and another number before them as many: so tabs stop where they do in the file. */
+function Code({ line, number }: { readonly line: DiffLine; readonly number: number | null }): JSX.Element {
   return (
-    <div class={`diff-line ${line.kind}`} style={{ transform: `translateY(${top}px)` }}>
-      <span class="number quiet">{line.old ?? ''}</span>
-      <span class="number quiet">{line.new ?? ''}</span>
-      <span class="sign">{SIGNS[line.kind]}</span>
+    <>
+      <span class="number quiet">{numberText(number)}</span>
+      {` ${SIGNS[line.kind].padEnd(2)}`}
       <span class="code">{visibleText(line.text)}</span>
+    </>
+  )
+}
+
+function DiffRow(line: DiffLine): JSX.Element {
+  return (
+    <div class={`diff-line ${line.kind}`}>
+      <span class="number quiet">{`${numberText(line.old)}   `}</span>
+      {Code({ line, number: line.new })}
     </div>
   )
 }
 
-function SplitDiffRow({ row: { left, right }, top }: { readonly row: SplitRow; readonly top: number }): JSX.Element {
+function SplitDiffRow({ left, right }: SplitRow): JSX.Element {
   if (left?.kind === 'hunk')
     return (
-      <div class="diff-line split hunk" style={{ transform: `translateY(${top}px)` }}>
+      <div class="diff-line split hunk">
         <span class="code">{visibleText(left.text)}</span>
       </div>
     )
   return (
-    <div class="diff-line split" style={{ transform: `translateY(${top}px)` }}>
-      {[left, right].map((line, side) => (
-        <div key={side} class={`side ${line?.kind ?? 'none'}`}>
-          <span class="number quiet">{(side === 0 ? line?.old : line?.new) ?? ''}</span>
-          <span class="sign">{line ? SIGNS[line.kind] : ''}</span>
-          <span class="code">{line ? visibleText(line.text) : ''}</span>
-        </div>
-      ))}
+    <div class="diff-line split">
+      {Side({ line: left, number: left?.old })}
+      {Side({ line: right, number: right?.new })}
     </div>
   )
+}
+
+function Side({ line, number }: { readonly line: DiffLine | null; readonly number: number | null | undefined }): JSX.Element {
+  return line ? <div class={`side ${line.kind}`}>{Code({ line, number: number ?? null })}</div> : <div class="side none" />
 }

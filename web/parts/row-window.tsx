@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
 import { slotOf } from './row-slots.ts'
 
-/** the number of rows that are drawn above the visible ones, and below them */
+/** the number of rows that are drawn above the visible ones, and below them, where the list does not say it */
 const OVERSCAN = 6
 
 /** a list that is scrolled this near to its end follows new rows, in pixels */
@@ -17,12 +17,17 @@ export interface RowWindowProps {
   /** the row that must be visible; null: none */
   readonly selected: number | null
   readonly class: string
+  /** the number of rows that are drawn above the visible ones, and below them */
+  readonly overscan?: number
+  /** the height of all rows in pixels, if the last one is lower than the others */
+  readonly height?: number
   /** an ascending number for each row. A list with it stays at its end while it is scrolled there; else it keeps its place when first rows go */
   readonly keyOf?: (index: number) => number
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }
 
-export function RowWindow({ count, rowHeight, draw, selected, class: name, keyOf, attributes = {} }: RowWindowProps): JSX.Element {
+export function RowWindow(props: RowWindowProps): JSX.Element {
+  const { count, rowHeight, draw, selected, keyOf, overscan = OVERSCAN, height = count * rowHeight, attributes = {} } = props
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 800 })
   /** where the list was scrolled: at its end, or with which row at the top */
@@ -62,11 +67,11 @@ export function RowWindow({ count, rowHeight, draw, selected, class: name, keyOf
     else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight
     // A list that has become shorter must still show its selected row.
   }, [selected, rowHeight, view.height])
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN)
-  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN)
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan)
+  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan)
   return (
-    <div ref={box} class={name} {...attributes}>
-      <div class="window" style={{ height: `${count * rowHeight}px` }} role="presentation">
+    <div ref={box} class={props.class} {...attributes}>
+      <div class="window" style={{ height: `${height}px` }} role="presentation">
         {Array.from({ length: Math.max(0, last - first) }, (_, i) =>
           draw(first + i, (first + i) * rowHeight, slotOf(first + i, last - first)),
         )}
