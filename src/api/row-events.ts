@@ -28,6 +28,8 @@ export type RowEvent =
       readonly up: readonly RowPatch[]
       /** the UUIDs of removed rows */
       readonly gone: readonly string[]
+      /** the UUIDs of processes that were removed for good, also of older ones that the stream did not send */
+      readonly removed?: readonly string[]
       readonly sums?: SumsView
       /** the changed and new needs */
       readonly needs?: readonly NeedView[]

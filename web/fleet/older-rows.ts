@@ -49,14 +49,24 @@ export class OlderRows {
     const leaving = this.#leaving(rows, event, now)
     applyRowEvent(rows, event)
     for (const { uuid } of event.type === 'reset' ? event.rows : event.up) this.#older.delete(uuid)
-    if (event.type === 'rows') for (const uuid of event.gone) this.#older.delete(uuid)
+    if (event.type === 'rows') this.#forget(rows, event)
     for (const row of leaving) if (!rows.has(row.uuid)) this.#put(rows, row)
     if (event.type === 'reset') for (const [uuid, row] of this.#older) rows.set(uuid, row)
   }
 
+  /** A row that is gone is no older one until it is put back. A removed process has no page that its row could lead to. */
+  #forget(rows: Map<string, RowView>, { gone, removed = [] }: Extract<RowEvent, { type: 'rows' }>): void {
+    for (const uuid of [...gone, ...removed]) this.#older.delete(uuid)
+    for (const uuid of removed) {
+      this.#read.delete(uuid)
+      rows.delete(uuid)
+    }
+  }
+
   /** The rows that an event may take away only because they are too old, and that stay. */
   #leaving(rows: ReadonlyMap<string, RowView>, event: Exclude<RowEvent, { type: 'alive' }>, now: number): RowView[] {
-    const uuids = event.type === 'rows' ? event.gone : this.#keepsAll ? rows.keys() : this.#read
+    const removed = new Set(event.type === 'rows' ? event.removed : [])
+    const uuids = event.type === 'rows' ? event.gone.filter((uuid) => !removed.has(uuid)) : this.#keepsAll ? rows.keys() : this.#read
     return [...uuids].flatMap((uuid) => {
       const row = rows.get(uuid)
       if (!row || !(this.#keepsAll || this.#read.has(uuid))) return []
@@ -64,8 +74,10 @@ export class OlderRows {
     })
   }
 
+  /** An old end counts as seen: it has no mark, and neither the filter for unseen ends nor their count has it. */
   #put(rows: Map<string, RowView>, row: RowView): void {
-    this.#older.set(row.uuid, row)
-    rows.set(row.uuid, row)
+    const seen = { ...row, unseen: false }
+    this.#older.set(row.uuid, seen)
+    rows.set(row.uuid, seen)
   }
 }

@@ -89,6 +89,16 @@ export interface Frame {
   readonly changes: readonly RowChange[]
   /** null: unchanged */
   readonly sums: SumsView | null
+  /** the processes that were removed for good, also those without a row here */
+  readonly removed: readonly Uuid[]
+}
+
+/** What a viewer has missed that comes again. */
+interface MissedChanges {
+  readonly up: readonly RowView[]
+  readonly gone: readonly Uuid[]
+  /** those of `gone` that were removed for good */
+  readonly removed: readonly Uuid[]
 }
 
 /** The number of projections since the start of the daemon. */
@@ -117,8 +127,10 @@ export class Projection {
   readonly #heldByBudget = new Set<Uuid>()
   /** processes that stay however old they are, with the number of their viewers */
   readonly #kept = new Map<Uuid, number>()
-  /** the rows that are gone, with the number of that frame; oldest first */
-  readonly #gone: { readonly uuid: Uuid; readonly frame: number }[] = []
+  /** the processes that were removed since the last frame, for that frame */
+  #newlyRemoved: Uuid[] = []
+  /** the rows that are gone, with the number of that frame; oldest first. Removed processes are among them, also those without a row here */
+  readonly #gone: { readonly uuid: Uuid; readonly frame: number; readonly isRemoved: boolean }[] = []
   #frame = 0
   /** the number of rows that were built */
   #builtCount = 0
@@ -143,7 +155,7 @@ export class Projection {
   }
 
   get isDirty(): boolean {
-    return this.#dirty.size > 0 || this.#dropped.length > 0 || this.#missing.size > 0
+    return this.#dirty.size > 0 || this.#dropped.length > 0 || this.#newlyRemoved.length > 0 || this.#missing.size > 0
   }
 
   /** Loads the rows. Changes may arrive meanwhile. */
@@ -182,15 +194,20 @@ export class Projection {
   /** Drops the row of a process that was removed for good. */
   remove(uuid: Uuid): void {
     this.#removed.add(uuid)
+    this.#newlyRemoved.push(uuid)
     this.#dirty.delete(uuid)
     this.#drop(uuid)
+    this.#noteGone(uuid, true)
   }
 
   /** Drops the rows that ended too long ago. */
   expire(): void {
     const oldestKept = this.#deps.clock.now().wall - this.#deps.keepMs
-    for (const [uuid, { ended }] of this.#rows)
-      if (ended !== null && ended.at < oldestKept && !this.#tree.hasChildren(uuid) && !this.#kept.has(uuid)) this.#drop(uuid)
+    for (const [uuid, { ended }] of this.#rows) {
+      if (ended === null || ended.at >= oldestKept || this.#tree.hasChildren(uuid) || this.#kept.has(uuid)) continue
+      this.#drop(uuid)
+      this.#noteGone(uuid, false)
+    }
   }
 
   /** Rebuilds all marked rows. Returns what has changed; null: nothing. Must not run twice at a time. */
@@ -198,8 +215,10 @@ export class Projection {
     await this.#loadMissing()
     const dirty = this.#dirty
     const dropped = this.#dropped
+    const removed = this.#newlyRemoved
     this.#dirty = new Map()
     this.#dropped = []
+    this.#newlyRemoved = []
     const seq = this.#deps.cursor()
     const touched = new Set<Uuid>()
     await this.#refreshAll(dirty, touched)
@@ -210,10 +229,10 @@ export class Projection {
     this.#seq = seq
     this.#removed.clear()
     const needsVersion = this.#needs.version
-    if (changes.length === 0 && sums === null && needsVersion === this.#needsVersion) return null
+    if (changes.length === 0 && removed.length === 0 && sums === null && needsVersion === this.#needsVersion) return null
     this.#needsVersion = needsVersion
     this.#frame += 1
-    return { changes, sums }
+    return { changes, sums, removed }
   }
 
   /** Rebuilds the own fields of rows. Adds these rows and those above them to the touched ones. */
@@ -253,13 +272,14 @@ export class Projection {
     return { ...this.#tree.all, todayUsd: toUsd(home.book.dailyUsd.nanoUsd), reservedUsd: toUsd(accounts.reservedNanoUsd) }
   }
 
-  /** The rows that have changed after a cursor, and those that are gone; null if that is not known. */
-  since(cursor: string, scope: RowScope): { readonly up: readonly RowView[]; readonly gone: readonly Uuid[] } | null {
+  /** The rows that have changed after a cursor, and those that are gone or removed; null if that is not known. */
+  since(cursor: string, scope: RowScope): MissedChanges | null {
     const [epoch, number] = cursor.split('-')
     const last = Number(number)
     const oldest = this.#gone.length < MAX_GONE ? 0 : (this.#gone[0]?.frame ?? 0)
     if (epoch !== this.#epoch || !(last >= oldest && last <= this.#frame)) return null
-    const gone = new Set(this.#gone.flatMap(({ uuid, frame }) => (frame > last ? [uuid] : [])))
+    const left = this.#gone.filter(({ frame }) => frame > last)
+    const gone = new Set(left.map(({ uuid }) => uuid))
     const up: RowView[] = []
     for (const [uuid, { view, frame }] of this.#rows) {
       if (view === null || frame <= last) continue
@@ -268,7 +288,7 @@ export class Projection {
       if (isIn) gone.delete(uuid)
       else gone.add(uuid)
     }
-    return { up, gone: [...gone] }
+    return { up, gone: [...gone], removed: left.flatMap(({ uuid, isRemoved }) => (isRemoved ? [uuid] : [])) }
   }
 
   isIn(scope: RowScope, { uuid, parent, endedAt }: RowView): boolean {
@@ -468,7 +488,10 @@ export class Projection {
     this.#moveWaiter(uuid, entry.names, [])
     this.#heldByBudget.delete(uuid)
     this.#dropped.push({ uuid, before: entry.view, after: null, patch: null })
-    this.#gone.push({ uuid, frame: this.#frame + 1 })
+  }
+
+  #noteGone(uuid: Uuid, isRemoved: boolean): void {
+    this.#gone.push({ uuid, frame: this.#frame + 1, isRemoved })
     if (this.#gone.length > MAX_GONE) this.#gone.shift()
   }
 

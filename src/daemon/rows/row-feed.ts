@@ -274,7 +274,7 @@ class Board {
       else
         yield this.#frameBytes(
           'rows',
-          { up: missed.up, gone: missed.gone, sums: this.#projection.sums },
+          { up: missed.up, gone: missed.gone, ...removedField(missed.removed, missed.gone, scope), sums: this.#projection.sums },
           needsText(this.#projection.needs(scope)),
         )
       while (!signal.aborted && !this.#closing.signal.aborted) {
@@ -395,7 +395,7 @@ class Board {
   }
 
   /** The bytes of a frame for all viewers of a scope; null: it has nothing for them. */
-  #encode({ changes, sums }: Frame, scope: RowScope): { readonly bytes: Buffer | null; readonly rows: number } {
+  #encode({ changes, sums, removed }: Frame, scope: RowScope): { readonly bytes: Buffer | null; readonly rows: number } {
     const up: RowPatch[] = []
     const gone: Uuid[] = []
     for (const { uuid, before, after, patch } of changes) {
@@ -404,9 +404,10 @@ class Board {
       else if (wasIn) gone.push(uuid)
     }
     const needs = this.#changedNeeds(scope)
-    const rows = up.length + gone.length + ROWS_PER_NEED * (needs?.changed.length ?? 0)
+    const removedHere = removedField(removed, gone, scope)
+    const rows = up.length + gone.length + (removedHere.removed?.length ?? 0) + ROWS_PER_NEED * (needs?.changed.length ?? 0)
     if (rows === 0 && sums === null && needs === null) return { bytes: null, rows }
-    const body = { up, gone, ...(sums ? { sums } : {}) }
+    const body = { up, gone, ...removedHere, ...(sums ? { sums } : {}) }
     return { bytes: this.#frameBytes('rows', body, needs === null ? '' : needsText(needs.all, needs.changed)), rows }
   }
 
@@ -443,6 +444,12 @@ class Board {
     const json = JSON.stringify({ type, ...this.#state(), ...body })
     return Buffer.from(`id: ${this.#projection.cursor}\nevent: ${type}\ndata: ${json.slice(0, -1)}${needs}}\n\n`)
   }
+}
+
+/** The field with the removed processes that a scope may know: in a narrow one only those whose rows it had. */
+function removedField(removed: readonly Uuid[], gone: readonly Uuid[], scope: RowScope): { readonly removed?: readonly Uuid[] } {
+  const known = scope.of === 'recent' || scope.of === 'all' ? removed : removed.filter((uuid) => gone.includes(uuid))
+  return known.length === 0 ? {} : { removed: known }
 }
 
 /** The fields of an event with the changed needs, and with all of them in order. */

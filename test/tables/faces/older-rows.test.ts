@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import type { RowEvent } from '../../../src/api/row-events.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
+import { isUnseenEnd } from '../../../src/faces/attention.ts'
+import { meetsFilter, parseFilter } from '../../../src/faces/filter.ts'
 import { OlderRows } from '../../../web/fleet/older-rows.ts'
 import { BIRTH, rowMap, rowOf, sumsOf } from '../../support/faces/rows.ts'
 
@@ -18,6 +20,7 @@ const LIVE = rowOf({ uuid: 'live' })
 
 const gone = (...uuids: string[]): RowEvent => ({ ...STATE, type: 'rows', up: [], gone: uuids })
 const up = (...rows: RowView[]): RowEvent => ({ ...STATE, type: 'rows', up: rows, gone: [] })
+const removed = (...uuids: string[]): RowEvent => ({ ...STATE, type: 'rows', up: [], gone: [], removed: uuids })
 const reset = (...rows: RowView[]): RowEvent => ({
   ...STATE,
   type: 'reset',
@@ -39,7 +42,9 @@ test.each<[string, 'none' | 'read' | 'all', readonly RowEvent[], string]>([
   ['a row that becomes too old is hidden like the others', 'read', [gone('day-old')], 'live recent old*'],
   ['a row that becomes too old stays while all are shown', 'all', [gone('day-old')], 'live recent old* day-old*'],
   ['a row that becomes too old between two streams stays', 'all', [reset(LIVE, RECENT)], 'live recent old* day-old*'],
-  ['a removed row is gone', 'all', [gone('recent')], 'live day-old old*'],
+  ['a recent row that is gone does not stay', 'all', [gone('recent')], 'live day-old old*'],
+  ['an older row whose process was removed is gone', 'all', [removed('old')], 'live day-old recent'],
+  ['so is a row that was removed when it became too old', 'all', [{ ...gone('day-old'), removed: ['day-old'] }], 'live recent old*'],
   ['a row that the stream sends is not an older one', 'all', [up(OLD)], 'live day-old recent old'],
   ['a process that is resumed is not an older one', 'all', [up({ ...OLD, endedAt: null }), gone('old')], 'live day-old recent'],
 ])('%s', (_, request, events, expected) => {
@@ -58,7 +63,19 @@ test('older rows have what the stream sent last, and can be hidden', () => {
   expect(older.add(rows, [OLD, { ...DAY_OLD, unseen: false }])).toEqual(['old'])
   older.keepAll()
   for (const event of [up({ ...OLD, unseen: false }), gone('old', 'day-old')]) older.apply(rows, event, NOW)
-  expect([rows.get('old')?.unseen, rows.get('day-old')?.unseen]).toEqual([false, true])
+  expect([rows.get('old')?.unseen, rows.get('day-old')?.unseen]).toEqual([false, false])
   expect(older.drop(rows)).toEqual(['old', 'day-old'])
   expect([...rows.keys()]).toEqual(['live'])
+})
+
+test('the filter for unseen ends names those that are counted: older ones count as seen', () => {
+  const rows = rowMap(LIVE, DAY_OLD, RECENT)
+  const older = new OlderRows()
+  older.add(rows, [OLD])
+  older.keepAll()
+  older.apply(rows, gone('day-old'), NOW)
+  const parts = parseFilter('is:ended is:unseen', rows)
+  const filtered = [...rows.values()].filter((row) => meetsFilter(parts, row, NOW))
+  const counted = [...rows.values()].filter((row) => !older.has(row.uuid) && isUnseenEnd(row))
+  expect([filtered, counted].map((found) => found.map(({ uuid }) => uuid))).toEqual([['recent'], ['recent']])
 })

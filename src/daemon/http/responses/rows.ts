@@ -122,6 +122,7 @@ const rowEvents = z.union([
     ...frame,
     up: z.array(patch),
     gone: z.array(uuid),
+    removed: z.array(uuid).exactOptional().describe('processes that were removed for good, also older ones without a row here'),
     sums: sums.exactOptional(),
     needs: z.array(need).exactOptional().describe('the changed and new needs'),
     needIds: z.array(text).exactOptional().describe('all needs in order; absent: none has changed'),

@@ -135,6 +135,25 @@ test('a process that is removed while the rows are loaded has no row', async () 
   expect(await uuidsAfter((projection) => projection.remove('leaf'))).toEqual(['child', 'root'])
 })
 
+test('a removal is told also if the row was dropped before, because its process ended too long ago', async () => {
+  const { play, world, projection } = await openTree()
+  await play(signal('leaf', 'SIGKILL', false))
+  const leaf = world.table.get('leaf')
+  if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })
+  const cursors = [projection.cursor]
+  world.wind(2 * 86_400_000)
+  projection.expire()
+  expect((await projection.flush())?.removed).toEqual([])
+  cursors.push(projection.cursor)
+  projection.remove('leaf')
+  expect(await projection.flush()).toMatchObject({ changes: [], removed: ['leaf'] })
+  expect(cursors.map((cursor) => projection.since(cursor, ALL))).toMatchObject([
+    { gone: ['leaf'], removed: ['leaf'] },
+    { gone: ['leaf'], removed: ['leaf'] },
+  ])
+  expect(projection.since(projection.cursor, ALL)).toMatchObject({ gone: [], removed: [] })
+})
+
 test('an old row stays while a viewer keeps it, and goes with the last of them', async () => {
   const { play, world, projection, row } = await openTree()
   await play(signal('leaf', 'SIGKILL', false))
