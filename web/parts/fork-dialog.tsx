@@ -1,54 +1,49 @@
-// Asks after which step a fork begins and how it differs from its origin, and makes it. Test: test/e2e/web/actions.test.ts.
+// Asks after which step a fork begins and how it differs from its origin, and makes it. The message stays until it is sent.
+// Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { canTakeFiles, carriedText, forkCommand, type ForkChanges } from '../../src/faces/fork-plan.ts'
+import { canTakeFiles, carriedText, forkCommand } from '../../src/faces/fork-plan.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
 import { failure, fork } from '../actions.ts'
+import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { navigate } from '../router.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
 import { forkTarget, type ForkTarget } from './dialog-targets.ts'
+import { changesOf, type ForkFields } from './fork-form.ts'
 
-const fields = signal({ message: '', model: '', effort: '', name: '', budget: '', withFiles: false })
+const NO_FIELDS: Omit<ForkFields, 'message'> = { model: '', effort: '', name: '', budget: '', withFiles: false }
+
+const others = signal(NO_FIELDS)
 const isMaking = signal(false)
 
-/** Empties the fields, because the dialog has opened. */
-function clearFields({ row, step }: ForkTarget): void {
-  fields.value = { message: '', model: '', effort: '', name: '', budget: '', withFiles: canTakeFiles(row, step) }
+/** The key of the message, which is a draft: it stays until the fork is made, also when the dialog closes. */
+const draftKey = ({ uuid }: Pick<RowView, 'uuid'>): string => `${uuid} fork`
+
+function fieldsFor(row: RowView): ForkFields {
+  return { ...others.value, message: draftOf(draftKey(row)) }
 }
 
-function setField<K extends keyof typeof fields.value>(name: K, value: (typeof fields.value)[K]): void {
-  fields.value = { ...fields.value, [name]: value }
-}
-
-/** The fields that were filled in. */
-function changesOf({ message, model, effort, name, budget, withFiles }: typeof fields.value): ForkChanges {
-  const budgetUsd = Number(budget)
-  const word = EFFORTS.find((one) => one === effort)
-  return {
-    ...(message === '' ? {} : { message }),
-    ...(model === '' ? {} : { model }),
-    ...(word === undefined ? {} : { effort: word }),
-    ...(name === '' ? {} : { name }),
-    ...(budgetUsd > 0 ? { limits: { budgetUsd } } : {}),
-    ...(withFiles ? { withFiles: true } : {}),
-  }
+function setField<K extends keyof typeof NO_FIELDS>(name: K, value: (typeof NO_FIELDS)[K]): void {
+  others.value = { ...others.value, [name]: value }
 }
 
 /** It is drawn anew each time it opens. */
 export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Element {
-  useMemo(() => clearFields(target), [])
   const { row, step } = target
-  const changes = changesOf(fields.value)
+  useMemo(() => (others.value = { ...NO_FIELDS, withFiles: canTakeFiles(row, step) }), [])
+  const changes = changesOf(fieldsFor(row))
   const make = async (event: Event): Promise<void> => {
     event.preventDefault()
+    if (changes === null) return
     isMaking.value = true
     const uuid = await fork(row.uuid, step, changes)
     isMaking.value = false
     if (uuid === null) return
+    if (changes.message !== undefined) removeSent(draftKey(row), changes.message)
     forkTarget.value = null
     navigate(`/p/${uuid}`)
   }
@@ -62,14 +57,20 @@ export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Ele
         {step === null ? null : <StepRange row={row} step={step} />}
         <p class="quiet">{carriedText(row, step)}</p>
         <ForkFields row={row} step={step} />
-        <pre class="command">{forkCommand(row, step, changes)}</pre>
+        {changes === null ? (
+          <p class="problem" role="alert">
+            The budget is not a number above 0. Write it as 5 or 0.5, without a unit.
+          </p>
+        ) : (
+          <pre class="command">{forkCommand(row, step, changes)}</pre>
+        )}
         {failure.value ? (
           <p class="problem" role="alert">
             {failure.value.message}. {failure.value.hint}
           </p>
         ) : null}
         <p class="buttons">
-          <button type="submit" class="primary" disabled={isMaking.value}>
+          <button type="submit" class="primary" disabled={isMaking.value || changes === null}>
             {isMaking.value ? 'asked' : 'Fork'}
           </button>
         </p>
@@ -95,12 +96,12 @@ function StepRange({ row, step }: { readonly row: RowView; readonly step: number
 }
 
 function ForkFields({ row, step }: { readonly row: RowView; readonly step: number | null }): JSX.Element {
-  const { message, model, effort, name, budget, withFiles } = fields.value
+  const { message, model, effort, name, budget, withFiles } = fieldsFor(row)
   return (
     <>
       <label>
         Message
-        <textarea autofocus rows={3} value={message} onInput={(event) => setField('message', event.currentTarget.value)} />
+        <textarea autofocus rows={3} value={message} onInput={(event) => keepDraft(draftKey(row), event.currentTarget.value)} />
       </label>
       <div class="fork-columns">
         <label>
@@ -123,9 +124,7 @@ function ForkFields({ row, step }: { readonly row: RowView; readonly step: numbe
         <label>
           Budget in USD
           <input
-            type="number"
-            min="0"
-            step="any"
+            inputMode="decimal"
             value={budget}
             placeholder={row.budget?.limit === 'budgetUsd' ? formatLimitUsd(row.budget.of) : 'as it is'}
             onInput={(event) => setField('budget', event.currentTarget.value)}
