@@ -51,15 +51,22 @@ export function useReader<T>(watch: () => boolean, key: string, read: (before: T
 export interface Regularity {
   readonly everyMs: number
   /** true: what is read has ended, so it is read once, and again only when the tab is shown or the link is back */
-  readonly hasEnded: boolean
+  readonly hasEnded?: boolean
+  /** nothing is read while it returns false */
+  readonly when?: () => boolean
   /** it is also read at once when this changes */
   readonly version?: string
 }
 
-/** Calls `read`, and again as time passes; not in a hidden tab. For what is too expensive to read at each change of a row. */
-export function useRegularReader<T>({ everyMs, hasEnded, version = '' }: Regularity, key: string, read: () => Promise<T>): Live<T> {
+/**
+ * Calls `read`, and again as time passes; not in a hidden tab, but at once when the tab is shown again. For what is too expensive to read at
+ * each change of a row.
+ */
+export function useRegularReader<T>(regularity: Regularity, key: string, read: () => Promise<T>): Live<T> {
+  const { everyMs, hasEnded = false, when, version = '' } = regularity
   const moment = useMemo(() => computed(() => Math.floor(now.value / everyMs)), [everyMs])
-  return useReader(() => canRead.value && (hasEnded || moment.value > 0), key, read, `${hasEnded} ${version}`)
+  const watch = (): boolean => canRead.value && (when?.() ?? true) && (hasEnded || moment.value > 0)
+  return useReader(watch, key, read, `${hasEnded} ${version}`)
 }
 
 class Reader<T> implements Live<T> {

@@ -1,9 +1,8 @@
 // The page of money and tokens over time, by agent, model, label, project, tree or process. Test: test/e2e/web/pages/cost.test.ts.
-import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { costChart, MEASURES } from '../../src/faces/cost-chart.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
-import { useReader } from '../live.ts'
+import { useRegularReader } from '../live.ts'
 import { Chart } from '../parts/cost/chart.tsx'
 import {
   chartRange,
@@ -22,21 +21,14 @@ import { csvOf, GroupTable, TimeTable } from '../parts/cost/tables.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { rows, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
-import { isStale, now } from '../store.ts'
 
 /** how often the numbers are read again, in ms */
 const INTERVAL_MS = 10_000
-/** the number of the current interval; null while the daemon does not answer */
-const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export function CostPage(): JSX.Element {
   const wanted = costQueryOf(query.value)
   const { measure: _, ...request } = wanted
-  const { value, error } = useReader(
-    () => moment.value !== null,
-    `cost ${JSON.stringify(request)}`,
-    () => readCost(wanted),
-  )
+  const { value, error } = useRegularReader({ everyMs: INTERVAL_MS }, `cost ${JSON.stringify(request)}`, () => readCost(wanted))
   const data = value.value
   return (
     <section class="cost" aria-label="Cost">

@@ -1,17 +1,16 @@
 // This machine: the daemon, its load, memory and disk, the programs that use most of them, the checks of `reeve doctor`, the agents that
 // can be run, and the directories in use.
 // Test: test/e2e/web/pages/supervisors.test.ts.
-import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { formatAgo, formatBytes, formatCount, formatDuration, formatElapsed } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
-import { useReader } from '../live.ts'
+import { useRegularReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
-import { isStale, may, now } from '../store.ts'
+import { may } from '../store.ts'
 
 interface Machine {
   readonly daemon: DaemonView
@@ -40,10 +39,9 @@ async function readMachine(): Promise<Machine> {
 }
 
 const INTERVAL_MS = 15_000
-const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 
 export function MachinePage(): JSX.Element {
-  const { value, error } = useReader(() => moment.value !== null, 'machine', readMachine)
+  const { value, error } = useRegularReader({ everyMs: INTERVAL_MS }, 'machine', readMachine)
   const machine = value.value
   return (
     <section class="runs" aria-label="Machine">

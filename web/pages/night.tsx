@@ -10,7 +10,7 @@ import { titleOf } from '../../src/faces/process-names.ts'
 import { ticksOf, timeAxis } from '../../src/faces/time-axis.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { isNarrow } from '../frame/narrow.ts'
-import { useReader } from '../live.ts'
+import { useRegularReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { daemonNow } from '../parts/clock.tsx'
 import { clockOffsetOf } from '../parts/cost/cost-query.ts'
@@ -18,18 +18,17 @@ import { LaneBar, LaneLegend, LaneTicks } from '../parts/night/lane-bar.tsx'
 import { leftAt, RANGES, readNight, type NightData } from '../parts/night/night-data.ts'
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
-import { isStale, now } from '../store.ts'
+import { now } from '../store.ts'
 
 const INTERVAL_MS = 15_000
-const moment = computed(() => (isStale.value ? null : Math.floor(now.value / INTERVAL_MS)))
 /** The past is read again as time passes, and not at each change of a row. */
 const isLoaded = computed(() => watchList() >= 0 && hasRows())
 
 export function NightPage(): JSX.Element {
   const since = query.value.get('since') ?? (leftAt.value === null ? '8h' : 'left')
   const under = query.value.get('under') ?? ''
-  const { value, error } = useReader(
-    () => moment.value !== null && isLoaded.value,
+  const { value, error } = useRegularReader(
+    { everyMs: INTERVAL_MS, when: () => isLoaded.value },
     `night ${since} ${since === 'left' ? leftAt.value : ''} ${under}`,
     () => readNight(since, under),
   )

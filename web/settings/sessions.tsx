@@ -5,9 +5,9 @@ import type { JSX } from 'preact'
 import type { WebSessionView, WebView } from '../../src/api/views/web.ts'
 import { formatAgo, formatClock, formatMoment } from '../../src/faces/format.ts'
 import { callApi, failure, failureOf } from '../actions.ts'
-import { useReader } from '../live.ts'
+import { useRegularReader } from '../live.ts'
 import { rows } from '../rows.ts'
-import { isStale, may, now, session } from '../store.ts'
+import { isStale, may, session } from '../store.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 
@@ -19,8 +19,8 @@ export function Sessions(): JSX.Element {
   const opened = session.value
   const own = typeof opened === 'string' ? null : opened.session
   const seesAll = may('all') && own !== null && own.only === null && !own.redact
-  const { value, error } = useReader(
-    () => seesAll && !isStale.value && changes.value + Math.floor(now.value / INTERVAL_MS) > 0,
+  const { value, error } = useRegularReader(
+    { everyMs: INTERVAL_MS, when: () => seesAll, version: `${seesAll} ${changes.value}` },
     'sessions',
     () => callApi<WebView>('/v1/web'),
   )

@@ -50,5 +50,18 @@ describePage('supervisors and the machine', {}, (world) => {
     await page.locator(`tr[data-name="${daemon.work}"]`, { hasText: '0 living of 1' }).waitFor()
     await page.locator('[aria-label="Agents"] tr').nth(1).waitFor()
     expect(await findFaults(page)).toEqual([])
+
+    // A hidden tab asks for nothing, and as soon as it is shown.
+    let checks = 0
+    page.on('request', (request) => (checks += Number(request.url().endsWith('/v1/doctor'))))
+    await page.addInitScript(`Object.defineProperty(document, 'hidden', { get: () => !globalThis.isShown })`)
+    await page.reload()
+    await page.getByText('The daemon is being asked.').waitFor()
+    await page.waitForSelector('[data-link="open"]')
+    await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(checks).toBe(0)
+    await page.evaluate(`globalThis.isShown = true; dispatchEvent(new Event('visibilitychange'))`)
+    await page.locator('tr[data-name="node"]', { hasText: 'ok' }).waitFor()
+    expect(checks).toBeGreaterThan(0)
   })
 })
