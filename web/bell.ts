@@ -40,7 +40,7 @@ function ring(uuid: string): void {
   if (!row || !hasBell) return
   try {
     // Several tabs show the notification of one process once.
-    const shown = new Notification(`reeve: ${visibleText(titleOf(row))}`, {
+    const shown = new Notification(`reeve: ${titleOf(row)}`, {
       body: visibleText(row.why?.text ?? row.note ?? row.status),
       tag: uuid,
     })

@@ -2,6 +2,7 @@
 // of their own, and has the signs of a cost. Pure. Test: test/tables/faces/cost-chart.test.ts.
 import { costCell, formatLimitUsd, formatTokens } from './format.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../api/views/usage.ts'
+import { visibleText } from './visible-text.ts'
 
 /** What the height of a column means. */
 export const MEASURES = ['cost', 'tokens', 'steps'] as const
@@ -56,8 +57,8 @@ export function cachedShare({
 
 /** Returns the name of a group: of a process its name, or else its agent; of an empty key its meaning. */
 export function groupName(by: UsageBy, key: string, root: UsageRowView['root']): string {
-  if ((by === 'tree' || by === 'process') && root) return `${root.name ?? root.agent}${root.removed ? ' (removed)' : ''}`
-  if (key !== '') return key
+  if ((by === 'tree' || by === 'process') && root) return `${visibleText(root.name ?? root.agent)}${root.removed ? ' (removed)' : ''}`
+  if (key !== '') return visibleText(key)
   return by === 'label' ? 'without the label' : 'not known'
 }
 

@@ -1,9 +1,16 @@
-// How lists and command lines name a process. Pure. Test: test/tables/faces/process-names.test.ts.
+// How lists and command lines name a process. A name, and what a process is about, may have any characters: the texts for lists show hidden
+// ones as escapes. Pure. Test: test/tables/faces/process-names.test.ts.
 import type { RowView } from '../api/views/rows.ts'
+import { visibleText } from './visible-text.ts'
 
 /** What lists call a process: its name, what it is about, or its PID. */
 export function titleOf({ name, about, pid }: Pick<RowView, 'name' | 'about' | 'pid'>): string {
-  return name ?? (about === '' ? `process ${pid}` : about)
+  return visibleText(name ?? (about === '' ? `process ${pid}` : about))
+}
+
+/** Its name, or else its PID with what it is. */
+export function nameOf({ name, pid }: Pick<RowView, 'name' | 'pid'>, what = 'process'): string {
+  return name === null ? `${what} ${pid}` : visibleText(name)
 }
 
 /** How the command line names a process. */

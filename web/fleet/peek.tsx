@@ -7,6 +7,7 @@ import type { StepView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { readSteps } from '../actions.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { selectedUuid } from '../list-state.ts'
 import { useLive } from '../live.ts'
 import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
@@ -45,10 +46,10 @@ function Peek({ uuid }: { readonly uuid: string }): JSX.Element | null {
         <div>
           {isSettled ? <Questions uuid={uuid} /> : null}
           {row.asks === 0 && row.attention > 0 ? <HelpfulButtons uuid={uuid} /> : null}
-          {row.lastText === null || row.asks > 0 ? null : <p class="agent-text">{row.lastText}</p>}
+          {row.lastText === null || row.asks > 0 ? null : <p class="agent-text">{visibleText(row.lastText)}</p>}
           {isSettled ? <MessageBox row={row} /> : null}
         </div>
-        <div>{isSettled && row.step > 0 ? <LastSteps row={row} /> : <p class="quiet">{row.about}</p>}</div>
+        <div>{isSettled && row.step > 0 ? <LastSteps row={row} /> : <p class="quiet">{visibleText(row.about)}</p>}</div>
       </div>
     </section>
   )
@@ -61,7 +62,7 @@ function LastSteps({ row }: { readonly row: RowView }): JSX.Element {
     <ol class="last-steps">
       {(value.value ?? []).toReversed().map((step) => (
         <li key={step.step}>
-          <a href={`/p/${row.uuid}/steps/${step.step}`}>step {step.step}</a> {toolsText(step)}
+          <a href={`/p/${row.uuid}/steps/${step.step}`}>step {step.step}</a> {visibleText(toolsText(step))}
         </li>
       ))}
     </ol>

@@ -5,6 +5,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { GO_KEY, keyTexts } from '../../src/faces/keys.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { selectedUuid } from '../list-state.ts'
 import { PAGES } from '../pages.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -75,7 +76,7 @@ function processChoices(words: readonly string[]): Choice[] {
   return newestFirst.slice(0, MAX_PROCESSES).map((row) => ({
     id: `process ${row.uuid}`,
     text: titleOf(row),
-    detail: row.why?.text ?? row.status,
+    detail: visibleText(row.why?.text ?? row.status),
     row,
     run: () => navigate(`/p/${row.uuid}`),
   }))

@@ -4,7 +4,8 @@ import type { JSX } from 'preact'
 import type { CompareView, LineageNodeView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
-import { commandName } from '../../src/faces/process-names.ts'
+import { commandName, nameOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { FilesSideBySide } from '../parts/compare/files-side-by-side.tsx'
@@ -76,15 +77,15 @@ function Head({ node }: { readonly node: LineageNodeView }): JSX.Element {
   return (
     <article class="head" data-uuid={uuid}>
       <h3>
-        <a href={`/p/${uuid}`}>{name ?? `process ${pid}`}</a> <NodeMark node={node} />
+        <a href={`/p/${uuid}`}>{nameOf({ name, pid })}</a> <NodeMark node={node} />
       </h3>
       <p>
         {formatCount(step ?? 0, 'step')} · {costUsd === 0 ? '-' : formatCost(costUsd)}
         {model === null ? '' : ` · ${model}`}
         {originStep === null ? '' : ` · forked after step ${originStep}`}
-        {exit ? ` · ${exit.reason}` : ''}
+        {exit ? ` · ${visibleText(exit.reason)}` : ''}
       </p>
-      {lastText === null ? null : <blockquote>{lastText}</blockquote>}
+      {lastText === null ? null : <blockquote>{visibleText(lastText)}</blockquote>}
     </article>
   )
 }
@@ -105,8 +106,8 @@ function Settings({ both: { changed } }: { readonly both: CompareView }): JSX.El
           {changed.map(({ field, a, b }) => (
             <tr key={field} data-field={field}>
               <th scope="row">{field}</th>
-              <td class="long">{a ?? 'none'}</td>
-              <td class="long">{b ?? 'none'}</td>
+              <td class="long">{visibleText(a ?? 'none')}</td>
+              <td class="long">{visibleText(b ?? 'none')}</td>
             </tr>
           ))}
         </tbody>

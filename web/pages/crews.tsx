@@ -5,6 +5,7 @@ import type { CrewsView, CrewView } from '../../src/api/views/crew.ts'
 import { formatCost, formatElapsed } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { nameOf } from '../../src/faces/process-names.ts'
 import { callApi } from '../actions.ts'
 import { StartCrew } from '../crew/start.tsx'
 import { useReader } from '../live.ts'
@@ -84,7 +85,7 @@ function CrewLine({ crew }: { readonly crew: CrewView }): JSX.Element {
   return (
     <tr data-crew={name ?? pid}>
       <th scope="row">
-        <a href={`/p/${uuid}`}>{name ?? `crew ${pid}`}</a>
+        <a href={`/p/${uuid}`}>{nameOf({ name, pid }, 'crew')}</a>
       </th>
       <td class={mark?.tone ?? ''}>
         {row === undefined ? null : (

@@ -4,7 +4,8 @@ import type { JSX } from 'preact'
 import type { LineageNodeView, LineageView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
-import { commandName } from '../../src/faces/process-names.ts'
+import { commandName, nameOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { KindMark } from '../parts/icons.tsx'
@@ -25,7 +26,7 @@ export function LineagePage({ path: [, uuid = ''] }: PageProps): JSX.Element {
       <nav class="ancestors" aria-label="Ancestors">
         <a href="/">Fleet</a>
         {' / '}
-        <a href={`/p/${uuid}`}>{own?.name ?? own?.pid ?? 'the process'}</a>
+        <a href={`/p/${uuid}`}>{own ? nameOf(own) : 'the process'}</a>
       </nav>
       <h2>Forks</h2>
       {error.value === null ? null : <p class="problem">{error.value}</p>}
@@ -77,23 +78,24 @@ function Lane({ process, depth, isOwn, marked }: LaneProps): JSX.Element {
           {originStep ?? '?'}{' '}
         </span>
       )}
-      <NodeMark node={process} /> {isGone ? (process.name ?? process.pid) : <a href={`/p/${uuid}`}>{process.name ?? process.pid}</a>}{' '}
+      <NodeMark node={process} /> {isGone ? nameOf(process) : <a href={`/p/${uuid}`}>{nameOf(process)}</a>}{' '}
       <span class="number">{formatCount(process.step ?? 0, 'step')}</span>{' '}
       <span class="number">{process.costUsd === 0 ? '' : formatCost(process.costUsd)}</span>{' '}
       <span class="quiet">
         {[
           ...(changed.length > 0 ? [`other ${changed.join(', ')}`] : []),
           ...(model === null ? [] : [model]),
-          ...(exit ? [exit.reason] : []),
+          ...(exit ? [visibleText(exit.reason)] : []),
         ].join(' · ')}
       </span>{' '}
-      {lastText === null ? null : <q class="quiet">{lastText}</q>} {isGone ? null : <CompareLinks process={process} marked={marked} />}
+      {lastText === null ? null : <q class="quiet">{visibleText(lastText)}</q>}{' '}
+      {isGone ? null : <CompareLinks process={process} marked={marked} />}
     </li>
   )
 }
 
 function CompareLinks({ process: { uuid, name, pid, originUuid }, marked }: Pick<LaneProps, 'process' | 'marked'>): JSX.Element {
-  const title = name ?? String(pid)
+  const title = nameOf({ name, pid })
   if (marked?.uuid === uuid)
     return (
       <button type="button" aria-pressed="true" onClick={() => setQuery('mark', '')}>
@@ -105,7 +107,7 @@ function CompareLinks({ process: { uuid, name, pid, originUuid }, marked }: Pick
       {originUuid === null || marked ? null : <a href={`/compare/${originUuid}/${uuid}`}>compare with its origin</a>}{' '}
       {marked ? (
         <a href={`/compare/${marked.uuid}/${uuid}`}>
-          compare {title} with {marked.name ?? marked.pid}
+          compare {title} with {nameOf(marked)}
         </a>
       ) : (
         <button type="button" aria-label={`mark ${title} to compare it`} onClick={() => setQuery('mark', uuid)}>

@@ -6,6 +6,7 @@ import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { formatAgo, formatBytes, formatCount, formatDuration, formatElapsed } from '../../src/faces/format.ts'
+import { nameOf } from '../../src/faces/process-names.ts'
 import { callApi } from '../actions.ts'
 import { useRegularReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
@@ -156,7 +157,7 @@ function Programs({ processes }: Pick<Machine, 'processes'>): JSX.Element | null
           {sorted.slice(0, MAX_PROGRAMS).map(({ uuid, pid, name, agent, status, usage }) => (
             <tr key={uuid} data-process={uuid}>
               <th scope="row">
-                <a href={`/p/${uuid}`}>{name ?? `process ${pid}`}</a>
+                <a href={`/p/${uuid}`}>{nameOf({ name, pid })}</a>
               </th>
               <td>{agent}</td>
               <td>{status}</td>

@@ -167,7 +167,7 @@ function Lane({ lane: { uuid, name, depth, parts, worked, waited }, cost }: Lane
   return (
     <li class="swim-lane" data-uuid={uuid}>
       <a href={`/p/${uuid}`} style={{ paddingInlineStart: `${Math.min(depth, 6)}rem` }} title={sums}>
-        {name} <span class="quiet">{[...(task === null ? [] : [task]), ...(cost ? [costSigns(cost)] : [])].join(' · ')}</span>
+        {name} <span class="quiet">{[...(task === null ? [] : [visibleText(task)]), ...(cost ? [costSigns(cost)] : [])].join(' · ')}</span>
       </a>
       <LaneBar parts={parts} label={`${name}: ${sums === '' ? 'nothing' : sums}`} />
     </li>

@@ -6,7 +6,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import type { UsageRateView } from '../../src/api/views/usage.ts'
 import { formatCost, treeCostText } from '../../src/faces/format.ts'
 import { budgetFullInText, budgetsAbove } from '../../src/faces/budgets.ts'
-import { titleOf } from '../../src/faces/process-names.ts'
+import { nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
@@ -151,10 +151,10 @@ function Ancestors({ row }: { readonly row: RowView }): JSX.Element {
   return (
     <nav class="ancestors" aria-label="Ancestors">
       <a href="/">Fleet</a>
-      {above.map(({ uuid, name, pid }) => (
-        <span key={uuid}>
+      {above.map((one) => (
+        <span key={one.uuid}>
           {' / '}
-          <a href={`/p/${uuid}`}>{name === null ? pid : visibleText(name)}</a>
+          <a href={`/p/${one.uuid}`}>{nameOf(one)}</a>
         </span>
       ))}
     </nav>
@@ -171,7 +171,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
         <span class={`mark ${mark.tone}`}>
           <MarkIcon name={markNameOf(row)} />
         </span>
-        <h2>{row.name === null ? `process ${row.pid}` : visibleText(row.name)}</h2>
+        <h2>{nameOf(row)}</h2>
         <span class={`status-word ${mark.tone}`} data-status={row.status}>
           {mark.word}
         </span>
@@ -195,7 +195,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
 }
 
 function exitText({ code, reason, signal, error }: NonNullable<RowView['exit']>): string {
-  return `ended: ${reason}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
+  return `ended: ${visibleText(reason)}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
 }
 
 /** The tree that a process belongs to, if it has spent something in the last hour. */
@@ -243,7 +243,7 @@ function Figures({ row }: { readonly row: RowView }): JSX.Element {
     ...(row.ctx ? [['context', <ContextBar key="context" ctx={row.ctx} />] as const] : []),
     ...(treeCostText(row) === '' ? [] : [['cost', formatCost(row.cost.usd, row.cost.unpriced)] as const]),
     ...(row.sub.usd > (row.cost.usd ?? 0) ? [['with all below', formatCost(row.sub.usd)] as const] : []),
-    ...(row.branch === null ? [] : [['branch', row.branch] as const]),
+    ...(row.branch === null ? [] : [['branch', visibleText(row.branch)] as const]),
     ...(row.queue === 0 ? [] : [['waiting messages', String(row.queue)] as const]),
     ...(row.budget
       ? [[row.budget.limit === 'budgetUsd' ? 'budget' : row.budget.limit, <BudgetOfTree key="budget" row={row} />] as const]

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { nameOf } from '../../src/faces/process-names.ts'
 import { callApi } from '../actions.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
@@ -74,7 +75,7 @@ function RunTable({ runs }: { readonly runs: readonly RunView[] }): JSX.Element 
           {runs.map((run) => (
             <tr key={run.uuid} data-run={run.name}>
               <th scope="row">
-                <a href={`/runs/${run.uuid}`}>{run.name ?? run.pid}</a>
+                <a href={`/runs/${run.uuid}`}>{nameOf(run, 'run')}</a>
               </th>
               <td>{run.status}</td>
               <td class="number">
@@ -161,7 +162,7 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
         <a href="/runs">Runs</a>
       </nav>
       <div class="title">
-        <h2>{run.name ?? `run ${run.pid}`}</h2>
+        <h2>{nameOf(run, 'run')}</h2>
         <span class="status-word">{run.status}</span>
         <span class="quiet">
           {countOf(run, 'completed')} of {formatCount(run.nodes.length, 'node')} · {formatElapsed(run.elapsedMs)}

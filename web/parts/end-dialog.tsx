@@ -7,7 +7,8 @@ import type { StakesView } from '../../src/api/views/stakes.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { callApi, endProcess, pauseOrResume, STOP_GRACE_MS } from '../actions.ts'
-import { commandName } from '../../src/faces/process-names.ts'
+import { commandName, nameOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { Dialog } from './dialog.tsx'
 import { HoldButton } from './hold-button.tsx'
 
@@ -64,7 +65,7 @@ export function EndDialog(): JSX.Element | null {
   }
   return (
     <Dialog
-      title={`${action === 'stop' ? 'Stop' : 'Kill'} ${row.name ?? `process ${row.pid}`}`}
+      title={`${action === 'stop' ? 'Stop' : 'Kill'} ${nameOf(row)}`}
       onClose={close}
       onConfirm={stakes === null ? undefined : () => end(action)}
     >
@@ -137,7 +138,7 @@ function Stakes({ view }: { readonly view: StakesView }): JSX.Element {
   ]
   return (
     <div class="stakes">
-      {view.refused === null ? null : <p class="problem">{view.refused}</p>}
+      {view.refused === null ? null : <p class="problem">{visibleText(view.refused)}</p>}
       <Part title="What is lost" lines={lost} none="nothing that is known" />
       <Part title="What is kept" lines={kept} none="nothing" />
       <Part title="Others" lines={[...others, ...view.notes]} none="nobody" />
@@ -154,7 +155,7 @@ function Part({ title, lines, none }: { readonly title: string; readonly lines: 
       ) : (
         <ul>
           {lines.map((line) => (
-            <li key={line}>{line}</li>
+            <li key={line}>{visibleText(line)}</li>
           ))}
         </ul>
       )}
@@ -163,5 +164,5 @@ function Part({ title, lines, none }: { readonly title: string; readonly lines: 
 }
 
 function names(processes: readonly { readonly name: string | null; readonly pid: number }[]): string {
-  return processes.map(({ name, pid }) => name ?? `PID ${pid}`).join(', ')
+  return processes.map((process) => nameOf(process, 'PID')).join(', ')
 }

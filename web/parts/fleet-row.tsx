@@ -6,6 +6,7 @@ import { formatTokens, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { rowSignal, unseenEnds } from '../rows.ts'
 import { navigate } from '../router.ts'
 import { selectedUuid, toggleFold } from '../list-state.ts'
@@ -51,7 +52,7 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
           <MarkIcon name={markNameOf(row)} />
         </span>
         <KindOf row={row} />
-        <a href={`/p/${row.uuid}`} tabIndex={-1} title={row.about}>
+        <a href={`/p/${row.uuid}`} tabIndex={-1} title={visibleText(row.about)}>
           {titleOf(row)}
         </a>
         {row.unseen && unseenEnds.value.has(row.uuid) ? <span class="unseen">not seen</span> : null}
@@ -61,8 +62,8 @@ export function FleetRow({ line, index, top, isSelected, isTagged }: FleetRowPro
         {row.agent}
         {row.model === null ? null : <span class="quiet"> {row.model}</span>}
       </span>
-      <span role="gridcell" class="why" title={row.why?.text ?? row.note ?? ''}>
-        {row.why?.text ?? row.note ?? row.status}
+      <span role="gridcell" class="why" title={visibleText(row.why?.text ?? row.note ?? '')}>
+        {visibleText(row.why?.text ?? row.note ?? row.status)}
       </span>
       <span role="gridcell" class="number">
         <Elapsed row={row} />

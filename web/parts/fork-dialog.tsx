@@ -7,6 +7,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { canTakeFiles, carriedText, forkCommand } from '../../src/faces/fork-plan.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
+import { nameOf } from '../../src/faces/process-names.ts'
 import { failure, fork } from '../actions.ts'
 import { draftOf, keepDraft, removeSent } from '../drafts.ts'
 import { navigate } from '../router.ts'
@@ -47,7 +48,7 @@ export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Ele
     forkTarget.value = null
     navigate(`/p/${uuid}`)
   }
-  const name = row.name ?? `process ${row.pid}`
+  const name = nameOf(row)
   return (
     <Dialog
       title={step === null ? `Fork ${name} as it is now` : `Fork ${name} after step ${step}`}
@@ -140,7 +141,7 @@ function ForkFields({ row, step }: { readonly row: RowView; readonly step: numbe
           </label>
           <label class="inline">
             <input type="radio" name="files" checked={!withFiles} onChange={() => setField('withFiles', false)} /> this directory as it is
-            now, shared with {row.name ?? 'it'}
+            now, shared with {nameOf(row)}
           </label>
         </fieldset>
       ) : null}

@@ -8,7 +8,7 @@ import type { LimitUseView, ProcessView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { isPending, perform, readProcess } from '../actions.ts'
 import { budgetsAbove } from '../../src/faces/budgets.ts'
-import { commandName, titleOf } from '../../src/faces/process-names.ts'
+import { commandName, nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
 import { limitValue, UNITS, type Limit } from './limit-units.ts'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
@@ -122,7 +122,7 @@ function LimitRow({ row, use }: { readonly row: RowView; readonly use: LimitUseV
       </td>
       <td>{use.action === 'refuse' ? 'more is refused' : use.action === 'suspend' ? 'it is suspended' : 'it ends'}</td>
       <td>
-        {own ? 'itself' : <a href={`/p/${use.scope}/limits`}>{owner?.name ?? 'a process above it'}</a>}
+        {own ? 'itself' : <a href={`/p/${use.scope}/limits`}>{owner ? nameOf(owner) : 'a process above it'}</a>}
         {use.source === 'config' ? <span class="quiet"> (config.yaml)</span> : null}
       </td>
       <td>{own && mayChange(row) ? <ChangeLimit row={row} limit={use.limit} /> : null}</td>

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { WebSessionView, WebView } from '../../src/api/views/web.ts'
 import { formatAgo, formatClock, formatMoment } from '../../src/faces/format.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi, failure, failureOf } from '../actions.ts'
 import { useRegularReader } from '../live.ts'
 import { rows } from '../rows.ts'
@@ -117,7 +118,7 @@ interface SessionLineProps {
 function SessionLine({ session: one, isOwn, mayEnd }: SessionLineProps): JSX.Element {
   const { id, label, right, only, redact, way, remembered, createdAt, lastSeenAt, expiresAt, address, userAgent } = one
   const sees = [
-    only === null ? 'all processes' : `${rows.get(only)?.name ?? 'one process'} and those below`,
+    only === null ? 'all processes' : `${visibleText(rows.get(only)?.name ?? 'one process')} and those below`,
     ...(redact ? ['no inputs or results'] : []),
   ]
   const until = expiresAt === null ? (remembered ? '30 days without use' : '12 hours without use') : formatMoment(expiresAt, daemonNow())

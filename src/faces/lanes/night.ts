@@ -1,6 +1,7 @@
 // What happened in a period, from the spans of processes: a lane for each, and a list of events. Also how the cost grew. Pure.
 // Test: test/tables/faces/lanes/night.test.ts.
 import type { ProcessSpansView, SpanView } from '../../api/views/spans.ts'
+import { nameOf } from '../process-names.ts'
 
 /** What a process did in a part of its lane. */
 export type LaneWord = 'worked' | 'waited for you' | 'was held' | 'was ready' | 'had ended'
@@ -62,10 +63,6 @@ export function nightOf(processes: readonly Spans[], from: number, to: number): 
     lanes: lanes.filter(({ parts }) => parts.some(({ word }) => word !== 'had ended')),
     events: events.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)),
   }
-}
-
-function nameOf({ name, pid }: Spans): string {
-  return name ?? `process ${pid}`
 }
 
 function wordOf(status: SpanView['status']): LaneWord {

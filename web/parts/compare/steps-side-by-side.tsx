@@ -3,6 +3,7 @@
 import type { JSX } from 'preact'
 import type { BriefStepsView } from '../../../src/api/views/steps.ts'
 import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 import { callApi } from '../../actions.ts'
 import { useLive } from '../../live.ts'
 
@@ -70,9 +71,9 @@ function OneStep({
   const ms = (columns.modelMs[index] ?? 0) + (columns.toolMs[index] ?? 0)
   return (
     <a class="one-step" href={`/p/${uuid}/steps/${step}`} data-step={step}>
-      <span class="number quiet">{step}</span> {columns.text[index]}{' '}
+      <span class="number quiet">{step}</span> {visibleText(columns.text[index] ?? '')}{' '}
       {tools.length === 0 ? null : (
-        <code class={tools.some((tool) => tool.endsWith('!')) ? 'problem' : ''}>{tools.map(toolText).join(' ')}</code>
+        <code class={tools.some((tool) => tool.endsWith('!')) ? 'problem' : ''}>{visibleText(tools.map(toolText).join(' '))}</code>
       )}{' '}
       <span class="number quiet">
         {formatDuration(ms)}

@@ -7,6 +7,7 @@ import { cachedShare, costSigns } from '../../../src/faces/cost-chart.ts'
 import { formatCost } from '../../../src/faces/format.ts'
 import { titleOf } from '../../../src/faces/process-names.ts'
 import { budgetFullInText, periodFullInText } from '../../../src/faces/budgets.ts'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 import { rows, watchList } from '../../rows.ts'
 import { perMinuteOf } from '../../spending.ts'
 import { daemonNow } from '../clock.tsx'
@@ -92,7 +93,7 @@ function Trees({ rate: { trees } }: Pick<CostData, 'rate'>): JSX.Element | null 
       {spending.slice(0, MAX_SHOWN).map(({ root, perMinute }, index) => (
         <span key={root.uuid}>
           {index === 0 ? '' : ' · '}
-          <a href={`/p/${root.uuid}`}>{root.name ?? root.agent}</a> {formatCost(perMinute)}/min
+          <a href={`/p/${root.uuid}`}>{visibleText(root.name ?? root.agent)}</a> {formatCost(perMinute)}/min
         </span>
       ))}
     </p>

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import type { UsageBy, UsageReportView, UsageRowView } from '../../../src/api/views/usage.ts'
+import { visibleText } from '../../../src/faces/visible-text.ts'
 import { callApi } from '../../actions.ts'
 import { rows } from '../../rows.ts'
 import { daemonNow } from '../clock.tsx'
@@ -91,6 +92,6 @@ async function readMerged(from: number, under: string): Promise<NightData['merge
   return views.flatMap(({ uuid, name, crew }) =>
     crew.tasks
       .filter(({ merged, endedAt }) => merged !== null && endedAt !== null && Date.parse(endedAt) >= from)
-      .map((task) => ({ uuid, crew: name ?? 'crew', task })),
+      .map((task) => ({ uuid, crew: visibleText(name ?? 'crew'), task })),
   )
 }
