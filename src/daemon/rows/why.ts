@@ -8,7 +8,8 @@ import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'
 import { isPlainCommand, takesMessages } from '../../kernel/model/capabilities.ts'
 import { agentUuidIn } from '../../kernel/model/ids.ts'
-import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
+import { payerOf } from '../../kernel/state/accounts.ts'
+import { isHomeBudget, reachedText, readReachedText, type NotedLimit } from '../../kernel/state/limits.ts'
 import { stateText } from '../../kernel/crew/state/phases.ts'
 import { asksText, livenessText, reportedTaskText } from './wait-texts.ts'
 import { doingOf, statusSince, type Work } from './doing.ts'
@@ -27,12 +28,13 @@ export interface WhyContext extends RowLookup {
 }
 
 /** The other processes that the sentence may name. */
-export function namedIn({ life, parent }: Process, { work }: WhyContext): readonly Uuid[] {
+export function namedIn(process: Process, context: WhyContext): readonly Uuid[] {
+  const { life, parent } = process
   if (life.state === 'created') return parent === null ? [] : [parent]
   if (life.state !== 'running') return []
   const senders = [...life.holds, ...(life.stopping ? [life.stopping] : [])].map(({ by }) => agentUuidIn(by))
   const roots = life.holds.map(({ root }) => root ?? null)
-  return [...new Set([...senders, ...roots, work?.reached?.scope ?? null])].filter((uuid) => uuid !== null)
+  return [...new Set([...senders, ...roots, budgetOwner(process, context)])].filter((uuid) => uuid !== null)
 }
 
 type Running = Process & { readonly life: Extract<Life, { state: 'running' }> }
@@ -153,13 +155,10 @@ const HOLD_WHY: { readonly [R in HoldReason]: (process: Running, hold: Hold, con
 
 const HOLD_ORDER = Object.keys(HOLD_WHY)
 
-/**
- * A budget that is used up, as it was when the call was refused: its use by other processes changes all the time. After a restart of the
- * daemon only the recorded note is known.
- */
+/** A budget that is used up, as it was when the call was refused: its use by other processes changes all the time. */
 function whyBudget(process: Running, _: Hold, context: WhyContext): HeldWhy {
   const reached = context.work?.reached
-  if (!reached) return { kind: 'hold:budget', text: withCause('paused for a budget', process.note?.replace(/^budget: /, '') ?? null) }
+  if (!reached) return whyNotedBudget(process, context)
   const { limit, used, of, scope, action } = reached
   const isShared = isHomeBudget(limit) || scope === process.uuid
   const on = isShared ? {} : { on: scope }
@@ -171,6 +170,36 @@ function whyBudget(process: Running, _: Hold, context: WhyContext): HeldWhy {
     ? reachedText({ limit, used, of, whose: null, ask: process.wants })
     : `the budget of ${processText(scope, context)} is used up`
   return { kind: 'hold:budget', text, limit, ...on }
+}
+
+/** After a restart of the daemon only the recorded note is known. It names the owner of the budget by the end of its UUID. */
+function whyNotedBudget(process: Running, context: WhyContext): HeldWhy {
+  const noted = notedLimit(process)
+  const owner = budgetOwner(process, context)
+  if (noted === null || (noted.whose !== null && owner === null))
+    return { kind: 'hold:budget', text: withCause('paused for a budget', process.note) }
+  const { limit, amounts } = noted
+  if (owner !== null)
+    return { kind: 'hold:budget', text: `paused for the budget of ${processText(owner, context)}: ${amounts}`, limit, on: owner }
+  return { kind: 'hold:budget', text: `paused for ${isHomeBudget(limit) ? 'the budget of the home' : 'a budget'}: ${amounts}`, limit }
+}
+
+function notedLimit({ life, note }: Process): NotedLimit | null {
+  if (life.state !== 'running' || note === null || !life.holds.some(({ reason }) => reason === 'budget')) return null
+  return readReachedText(note)
+}
+
+/** The process whose budget holds this one, as far as that is known. Null: its own, or one of the home. */
+function budgetOwner(process: Process, { work, row }: WhyContext): Uuid | null {
+  const noted = work?.reached ? null : notedLimit(process)
+  if (noted === null) return work?.reached?.scope ?? null
+  if (noted.whose === null) return null
+  for (let uuid = payerOf(process); uuid !== null;) {
+    if (uuid.endsWith(noted.whose)) return uuid
+    const payer = row?.(uuid)
+    uuid = payer === undefined ? null : payerOf(payer)
+  }
+  return null
 }
 
 function whyAsking(process: Running, { work }: WhyContext): WhyView | null {

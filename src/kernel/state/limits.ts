@@ -360,6 +360,24 @@ export function reachedText({
   return `${name}: ${amountsText(limit, used, of)}${ask && used < of ? `; ${nextCallText(limit, ask)}` : ''}`
 }
 
+/** The limit that a text of `reachedText` is about. */
+export interface NotedLimit {
+  readonly limit: BoundName
+  /** `whose` of that text; null: the process itself, or the home */
+  readonly whose: string | null
+  /** such as `$0.9500 of $1 are spent` */
+  readonly amounts: string
+}
+
+/** Reads a text of `reachedText`, because after a restart only the note of a process has its limit. Null: it is another text. */
+export function readReachedText(text: string): NotedLimit | null {
+  const [, whose = null, amounts = ''] = /^(?:budget|limit)(?: of (the home|[0-9a-f]{8}))?: (.*)$/.exec(text) ?? []
+  const form = (amountsOf: string): string => amountsOf.replace(/[\d.]+/g, '0')
+  const [used = ''] = amounts.split('; ')
+  const limit = [...LIMIT_NAMES, ...HOME_BUDGETS].find((name) => form(amountsText(name, 0, 0)) === form(used))
+  return limit === undefined ? null : { limit, whose: isHomeBudget(limit) ? null : whose, amounts }
+}
+
 /** A text such as `80 of 100 steps are used`. */
 export function amountsText(limit: BoundName, used: number, of: number): string {
   if (isHomeBudget(limit)) return `$${used.toFixed(4)} of $${of} are spent ${limit === 'dailyUsd' ? 'today' : 'this month'}`

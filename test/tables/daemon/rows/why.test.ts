@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
 import { reportedTaskText } from '../../../../src/daemon/rows/wait-texts.ts'
-import { whyOf } from '../../../../src/daemon/rows/why.ts'
+import { namedIn, whyOf } from '../../../../src/daemon/rows/why.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../../src/kernel/model/moment.ts'
 import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
@@ -223,6 +223,27 @@ describe('the sentence about a hold', () => {
   ] as const)('names a budget %s', (_, scope, action, expected) => {
     const reached: FactBody = { type: 'limit.reached', limit: 'budgetUsd', used: 0.95, of: 1, action, scope }
     expect(whyAfter([SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), reached, DRAINED])).toMatchObject(expected)
+  })
+
+  test.each([
+    ['of the process itself', 'budgetUsd', UUID, { text: 'paused for a budget: $0.9500 of $1 are spent', limit: 'budgetUsd' }],
+    ['of a process above', 'budgetUsd', ROOT, { text: 'paused for the budget of root: $0.9500 of $1 are spent', limit: 'budgetUsd', on: ROOT }],
+    ['of a process above, in tokens', 'budgetTokens', ROOT, { limit: 'budgetTokens', on: ROOT }],
+    ['of the day', 'dailyUsd', UUID, { text: 'paused for the budget of the home: $0.9500 of $1 are spent today', limit: 'dailyUsd' }],
+    ['of the month', 'monthlyUsd', UUID, { limit: 'monthlyUsd' }],
+    ['of a process that the list does not have', 'budgetUsd', uuidOf(9), { text: /^paused for a budget: budget of [0-9a-f]{8}: / }],
+  ] as const)('names a budget %s also after a restart of the daemon', (_, limit, scope, expected) => {
+    const reached: FactBody = { type: 'limit.reached', limit, used: 0.95, of: 1, action: 'suspend', scope }
+    const budget = held({ reason: 'budget', by: 'system' })
+    const { process } = afterFacts([{ ...SPAWNED, parentUuid: ROOT }, STARTED, READY, budget, reached, DRAINED])
+    const root = { ...process, uuid: ROOT, parentUuid: null, spec: specOf({ name: 'root' }) }
+    const context = { row: (uuid: string) => (uuid === ROOT ? root : undefined) }
+    const { kind, text, limit: known, on } = whyOf(process, context) ?? {}
+    const { text: words, ...data } = { text: /./, ...expected }
+    expect(kind).toBe('hold:budget')
+    expect(text).toMatch(words)
+    expect({ limit: known, on }).toEqual({ limit: undefined, on: undefined, ...data })
+    expect(namedIn(process, context)).toEqual(scope === ROOT ? [ROOT] : [])
   })
 
   test('states that the process continues after a rate limit, if it wakes then', () => {

@@ -1,7 +1,7 @@
 // Limits: every limit with every action, warnings, reserves of simultaneous calls, and raised limits.
 import { describe, expect, test } from 'vitest'
-import { LIMIT_NAMES } from '../../../../src/kernel/model/words.ts'
-import { LIMITS, amountsText } from '../../../../src/kernel/state/limits.ts'
+import { HOME_BUDGETS, LIMIT_NAMES } from '../../../../src/kernel/model/words.ts'
+import { LIMITS, amountsText, reachedText, readReachedText } from '../../../../src/kernel/state/limits.ts'
 import { TranscriptPlayer, play } from '../../../support/kernel/transcript.ts'
 import { FILE_LIMIT_KEYS } from '../../../../src/config/limit-rules.ts'
 import type { LimitName, RefusingLimit } from '../../../../src/kernel/model/words.ts'
@@ -310,4 +310,21 @@ test('a process that waits for the call of another one continues when that proce
   expect(player.play('report c model 1 ask=500+6000')).toContain('-> wait by a')
   expect(player.play('signal SIGKILL b\nreport b exited SIGKILL\nreleased b')).toContain('driver.unpause c#3')
   expect(player.play('report c model 1 ask=500+6000')).toContain('ack go')
+})
+
+describe('the note of a reached limit', () => {
+  const estimate = { inputTokens: 5_000, maxOutputTokens: null, usd: { perInputToken: 0.1, perOutputToken: 0.1 } } as never
+
+  test.each([...LIMIT_NAMES, ...HOME_BUDGETS])('names %s and its owner, also for a reader after a restart', (limit) => {
+    const owner = limit === 'dailyUsd' || limit === 'monthlyUsd' ? null : '12ab34cd'
+    for (const whose of [null, owner])
+      for (const ask of [undefined, estimate]) {
+        const text = reachedText({ limit, used: 0.95, of: 1, whose, ask })
+        expect(readReachedText(text)).toMatchObject({ limit, whose })
+      }
+  })
+
+  test.each(['', 'I wrote the budget', 'budget: unknown', 'budget of me: 1 of 2 steps are used'])('is not the text %j', (text) => {
+    expect(readReachedText(text)).toBe(null)
+  })
 })
