@@ -116,7 +116,12 @@ function applyWaiting(): void {
 
 function changesShape(event: RowEvent): boolean {
   if (event.type === 'alive') return false
-  return event.type === 'reset' || event.gone.length > 0 || event.removed !== undefined || event.up.some((patch) => !rows.has(patch.uuid) || 'parent' in patch)
+  return (
+    event.type === 'reset' ||
+    event.gone.length > 0 ||
+    event.removed !== undefined ||
+    event.up.some((patch) => !rows.has(patch.uuid) || 'parent' in patch)
+  )
 }
 
 function uuidsOf(event: RowEvent): Iterable<string> {

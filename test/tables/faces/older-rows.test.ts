@@ -44,7 +44,12 @@ test.each<[string, 'none' | 'read' | 'all', readonly RowEvent[], string]>([
   ['a row that becomes too old between two streams stays', 'all', [reset(LIVE, RECENT)], 'live recent old* day-old*'],
   ['a recent row that is gone does not stay', 'all', [gone('recent')], 'live day-old old*'],
   ['an older row whose process was removed is gone', 'all', [removed('old')], 'live day-old recent'],
-  ['so is a row that was removed when it became too old', 'all', [{ ...removed('day-old'), gone: ['day-old'] } as RowEvent], 'live recent old*'],
+  [
+    'so is a row that was removed when it became too old',
+    'all',
+    [{ ...removed('day-old'), gone: ['day-old'] } as RowEvent],
+    'live recent old*',
+  ],
   ['a row that the stream sends is not an older one', 'all', [up(OLD)], 'live day-old recent old'],
   ['a process that is resumed is not an older one', 'all', [up({ ...OLD, endedAt: null }), gone('old')], 'live day-old recent'],
 ])('%s', (_, request, events, expected) => {

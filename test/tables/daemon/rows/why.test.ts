@@ -227,7 +227,12 @@ describe('the sentence about a hold', () => {
 
   test.each([
     ['of the process itself', 'budgetUsd', UUID, { text: 'paused for a budget: $0.9500 of $1 are spent', limit: 'budgetUsd' }],
-    ['of a process above', 'budgetUsd', ROOT, { text: 'paused for the budget of root: $0.9500 of $1 are spent', limit: 'budgetUsd', on: ROOT }],
+    [
+      'of a process above',
+      'budgetUsd',
+      ROOT,
+      { text: 'paused for the budget of root: $0.9500 of $1 are spent', limit: 'budgetUsd', on: ROOT },
+    ],
     ['of a process above, in tokens', 'budgetTokens', ROOT, { limit: 'budgetTokens', on: ROOT }],
     ['of the day', 'dailyUsd', UUID, { text: 'paused for the budget of the home: $0.9500 of $1 are spent today', limit: 'dailyUsd' }],
     ['of the month', 'monthlyUsd', UUID, { limit: 'monthlyUsd' }],
