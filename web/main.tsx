@@ -29,8 +29,8 @@ import { openSession, takeCode, type NoSession, type StoredSession } from './ses
 import { followSpending } from './spending.ts'
 import { isStale, session, show } from './store.ts'
 
-const ForkDialog = lazy('The dialog', async () => (await import('./parts/fork-dialog.tsx')).ForkDialog)
-const ResumeDialog = lazy('The dialog', async () => (await import('./parts/resume-dialog.tsx')).ResumeDialog)
+const ForkDialog = lazy('The dialog', async () => (await import('./parts/resume/fork-dialog.tsx')).ForkDialog)
+const ResumeDialog = lazy('The dialog', async () => (await import('./parts/resume/resume-dialog.tsx')).ResumeDialog)
 const SnoozeDialog = lazy('The dialog', async () => (await import('./fleet/snooze-dialog.tsx')).SnoozeDialog)
 
 function App(): JSX.Element {

@@ -1,6 +1,6 @@
 // What the dialog of a fork sends. Must make no request. Pure. Test: test/tables/faces/fork-form.test.ts.
-import type { ForkChanges } from '../../src/faces/fork-plan.ts'
-import { EFFORTS } from '../word-lists.ts'
+import type { ForkChanges } from '../../../src/faces/fork-plan.ts'
+import { EFFORTS } from '../../word-lists.ts'
 import { isAmountValid } from './resume-form.ts'
 
 export interface ForkFields {
