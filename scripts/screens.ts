@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { toMovingSvg, toSvg, type Frame } from './screens/terminal-svg.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const OUT = join(ROOT, 'docs/screens')
@@ -17,7 +18,8 @@ const PICTURE_HOME = join(SCRATCH, 'picture')
 const TOP_HOME = join(SCRATCH, 'top')
 const SHOP = join(SCRATCH, 'shop')
 const SOCKET = join(SCRATCH, 'tmux')
-const LIMIT_MS = 30_000
+/** the limit of each wait, far longer than any of them takes */
+const LIMIT_MS = 240_000
 
 /** A line with Enter, or single keys by their names in tmux. */
 type Typed = { readonly line: string; readonly until: RegExp } | { readonly keys: readonly string[]; readonly until: RegExp }
@@ -97,7 +99,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'run-wide',
     columns: 200,
-    rows: 16,
+    rows: 20,
     typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /exit 0|completed/ }],
   },
   {
@@ -192,12 +194,6 @@ const TOP: Film = {
 }
 const FILMS = [TOP, PICTURE]
 
-/** One screen of the moving picture, and how long it stays. */
-interface Frame {
-  readonly text: string
-  readonly stayMs: number
-}
-
 /** How long a frame stays: with the result of a command, with a typed command, and at the end. */
 const [READ_MS, TYPED_MS, END_MS] = [1_800, 700, 4_000]
 
@@ -223,7 +219,22 @@ function openTerminal({ name, columns, rows, env = {} }: Screen): void {
 
 /** The text of the terminal with its colours, without names of this machine. */
 function captureScreen(name: string): string {
-  return tmux('capture-pane', '-e', '-p', '-t', name).replace(/\n+$/, '').replaceAll(SCRATCH, '/home/me').replaceAll(hostname(), 'box')
+  // Without -N the blanks at the end of an inverse line would be missing.
+  const text = tmux('capture-pane', '-e', '-p', '-N', '-t', name).replaceAll(SCRATCH, '/home/me')
+  return text.trimEnd().split('\n').map(withoutHostname).join('\n')
+}
+
+const HOST = new RegExp(String.raw`(?<=^|[^\w.-]|\x1b\[[\d;]*m)${RegExp.escape(hostname())}(?![\w.-])`)
+const SHOWN_HOST = 'box'
+
+/** Replaces the name of this machine. The next gap of several spaces makes up for the difference, so that columns stay. */
+function withoutHostname(line: string): string {
+  const found = HOST.exec(line)
+  if (!found) return line
+  const end = found.index + found[0].length
+  const more = SHOWN_HOST.length - found[0].length
+  const rest = line.slice(end).replace(/ {2,}/, (gap) => ' '.repeat(Math.max(1, gap.length - more)))
+  return line.slice(0, found.index) + SHOWN_HOST + rest
 }
 
 async function photograph(screen: Screen): Promise<void> {
@@ -235,7 +246,7 @@ async function photograph(screen: Screen): Promise<void> {
     tmux('send-keys', '-t', name, ...('line' in part ? [part.line, 'Enter'] : part.keys))
     await waitForScreen(name, part.until)
   }
-  writeFileSync(join(OUT, `${name}.svg`), toSvg(captureScreen(name), columns, name))
+  writeFileSync(join(OUT, `${name}.svg`), toSvg(captureScreen(name), columns, `reeve ${name} in a terminal`))
   console.log(`screens: ${name}.svg`)
 }
 
@@ -277,94 +288,6 @@ async function waitForScreen(name: string, until: RegExp): Promise<void> {
     if (performance.now() > deadline) throw new Error(`${name}: ${String(until)} is not on the screen:\n${text}`)
     await delay(100)
   }
-}
-
-const COLOURS: Readonly<Record<number, string>> = {
-  31: '#f85149',
-  32: '#3fb950',
-  33: '#d29922',
-  34: '#58a6ff',
-  35: '#bc8cff',
-  36: '#39c5cf',
-  90: '#8b949e',
-}
-const [TEXT, DIM, BACK] = ['#c9d1d9', '#8b949e', '#0d1117']
-const [CHAR_PX, LINE_PX, MARGIN_PX] = [8.4, 19, 16]
-
-interface Style {
-  colour: string
-  bold: boolean
-  inverse: boolean
-}
-
-function toSvg(screen: string, columns: number, label: string): string {
-  const lines = textLines(screen)
-  return svgOf(lines, { columns, rows: lines.length, label: `reeve ${label} in a terminal` })
-}
-
-/** The frames one after the other, in a loop. If the reader prefers reduced motion, only the last one is shown. */
-function toMovingSvg(frames: readonly Frame[], { columns, rows, label }: Film): string {
-  const totalMs = frames.reduce((sum, { stayMs }) => sum + stayMs, 0)
-  let startMs = 0
-  const groups = frames.map(({ text, stayMs }, index) => {
-    const share = (ms: number): string => ((100 * ms) / totalMs).toFixed(2)
-    const steps = `0%{opacity:${startMs === 0 ? 1 : 0}}${share(startMs)}%{opacity:1}${share((startMs += stayMs))}%,100%{opacity:0}`
-    const isLast = index === frames.length - 1
-    return {
-      style: `@keyframes f${index}{${isLast ? steps.replace(/[\d.]+%,100%/, '100%') : steps}}.f${index}{animation:f${index} ${totalMs}ms step-end infinite}`,
-      lines: [`<g class="f${index}"${isLast ? '' : ' opacity="0"'}>`, ...textLines(text), '</g>'],
-    }
-  })
-  const style = `<style>${groups.map((group) => group.style).join('')}@media (prefers-reduced-motion: reduce){g{animation:none!important}}</style>`
-  return svgOf([style, ...groups.flatMap(({ lines }) => lines)], { columns, rows, label })
-}
-
-function textLines(screen: string): string[] {
-  const style: Style = { colour: TEXT, bold: false, inverse: false }
-  const lines = screen.split('\n')
-  return lines.map((line, index) => `<text x="${MARGIN_PX}" y="${MARGIN_PX + 14 + index * LINE_PX}">${spans(line, style)}</text>`)
-}
-
-function svgOf(body: readonly string[], { columns, rows, label }: { columns: number; rows: number; label: string }): string {
-  const [width, height] = [Math.ceil(columns * CHAR_PX) + 2 * MARGIN_PX, rows * LINE_PX + 2 * MARGIN_PX]
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">`,
-    `<rect width="${width}" height="${height}" rx="8" fill="${BACK}"/>`,
-    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">',
-    ...body,
-    '</g>',
-    '</svg>',
-    '',
-  ].join('\n')
-}
-
-function spans(line: string, style: Style): string {
-  return line
-    .split(/(\x1b\[[\d;]*m)/)
-    .map((part) => {
-      const codes = /^\x1b\[([\d;]*)m$/.exec(part)?.[1]
-      if (codes === undefined) return part === '' ? '' : span(part, style)
-      for (const code of codes.split(';').map(Number)) apply(code, style)
-      return ''
-    })
-    .join('')
-}
-
-function span(text: string, { colour, bold, inverse }: Style): string {
-  // Browsers would join plain spaces.
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll(' ', '\u00a0')
-  return `<tspan fill="${inverse ? '#e6edf3' : colour}"${bold || inverse ? ' font-weight="bold"' : ''}>${escaped}</tspan>`
-}
-
-function apply(code: number, style: Style): void {
-  if (code === 0) Object.assign(style, { colour: TEXT, bold: false, inverse: false })
-  else if (code === 1) style.bold = true
-  else if (code === 2) style.colour = DIM
-  else if (code === 7) style.inverse = true
-  else if (code === 22) Object.assign(style, { bold: false, colour: style.colour === DIM ? TEXT : style.colour })
-  else if (code === 27) style.inverse = false
-  else if (code === 39) style.colour = TEXT
-  else style.colour = COLOURS[code] ?? style.colour
 }
 
 /** Writes the files as they are before an agent changes them. */

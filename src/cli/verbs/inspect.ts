@@ -6,6 +6,7 @@ import { questionLines } from '../input/prompts.ts'
 import { processTitle, endingText, holdsText, tokensText } from '../print/process-text.ts'
 import { formatCost, formatElapsed, formatCount, shortId, formatBytes, formatDuration, formatMoment } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
+import { wrapText } from '../print/prose.ts'
 import { oneLine, padWidth, stripControls } from '../print/text.ts'
 import { descendantsOf } from '../print/tree.ts'
 import { resolveForRead } from '../input/which-process.ts'
@@ -29,9 +30,7 @@ export async function run(call: VerbCall): Promise<number> {
   ].filter(([, value]) => value !== null && value !== '')
   const longest = Math.max(...rows.map(([label]) => label.length))
   for (const [label, value] of rows) {
-    const indented = stripControls(value ?? '')
-      .trimEnd()
-      .replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
+    const indented = wrapText(stripControls(value ?? '').trimEnd(), out.proseColumns('stdout'), ' '.repeat(longest + 2))
     await out.line(`${out.paint('dim', padWidth(label, longest))}  ${indented}`)
   }
   return 0
