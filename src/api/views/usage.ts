@@ -97,6 +97,8 @@ export interface UsageRateView {
   total: { minutes: number; costUsd: number; tokens: number }[]
   /** USD of each of the last 30 minutes, the oldest first; the last one still goes on */
   usdByMinute: number[]
+  /** what this calendar day and month will have cost at their ends, at the rate of the last 60 minutes */
+  projectedUsd: { day: number; month: number }
   /** the trees that have spent in the last hour, the most expensive first */
   trees: {
     root: {

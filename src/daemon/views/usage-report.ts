@@ -6,6 +6,7 @@ import { readTree } from './descendants.ts'
 import { isoTime } from './format-times.ts'
 import { startDirectory } from './process-view.ts'
 import type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumView } from '../../api/views/usage.ts'
+import type { Clock } from '../loop/clock.ts'
 import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SpentRow, Store } from '../../store/store.ts'
@@ -15,6 +16,7 @@ import type { HomeBudgetName } from '../../kernel/model/words.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 const PAGE_ROWS = 500
 const MAX_ROWS = 1_000
 
@@ -87,15 +89,16 @@ export async function usageReport(deps: UsageDeps, { by: keys, label, since, unt
   }
 }
 
-export interface UsageRateDeps extends Pick<UsageDeps, 'reads'> {
+export interface UsageRateDeps extends Pick<UsageDeps, 'reads' | 'table'> {
   readonly store: Pick<Store, 'tombstone'>
-  readonly rate: SpendingRate
+  readonly rate: Pick<SpendingRate, 'total' | 'totalByMinute' | 'trees'>
+  readonly clock: Clock
   /** wall time of the start of the daemon, in ms */
   readonly startedAt: number
 }
 
 /** Returns what is spent per minute now, by tree; the most expensive tree first. */
-export async function usageRateView({ rate, store, reads, startedAt }: UsageRateDeps): Promise<UsageRateView> {
+export async function usageRateView({ rate, store, reads, table, clock, startedAt }: UsageRateDeps): Promise<UsageRateView> {
   const trees = await Promise.all(
     rate.trees().map(async ([root, rates, usdByMinute]) => ({
       root: await rootOf(root, '', { store, reads }),
@@ -104,13 +107,21 @@ export async function usageRateView({ rate, store, reads, startedAt }: UsageRate
     })),
   )
   const lastHour = ({ rates }: (typeof trees)[number]): number => rates.at(-1)?.costUsd ?? 0
+  const total = [...rate.total()]
+  const project = (name: HomeBudgetName): number => projectedUsd(table.home, name, total.at(-1)?.costUsd ?? 0, clock.now().wall)
   return {
     version: 1,
     since: isoTime(startedAt),
-    total: [...rate.total()],
+    total,
     usdByMinute: [...rate.totalByMinute()],
+    projectedUsd: { day: project('dailyUsd'), month: project('monthlyUsd') },
     trees: trees.toSorted((a, b) => lastHour(b) - lastHour(a)),
   }
+}
+
+/** What a period of the home will have cost at its end. `now`: wall ms. */
+function projectedUsd({ book, ends }: Home, name: HomeBudgetName, usdPerMinute: number, now: number): number {
+  return book[name].nanoUsd / 1e9 + (usdPerMinute * Math.max(0, ends[name] - now)) / MINUTE_MS
 }
 
 function periodView({ book, budgets, ends }: Home, name: HomeBudgetName): UsageReportView['home']['day'] {

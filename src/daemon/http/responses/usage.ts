@@ -55,6 +55,9 @@ const rateReport = z.object({
   since: time.describe('the start of the daemon: what was spent before it is not in the rates'),
   total: rates,
   usdByMinute,
+  projectedUsd: z
+    .object({ day: usd, month: usd })
+    .describe('what this calendar day and month will have cost at their ends, at the rate of the last 60 minutes'),
   trees: z.array(z.object({ root, rates, usdByMinute })).describe('the trees that have spent in the last hour, the most expensive first'),
 })
 
