@@ -47,7 +47,7 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
         await page.keyboard.press('Space')
       },
     },
-    { name: 'needs', path: '/needs', ready: '.need-cards [data-need]' },
+    { name: 'needs', path: '/needs', ready: '.need-cards button[data-kind]:enabled' },
     {
       name: 'need',
       path: '/needs',
@@ -75,11 +75,11 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
     { name: 'start', path: '/start', ready: '.start form' },
     { name: 'crews', path: '/crews', ready: 'tr[data-crew]' },
     { name: 'crew-start', path: '/crews/start', ready: '.plan ol li' },
-    { name: 'crew', path: at('shop', '/board'), ready: '.lane .card' },
+    { name: 'crew', path: at('shop', '/board'), ready: '[data-lane="commit"] .card' },
     { name: 'crew-task', path: at('shop', '/board/tax'), ready: '.thread li' },
     { name: 'runs', path: '/runs', ready: 'tr[data-run]' },
     { name: 'run', path: `/runs/nightly/node/docs`, ready: '.node-panel' },
-    { name: 'night', path: '/night', ready: '.night' },
+    { name: 'night', path: `/night?since=${encodeURIComponent(world.startedAt)}`, ready: '.swim-lanes li' },
     { name: 'supervisors', path: '/supervisors', ready: 'main section' },
     { name: 'machine', path: '/machines', ready: 'table tbody tr' },
     { name: 'cost', path: '/cost?split=model', ready: 'main table, .chart' },
@@ -114,6 +114,15 @@ async function open(world: ScreenWorld, browser: Browser, device: Device, scheme
   return page
 }
 
+/** Shows the directory of all files under another name: its own one says nothing to readers. */
+async function hideDirectory(page: Page): Promise<void> {
+  await page.evaluate((scratch) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = texts.nextNode(); node; node = texts.nextNode())
+      if (node.nodeValue?.includes(scratch)) node.nodeValue = node.nodeValue.replaceAll(scratch, '/home/me')
+  }, world.scratch)
+}
+
 /** Takes a picture. Returns false, and prints why, if the page does not become ready for it. */
 async function take(page: Page, { name, path, ready, before }: Picture, file: string, waitMs: number): Promise<boolean> {
   const origin = new URL(page.url()).origin
@@ -122,6 +131,7 @@ async function take(page: Page, { name, path, ready, before }: Picture, file: st
     await page.locator('[data-link="open"]').waitFor()
     await before?.(page)
     await page.locator(ready).first().waitFor({ timeout: waitMs })
+    await hideDirectory(page)
     await page.screenshot({ path: file })
     return true
   } catch (error) {
@@ -136,6 +146,7 @@ async function waitForQuestions(world: ScreenWorld, page: Page): Promise<void> {
   await page.locator('.needs li', { hasText: 'shop' }).first().waitFor()
   await world.reeve(
     'resume',
+    '-d',
     'lexer',
     '--fork',
     '--from-step',

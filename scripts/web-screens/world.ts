@@ -98,8 +98,11 @@ const RUN = `agents:
 `
 
 export class ScreenWorld implements AsyncDisposable {
-  readonly #scratch = mkdtempSync(join(tmpdir(), 'reeve-web-'))
-  readonly #shop = join(this.#scratch, 'shop')
+  /** the directory of all its files */
+  readonly scratch = mkdtempSync(join(tmpdir(), 'reeve-web-'))
+  /** when its first process was started, in local time */
+  readonly startedAt = new Date().toLocaleString('sv-SE')
+  readonly #shop = join(this.scratch, 'shop')
   readonly #models: ModelServer
 
   private constructor(models: ModelServer) {
@@ -120,15 +123,15 @@ export class ScreenWorld implements AsyncDisposable {
   async reeve(...args: string[]): Promise<string> {
     const { stdout } = await promisify(execFile)(join(ROOT, 'bin/reeve'), args, {
       cwd: this.#shop,
-      env: { ...process.env, HOME: this.#scratch, REEVE_HOME: join(this.#scratch, 'home') },
+      env: { ...process.env, HOME: this.scratch, REEVE_HOME: join(this.scratch, 'home') },
     })
     return stdout
   }
 
   async #begin(): Promise<void> {
     cpSync(join(ROOT, 'examples/crew'), this.#shop, { recursive: true })
-    mkdirSync(join(this.#scratch, 'home'), { mode: 0o700 })
-    writeFileSync(join(this.#scratch, 'home/config.yaml'), CONFIG(this.#models.url))
+    mkdirSync(join(this.scratch, 'home'), { mode: 0o700 })
+    writeFileSync(join(this.scratch, 'home/config.yaml'), CONFIG(this.#models.url))
     const write = (name: string, text: string): void => writeFileSync(join(this.#shop, name), text)
     write('lexer.js', LEXER)
     write('run.yaml', RUN)
@@ -155,6 +158,6 @@ export class ScreenWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.reeve('daemon', 'stop', '--now')
     await this.#models[Symbol.asyncDispose]()
-    rmSync(this.#scratch, { recursive: true, force: true })
+    rmSync(this.scratch, { recursive: true, force: true })
   }
 }
