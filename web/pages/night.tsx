@@ -192,12 +192,18 @@ function Spent({ data: { usage, from, to } }: { readonly data: NightData }): JSX
   )
 }
 
+const MINUTE_MS = 60_000
 /** The most ticks of the axis: on a phone fewer texts stand beside each other. */
 const TICKS = { narrow: 3, wide: 10 } as const
 
 function clockTicks({ from, to }: NightData): { readonly at: number; readonly text: string }[] {
   const times = ticksOf(timeAxis(from, to, []), 0, to - from, isNarrow.value ? TICKS.narrow : TICKS.wide)
-  return times.map((time) => ({ at: (time - from) / (to - from), text: formatClock(new Date(time).toISOString(), time).slice(0, 5) }))
+  // Ticks within one minute would have the same text without their seconds.
+  const hasSeconds = times.some((time) => time % MINUTE_MS !== 0)
+  return times.map((time) => ({
+    at: (time - from) / (to - from),
+    text: formatClock(new Date(time).toISOString(), time).slice(0, hasSeconds ? 8 : 5),
+  }))
 }
 
 const KINDS = ['completed', 'failed', 'stopped', 'held', 'asked', 'continued', 'merged'] as const
