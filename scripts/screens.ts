@@ -224,7 +224,7 @@ function captureScreen(name: string): string {
   return text.trimEnd().split('\n').map(withoutHostname).join('\n')
 }
 
-const HOST = new RegExp(String.raw`(?<=^|[^\w.-]|\x1b\[[\d;]*m)${RegExp.escape(hostname())}(?![\w.-])`)
+const HOST = new RegExp(String.raw`(?<=^|[^\w.-]|\x1b\[[\d;]*m)${hostname().replaceAll('.', String.raw`\.`)}(?![\w.-])`)
 const SHOWN_HOST = 'box'
 
 /** Replaces the name of this machine. The next gap of several spaces makes up for the difference, so that columns stay. */

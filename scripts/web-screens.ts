@@ -116,11 +116,12 @@ async function open(world: ScreenWorld, browser: Browser, device: Device, scheme
 
 /** Shows the directory of all files under another name: its own one says nothing to readers. */
 async function hideDirectory(page: Page): Promise<void> {
-  await page.evaluate((scratch) => {
+  await page.evaluate(`
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     for (let node = texts.nextNode(); node; node = texts.nextNode())
-      if (node.nodeValue?.includes(scratch)) node.nodeValue = node.nodeValue.replaceAll(scratch, '/home/me')
-  }, world.scratch)
+      if (node.nodeValue.includes(${JSON.stringify(world.scratch)}))
+        node.nodeValue = node.nodeValue.replaceAll(${JSON.stringify(world.scratch)}, '/home/me')
+  `)
 }
 
 /** Takes a picture. Returns false, and prints why, if the page does not become ready for it. */
