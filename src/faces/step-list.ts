@@ -28,6 +28,8 @@ export interface StepSelection {
   readonly unfolded: ReadonlySet<number>
   /** steps after this one are left out; null: none */
   readonly upTo: number | null
+  /** true: the dearest steps come first, each in a line of its own */
+  readonly isByCost?: boolean
 }
 
 export function hasFlag(columns: StepColumns, index: number, flag: keyof typeof STEP_FLAGS): boolean {
@@ -74,7 +76,7 @@ export function settledStep(columns: StepColumns): number {
 export function stepLines(columns: StepColumns, selection: StepSelection): StepLine[] {
   const { only, unfolded, upTo } = selection
   const find = selection.find.toLowerCase()
-  const isFiltered = only.size > 0 || find !== ''
+  const isFiltered = only.size > 0 || find !== '' || selection.isByCost === true
   const end = upTo === null ? columns.step.length : indexOfStep(columns, upTo + 1)
   const lines: StepLine[] = []
   for (let index = 0; index < end; index += 1) {
@@ -94,11 +96,20 @@ export function stepLines(columns: StepColumns, selection: StepSelection): StepL
       index = last - 1
     }
   }
-  return lines
+  return selection.isByCost === true ? lines.toSorted((a, b) => costOf(columns, b) - costOf(columns, a)) : lines
 }
 
-/** The index of the line with a step. If no line has it, the index of the line before it; -1: there is none. */
-export function lineOfStep(columns: StepColumns, lines: readonly StepLine[], step: number): number {
+/** The cost of a line with one step; below 0 if it is not known. */
+function costOf({ usd }: StepColumns, { from }: StepLine): number {
+  return usd[from] ?? -1
+}
+
+/**
+ * The index of the line with a step. If no line has it, the index of the line before it; -1: there is none. `isByCost`: the lines are in
+ * the order of their cost, so none is before it.
+ */
+export function lineOfStep(columns: StepColumns, lines: readonly StepLine[], step: number, isByCost = false): number {
+  if (isByCost) return lines.findIndex(({ from }) => columns.step[from] === step)
   let [low, high] = [0, lines.length]
   while (low < high) {
     const middle = (low + high) >> 1

@@ -1,6 +1,6 @@
 // What keys do on the steps of a process; src/faces/keys.ts has the keys. Test: test/e2e/web/process/steps.test.ts.
 import type { RowView } from '../../src/api/views/rows.ts'
-import { hasFlag, indexOfStep, lineOfStep, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
+import { hasFlag, indexOfStep, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import type { KeyHandlers } from '../keyboard.ts'
 import { openFork } from '../parts/dialog-targets.ts'
 import { setQuery } from '../router.ts'
@@ -14,12 +14,13 @@ interface Position {
   readonly row: RowView
   readonly columns: StepColumns
   readonly lines: readonly StepLine[]
+  /** the index of the line with `step`; -1: there is none */
+  readonly line: number
   readonly step: number
   readonly unfold: (step: number) => void
 }
 
-export function stepHandlers({ row, columns, lines, step, unfold }: Position): KeyHandlers {
-  const line = lineOfStep(columns, lines, step)
+export function stepHandlers({ row, columns, lines, line, step, unfold }: Position): KeyHandlers {
   const index = indexOfStep(columns, step)
   const show = (to: number | undefined): boolean => {
     if (to !== undefined) showStep(row.uuid, to)

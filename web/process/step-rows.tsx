@@ -23,10 +23,12 @@ interface StepRowsProps {
   readonly lines: readonly StepLine[]
   /** the index of the selected line; -1: none */
   readonly selected: number
+  /** false: what is above a line is not what a fork takes along */
+  readonly hasForkLines: boolean
   readonly onUnfold: (step: number) => void
 }
 
-export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsProps): JSX.Element {
+export function StepRows({ row, columns, lines, selected, hasForkLines, onUnfold }: StepRowsProps): JSX.Element {
   const [pointed, setPointed] = useState(-1)
   const resting = useRef(0)
   /** Waits until the pointer rests on a row, so that no line is drawn while the list is scrolled below the pointer. */
@@ -66,7 +68,7 @@ export function StepRows({ row, columns, lines, selected, onUnfold }: StepRowsPr
             }}
             onPoint={() => point(index)}
           >
-            {index === selected || index === pointed ? <ForkLine row={row} columns={columns} index={line.to} /> : null}
+            {hasForkLines && (index === selected || index === pointed) ? <ForkLine row={row} columns={columns} index={line.to} /> : null}
           </StepRow>
         )
       }}

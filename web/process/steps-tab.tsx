@@ -42,17 +42,20 @@ interface StepsOfProps {
 function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
   const only = query.value.get('only') ?? ''
   const find = query.value.get('find') ?? ''
+  const isByCost = query.value.get('sort') === 'cost'
   const upTo = asOf.value
   const lines = useMemo(() => {
     const kinds = new Set(STEP_KINDS.filter((kind) => only.split(',').includes(kind)))
-    return stepLines(columns, { only: kinds, find, unfolded: unfoldedOf(row.uuid), upTo })
-  }, [columns, only, find, unfolded.value, row.uuid, upTo])
-  const step = addressedStep.value ?? upTo ?? columns.step[lines.at(-1)?.to ?? columns.step.length - 1] ?? 1
+    return stepLines(columns, { only: kinds, find, unfolded: unfoldedOf(row.uuid), upTo, isByCost })
+  }, [columns, only, find, unfolded.value, row.uuid, upTo, isByCost])
+  const first = isByCost ? lines[0] : lines.at(-1)
+  const step = addressedStep.value ?? upTo ?? columns.step[first?.to ?? columns.step.length - 1] ?? 1
+  const line = lineOfStep(columns, lines, step, isByCost)
   const index = indexOfStep(columns, step)
   const hasStep = columns.step[index] === step
   const unfold = (first: number): void => unfoldRun(row.uuid, first)
   const live = useLiveStep(row, upTo === null && index === columns.step.length - 1)
-  useKeys('process', stepHandlers({ row, columns, lines, step, unfold }))
+  useKeys('process', stepHandlers({ row, columns, lines, line, step, unfold }))
   if (columns.step.length === 0)
     return (
       <p class="quiet">
@@ -66,8 +69,8 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
       <Timeline row={row} columns={columns} step={step} />
       <div class="steps">
         <section class="step-list" aria-label="Steps of the process">
-          <FilterBar only={only} find={find} shown={lines.length} />
-          <StepRows row={row} columns={columns} lines={lines} selected={lineOfStep(columns, lines, step)} onUnfold={unfold} />
+          <FilterBar only={only} find={find} isByCost={isByCost} shown={lines.length} />
+          <StepRows row={row} columns={columns} lines={lines} selected={line} hasForkLines={!isByCost} onUnfold={unfold} />
         </section>
         {hasStep ? (
           <StepDetail key={step} row={row} columns={columns} index={index} live={live} />
@@ -87,7 +90,14 @@ function unfoldRun(uuid: string, step: number): void {
 
 const KIND_NAMES: Readonly<Record<StepKind, string>> = { text: 'text', edits: 'edits', failed: 'failed', slow: '> 30 s', dear: '> $0.05' }
 
-function FilterBar({ only, find, shown }: { readonly only: string; readonly find: string; readonly shown: number }): JSX.Element {
+interface FilterBarProps {
+  readonly only: string
+  readonly find: string
+  readonly isByCost: boolean
+  readonly shown: number
+}
+
+function FilterBar({ only, find, isByCost, shown }: FilterBarProps): JSX.Element {
   const field = useRef<HTMLInputElement>(null)
   useKeys('process', { find: () => field.current?.focus() })
   const kinds = only.split(',').filter((kind) => kind !== '')
@@ -109,6 +119,9 @@ function FilterBar({ only, find, shown }: { readonly only: string; readonly find
           {KIND_NAMES[kind]}
         </button>
       ))}
+      <button type="button" class="kind-filter" aria-pressed={isByCost} onClick={() => setQuery('sort', isByCost ? '' : 'cost')}>
+        dearest first
+      </button>
       {shown === 0 ? (
         <button
           type="button"

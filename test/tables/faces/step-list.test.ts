@@ -55,6 +55,14 @@ test.each(['open', 'failed', 'writes', 'asked', 'files', 'compacted'] as const)(
   expect(shown(columnsOf({}, {}, {}, { flags: STEP_FLAGS[flag] }, {}, {}))).toEqual(['1–3', '4', '5', '6'])
 })
 
+test('the dearest steps come first, without folds; those of unknown cost are last', () => {
+  const columns = columnsOf({ usd: 0.1 }, {}, { usd: null }, { usd: 0.4 }, { usd: 0.1 })
+  expect(shown(columns, { isByCost: true })).toEqual(['4', '1', '5', '2', '3'])
+  expect(shown(columns, { isByCost: true, only: new Set(['dear']) })).toEqual(['4', '1', '5'])
+  const lines = stepLines(columns, { ...ALL, isByCost: true })
+  expect([4, 1, 3, 9].map((step) => lineOfStep(columns, lines, step, true))).toEqual([0, 1, 4, -1])
+})
+
 test('a filter leaves the steps of its kinds, without folds', () => {
   const columns = columnsOf(
     said,
