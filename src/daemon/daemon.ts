@@ -40,7 +40,7 @@ import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
 import { Merges } from './operations/merges.ts'
 import { Removals } from './operations/removals.ts'
-import { MachineFigures } from './host/machine-figures.ts'
+import { MachineFigures, type DaemonAlone } from './host/machine-figures.ts'
 import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
@@ -361,7 +361,7 @@ class RunningDaemon implements Daemon {
       archive: this.#createArchive(reads, removals),
       merges,
       annotations: new Annotations({ pipeline, reads }),
-      daemon: () => this.#view(),
+      daemon: (withFigures) => this.#view(withFigures),
       heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),
       agents: (query) => agentsView(query, { paths, settings }),
       crewUp: async (body, requester) => (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, ...requester }),
@@ -399,7 +399,7 @@ class RunningDaemon implements Daemon {
   }
 
   /** What the file daemon.json has, too. */
-  #identity(): Omit<DaemonView, keyof Awaited<ReturnType<MachineFigures['read']>>> {
+  #identity(): DaemonAlone {
     const { paths, containments, clock } = this.#deps
     const { table, pipeline } = this.#parts
     return {
@@ -418,10 +418,10 @@ class RunningDaemon implements Daemon {
     }
   }
 
-  async #view(): Promise<DaemonView> {
+  async #view(withFigures: boolean): Promise<DaemonView | DaemonAlone> {
     return {
       ...this.#identity(),
-      ...(await this.#figures.read()),
+      ...(withFigures ? await this.#figures.read() : {}),
       ...(this.#drain
         ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } }
         : {}),

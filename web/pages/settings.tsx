@@ -74,7 +74,7 @@ function ThisBrowser(): JSX.Element {
 }
 
 interface MachineSettings {
-  readonly daemon: DaemonView
+  readonly daemon: Pick<DaemonView, 'home' | 'processes'>
   readonly home: UsageReportView['home'] | null
 }
 
@@ -83,7 +83,7 @@ async function readMachine(): Promise<MachineSettings> {
   const opened = session.peek()
   const isWhole = typeof opened !== 'string' && opened.session.only === null && !opened.session.redact
   const [daemon, usage] = await Promise.all([
-    callApi<DaemonView>('/v1/daemon'),
+    callApi<Pick<DaemonView, 'home' | 'processes'>>('/v1/daemon?figures=0'),
     isWhole ? callApi<UsageReportView>('/v1/usage?by=agent') : Promise.resolve(null),
   ])
   return { daemon, home: usage?.home ?? null }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { PlacesView, AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
+import type { DaemonAlone } from '../host/machine-figures.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { CompareView, LineageView } from '../../api/views/lineage.ts'
 import type { ResumablesView } from '../../api/views/resume.ts'
@@ -95,7 +96,8 @@ export interface RoutesDeps {
   readonly cursor: () => number
   /** time slices of the event loop for long responses */
   readonly slices: SliceQueue
-  readonly daemon: () => Promise<DaemonView>
+  /** `withFigures`: also those of the machine, which are measured for it */
+  readonly daemon: (withFigures: boolean) => Promise<DaemonView | DaemonAlone>
   readonly heartbeat: () => Promise<HeartbeatView>
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly providers: ModelsCheckDeps

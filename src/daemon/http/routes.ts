@@ -343,9 +343,10 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     path: '/v1/daemon',
     right: 'read',
     summary: 'Describes the daemon: its processes, and load, memory and disk of the machine.',
+    query: schemas.daemonQuery,
     answer: 'daemon',
     errors: [],
-    handle: ({ daemon }) => daemon(),
+    handle: ({ daemon }, { query: { figures } }) => daemon(figures),
   }),
   defineRoute({
     id: 'getHeartbeat',

@@ -274,6 +274,9 @@ export const removeQuery = z.strictObject({
   force: flag.optional(),
   unchanged: flag.optional().describe('1: only if its worktree has no changes, neither commits nor files'),
 })
+export const daemonQuery = z.strictObject({
+  figures: flag.default(true).describe('0: without the load, memory, disk and OS processes of the machine, which are then not measured'),
+})
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const processQuery = z.strictObject({ changes: flag.optional() })
 export const stakesQuery = z.strictObject({

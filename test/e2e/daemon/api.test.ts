@@ -355,6 +355,9 @@ describe('the other reading routes', () => {
     const view = await daemon.client.get<Record<string, unknown>>('/v1/daemon')
     expect(view).toMatchObject({ version: 1, pid: process.pid, home: daemon.home, socket: daemon.paths.socket, processes: { max: 10_000 } })
     expect(view).toMatchObject({ load: { cores: expect.any(Number) }, disk: { storeBytes: expect.any(Number) } })
+    const { load: _, memory: _memory, disk: _disk, osProcesses: _osProcesses, ...alone } = view
+    const withoutFigures = await daemon.client.get<Record<string, unknown>>('/v1/daemon', { figures: '0' })
+    expect(Object.keys(withoutFigures).toSorted()).toEqual(Object.keys(alone).toSorted())
   })
 })
 

@@ -38,6 +38,9 @@ const daemon = z.object({
     .describe('only present while the daemon drains before it stops'),
 })
 
+/** without the figures of the machine, which must be measured */
+const daemonAlone = daemon.omit({ load: true, memory: true, disk: true, osProcesses: true })
+
 const check = z
   .object({
     name: text,
@@ -115,7 +118,7 @@ export const errorAnswer = z
   .meta({ id: 'Error', description: 'The codes are a closed set; docs/reference/errors.md explains each.' })
 
 export const daemonAnswers = {
-  daemon,
+  daemon: z.union([daemon, daemonAlone]),
   checks: z.object({ version, checks: z.array(check) }),
   providers: z.object({ version, providers: z.array(provider) }),
   models: z.object({ version, providers: z.array(providerModels) }),
