@@ -20,6 +20,8 @@ describePage('the list', { clock: CLOCK }, (world) => {
     agoMs = 2 * DAY_MS
     const old = await world.daemon.spawnShell('exit 3', { name: 'long-ago' })
     await world.daemon.waitForEnd(old.uuid)
+    const older = await world.daemon.spawnShell('true', { name: 'removed-soon' })
+    await world.daemon.waitForEnd(older.uuid)
     agoMs = 0
     const other = await world.daemon.spawnShell('exit 3', { name: 'broken' })
     await world.daemon.waitForEnd(other.uuid)
@@ -43,6 +45,11 @@ describePage('the list', { clock: CLOCK }, (world) => {
     await page.locator('#filter').fill('name:long')
     await row(other.uuid).waitFor({ state: 'detached' })
     await page.locator('#filter').fill('')
+    // A removed process leaves the older ones, too.
+    await row(older.uuid).waitFor()
+    await world.daemon.client.delete(`/v1/processes/${older.uuid}`)
+    await row(older.uuid).waitFor({ state: 'detached' })
+    expect(await row(old.uuid).count()).toBe(1)
     await page.getByRole('button', { name: 'hide what ended over 24 hours ago' }).click()
     await row(old.uuid).waitFor({ state: 'detached' })
     await page.goto(`${world.web.origin}/p/${old.uuid}`)
