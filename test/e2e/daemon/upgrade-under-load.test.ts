@@ -129,7 +129,9 @@ test.runIf(FORM === 'bundle')(
         const view = await reeve.get(name)
         const steps = readSteps(name)
         expect([name, code, view.status]).toEqual([name, 0, 'completed'])
-        expect(steps).toEqual(steps.map((_, i) => i + 1))
+        const wrong = steps.findIndex((step, i) => step !== i + 1)
+        const around = wrong < 0 ? [] : await Promise.all([wrong, wrong + 1].map((step) => reeve.step(name, step)))
+        expect(steps, `the steps at the first mistake: ${JSON.stringify(around)}`).toEqual(steps.map((_, i) => i + 1))
         expect(view).toMatchObject({ step: steps.length + 1, usage: { steps: steps.length + 1, toolCalls: steps.length } })
         expect(requestCounts.get(name)).toBe(steps.length + 1)
       }
