@@ -21,7 +21,7 @@ const PAGE_FROM = process.env['REEVE_MOMENTS'] === undefined ? (2 / 3) * MOMENTS
 /** the number of moments between two that a terminal draws */
 const SCREEN_EVERY = 10
 
-test('at random moments, processes, rows, their stream and needs agree', { timeout: 1_800_000 }, async () => {
+test('at random moments, processes, rows, their stream and needs agree', { timeout: Math.max(1_800_000, 5_000 * MOMENTS) }, async () => {
   const pick = makeSeededPick(SEED)
   await using home = await DaemonHome.create()
   await home.start()

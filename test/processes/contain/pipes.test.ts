@@ -2,9 +2,10 @@
 // reader, and nothing hangs.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { FifoPool, openInward, readerOf } from '../../../src/drivers/contain/proc/pipes.ts'
 import { openTextInput } from '../../../src/drivers/contain/proc/text-input.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
@@ -31,6 +32,25 @@ test('a text is opened from a file in the first folder that can be written, and 
   closeSync(descriptor)
   expect(readdirSync(dir.path)).toEqual([])
   expect(() => openTextInput('text', [join(dir.path, 'missing')])).toThrow('ENOENT')
+})
+
+test('what a program has written is read at its exit, also if the event loop has not seen it yet, and only once', async () => {
+  await using dir = await tempDir()
+  await using pool = new FifoPool(join(dir.path, 'pipes'))
+  const [path = ''] = await pool.take(1)
+  const { ours, theirs } = openInward(path)
+  const reader = readerOf({ ours, theirs })
+  const texts: string[] = []
+  reader.on('data', (chunk: Buffer) => texts.push(chunk.toString()))
+  const ended = once(reader, 'end')
+  writeSync(theirs, 'last words')
+  reader.onProgramExit()
+  // The queue of ticks comes before the event loop looks at any pipe.
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  expect(texts).toEqual(['last words'])
+  closeSync(theirs)
+  await ended
+  expect(texts).toEqual(['last words'])
 })
 
 describe.each(kinds)('%s', (kind) => {

@@ -1,6 +1,6 @@
 // The reading end of a program's pipe as a stream: non-blocking, with back-pressure, ended by EOF. A pipe may outlive its program. A
 // grandchild may hold the pipe open for ever, so after the exit the stream ends once it was quiet for a while. Everything written before
-// the exit is delivered first, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
+// the exit is read at the exit at the latest, and delivered, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
 import { readSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -45,9 +45,14 @@ export class FifoReader extends Readable implements OutputPipe {
     return this.#isFinished
   }
 
-  /** Must be called at the program's exit: from then on a quiet time ends the stream too. */
+  /**
+   * Must be called at the program's exit. Reads what the program has written: its result must not depend on when the event loop sees the
+   * pipe. From then on a quiet time ends the stream, too.
+   */
   onProgramExit(): void {
     if (this.#isFinished || this.destroyed) return
+    // While a slow consumer has stopped the socket, the socket has earlier data, and reads the rest in its order.
+    if (this.#socket.readableLength === 0) this.#readPipe()
     this.#timers.push(
       setTimeout(() => this.finish(), QUIET_MS),
       setTimeout(() => this.finish(), DRAIN_MS),
@@ -86,9 +91,14 @@ export class FifoReader extends Readable implements OutputPipe {
     return this.push(chunk)
   }
 
-  // Takes the data that the socket has buffered, then the data in the kernel. The descriptor is non-blocking.
+  /** Takes the data that the socket has buffered, then the data in the kernel. */
   #drain(): void {
     for (let chunk = this.#socket.read(); chunk !== null; chunk = this.#socket.read()) this.#pushChunk(chunk)
+    this.#readPipe()
+  }
+
+  /** Takes the data in the kernel. */
+  #readPipe(): void {
     if (this.#socket.readableEnded || this.#socket.destroyed) return
     for (let readBytes = 0; readBytes < DRAIN_BYTES;) {
       const chunk = readAvailable(this.#fd)
