@@ -19,6 +19,8 @@ type Scheme = 'light' | 'dark'
 
 interface Picture {
   readonly name: string
+  /** the only device that has it; absent: both */
+  readonly only?: Device
   readonly path: string
   /** what must be there before the picture is taken */
   readonly ready: string
@@ -37,9 +39,10 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
   const at = (name: string, tab = ''): string => `/p/${uuids.get(name) ?? ''}${tab}`
   const tab = (name: string, ready = '.process-tab'): Picture => ({ name: `process-${name}`, path: at('lexer', `/${name}`), ready })
   return [
-    { name: 'fleet', path: '/', ready: `.row[data-uuid="${uuids.get('shop') ?? ''}"]` },
+    { name: 'fleet', path: '/', ready: `.row[data-uuid="${uuids.get('lexer') ?? ''}"]` },
     {
       name: 'peek',
+      only: 'desktop',
       path: '/',
       ready: '.peek-panel',
       before: async (page) => {
@@ -174,7 +177,9 @@ try {
     mode === 'all'
       ? (['desktop', 'phone'] as const).flatMap((device) =>
           (['light', 'dark'] as const).flatMap((scheme) =>
-            pictures.map((picture) => ({ picture, device, scheme, file: `${picture.name}-${device}-${scheme}` })),
+            pictures
+              .filter((picture) => (picture.only ?? device) === device)
+              .map((picture) => ({ picture, device, scheme, file: `${picture.name}-${device}-${scheme}` })),
           ),
         )
       : DOCUMENTED.flatMap(([name, device, scheme, file]) =>
