@@ -10,7 +10,7 @@ import { WebAccess } from '../web/raw-requests.ts'
 import { isSteadyWhy, type Moment } from './agreement.ts'
 
 /** high enough for all rows and needs of a busy home */
-const VIEWPORT = { width: 1600, height: 8_000 }
+const VIEWPORT = { width: 1600, height: 12_000 }
 /** How long a position may take to be drawn, in ms. After that it is unknown. */
 const DRAWN_MS = 2_000
 
