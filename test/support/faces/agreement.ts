@@ -195,12 +195,6 @@ function comparableProcess(process: ProcessView): object {
   }
 }
 
-/** Whether the text of the row changes only with its position: neither the tokens of an answer nor the evidence of a budget do. */
-export function isSteadyWhy({ why, note }: Pick<RowView, 'why' | 'note'>): boolean {
-  const text = why?.text ?? note
-  return text === null || text === undefined || (steadyWhy(why)?.text ?? steadyNote(note)) === text
-}
-
 /** Without the number of tokens so far, which grows between two frames. */
 function steadyWhy(why: RowView['why']): RowView['why'] {
   return why && { ...why, text: why.text.replace(/^the model answers, \d+ tokens so far/, 'waits for the model') }
