@@ -1,7 +1,6 @@
 // What the dialog of a fork sends. Must make no request. Pure. Test: test/tables/faces/fork-form.test.ts.
 import type { ForkChanges } from '../../../src/faces/fork-plan.ts'
-import { EFFORTS } from '../../word-lists.ts'
-import { isAmountValid } from './resume-form.ts'
+import { filledFields, isAmountValid } from './resume-form.ts'
 
 export interface ForkFields {
   readonly message: string
@@ -17,11 +16,8 @@ export interface ForkFields {
 /** The fields that were filled in. Null: the budget is not valid, so nothing is sent: no fork may begin without the limit that was typed. */
 export function changesOf({ message, model, effort, name, budget, withFiles }: ForkFields): ForkChanges | null {
   if (!isAmountValid({ amount: budget })) return null
-  const word = EFFORTS.find((one) => one === effort)
   return {
-    ...(message === '' ? {} : { message }),
-    ...(model === '' ? {} : { model }),
-    ...(word === undefined ? {} : { effort: word }),
+    ...filledFields({ message, model, effort }),
     ...(name === '' ? {} : { name }),
     ...(budget.trim() === '' ? {} : { limits: { budgetUsd: Number(budget) } }),
     ...(withFiles ? { withFiles: true } : {}),

@@ -69,6 +69,20 @@ export function isAmountValid({ amount }: Pick<ResumeFields, 'amount'>): boolean
   return amount.trim() === '' || (Number.isFinite(typed) && typed > 0)
 }
 
+/** The fields that were filled in, as a resume or a fork sends them. */
+export function filledFields({
+  message,
+  model,
+  effort,
+}: Pick<ResumeFields, 'message' | 'model' | 'effort'>): Pick<ResumeBody, 'message' | 'model' | 'effort'> {
+  const word = EFFORTS.find((one) => one === effort)
+  return {
+    ...(message === '' ? {} : { message }),
+    ...(model === '' ? {} : { model }),
+    ...(word === undefined ? {} : { effort: word }),
+  }
+}
+
 /** The limit that changes; null: none does. */
 function changeOf(
   { limit, amount }: ResumeFields,
@@ -83,11 +97,8 @@ export function resumeBody(row: RowView, fields: ResumeFields, limits: ResumeFac
   if (!isAmountValid(fields)) return null
   const { message, model, effort, rerun, withBelow, limit } = chosenOf(row, fields)
   const change = changeOf(fields, limits)
-  const word = EFFORTS.find((one) => one === effort)
   return {
-    ...(message === '' ? {} : { message }),
-    ...(model === '' ? {} : { model }),
-    ...(word === undefined ? {} : { effort: word }),
+    ...filledFields({ message, model, effort }),
     ...(change === null ? {} : { [change.isRaised ? 'raise' : 'limits']: { [limit]: change.value } }),
     ...(rerun ? { rerun } : {}),
     ...(withBelow ? { subtree: true } : {}),
