@@ -8,7 +8,7 @@ export function titleOf({ name, about, pid }: Pick<RowView, 'name' | 'about' | '
   return visibleText(name ?? (about === '' ? `process ${pid}` : about))
 }
 
-/** Its name, or else its PID with what it is. */
+/** The name of a process, or else its PID after a word such as `process` or `run`. */
 export function nameOf({ name, pid }: Pick<RowView, 'name' | 'pid'>, what = 'process'): string {
   return name === null ? `${what} ${pid}` : visibleText(name)
 }

@@ -143,8 +143,8 @@ export interface Store extends AsyncDisposable {
   /**
    * Writes one transaction, which is durable when the promise resolves. Returns its facts with their cursors, which are above all earlier
    * ones. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed. After each
-   * of them nothing was written, and nothing will be. `FENCED`: the store is no longer this daemon's. Each later write fails alike, and the
-   * caller must drop what it knows.
+   * of them nothing was written, and nothing will be. `FENCED`: the store is no longer this daemon's. Each later write fails alike, so the
+   * caller must stop.
    */
   commit(commit: Commit): Promise<readonly StoredFact[]>
   /** Loads a page of the processes that are not dead. */

@@ -89,8 +89,8 @@ export const ERRORS = {
     exit: 4,
   },
   FENCED: {
-    meaning: 'Another file or another writer has taken the place of the store; this daemon writes nothing any more.',
-    hint: 'The daemon ends. `reeve daemon start` checks the store that is there now, and names what it lacks.',
+    meaning: 'The file of the store was replaced or removed while the daemon ran; the daemon writes nothing any more.',
+    hint: 'The daemon stops. The next start compares `store.db` with what this home had, and refuses an older one.',
     http: 503,
     exit: 4,
   },
