@@ -68,7 +68,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
       await enabledOption(page, 'allow_once').click()
       await page.locator('[role="alert"]', { hasText: 'no longer asks this' }).waitFor()
       expect((await world.daemon.view(uuid)).asks).toMatchObject([{ text: expect.stringContaining('touch second') }])
-      expect(world.problems.splice(0)).toEqual([expect.stringContaining('409')])
+      await world.expectProblem('status of 409')
       await world.daemon.signal(uuid, 'SIGKILL')
     })
 
@@ -197,7 +197,7 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
     expect(await world.daemon.view(forkUuid)).toMatchObject({ originUuid: uuid, originStep: 1, model: other })
     await page.getByRole('link', { name: 'reeve' }).click()
     await page.locator(`.row[data-uuid="${forkUuid}"] .kind[aria-label="fork after step 1"]`).waitFor()
-    expect(world.problems.splice(0)).toEqual([expect.stringContaining('status of 4')])
+    await world.expectProblem('status of 4')
   })
 
   test('sends a message; what was typed survives a reload', async () => {

@@ -83,7 +83,7 @@ describePage('every page', {}, (world) => {
     await look('no session', '[data-no-session]')
     expect(faults).toEqual(Object.fromEntries(Object.keys(faults).map((name) => [name, []])))
     expect(Object.keys(faults).length).toBeGreaterThanOrEqual(9)
-    world.problems.splice(0)
+    world.allowProblem('status of 4')
 
     await page.evaluate("document.querySelector('main').append(document.createElement('img'))")
     expect(await runAxe(page), 'axe reports a picture without a text').toEqual([expect.stringMatching(/^image-alt/)])

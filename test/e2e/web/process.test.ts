@@ -88,7 +88,7 @@ describe.runIf(CHROMIUM !== null)('the page of a process', () => {
     await page.getByText('This process is not in the list').waitFor()
     await page.getByText('reeve ps --all').waitFor()
     // The browser reports the refused request.
-    expect(world.problems.splice(0)).toEqual([expect.stringContaining('status of 404')])
+    await world.expectProblem('status of 404')
   })
 })
 

@@ -7,7 +7,7 @@ import { CHROMIUM, openChromium } from './chromium.ts'
 import { PageWorld } from './open-page.ts'
 
 /** The world of the test that runs. */
-type CurrentWorld = Pick<PageWorld, 'daemon' | 'web' | 'problems' | 'visit' | 'openTab'> & {
+type CurrentWorld = Pick<PageWorld, 'daemon' | 'web' | 'visit' | 'openTab' | 'allowProblem' | 'expectProblem'> & {
   readonly browser: Awaited<ReturnType<typeof openChromium>>
 }
 
@@ -37,11 +37,10 @@ export function describePage(name: string, options: LocalDaemonOptions, define: 
       get web() {
         return current.web
       },
-      get problems() {
-        return current.problems
-      },
       visit: (...given) => current.visit(...given),
       openTab: (): Promise<Page> => current.openTab(),
+      allowProblem: (text) => current.allowProblem(text),
+      expectProblem: (text) => current.expectProblem(text),
     })
   })
 }

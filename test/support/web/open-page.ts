@@ -2,14 +2,15 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import type { WebOpenBody } from '../../../src/api/views/web.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
+import { waitUntil } from '../wait-until.ts'
 import { PAGE_WAIT_MS, type openChromium } from './chromium.ts'
 import { WebAccess } from './raw-requests.ts'
 
 export class PageWorld implements AsyncDisposable {
   readonly daemon: LocalDaemon
   readonly web: WebAccess
-  /** the errors that the browser has reported */
-  readonly problems: string[] = []
+  readonly #problems: string[] = []
+  readonly #expectedTexts: string[] = []
   readonly #context: BrowserContext
 
   private constructor(daemon: LocalDaemon, web: WebAccess, context: BrowserContext) {
@@ -27,12 +28,28 @@ export class PageWorld implements AsyncDisposable {
     return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport }))
   }
 
+  /** The errors and warnings that the browser has reported, without the expected ones. */
+  get problems(): string[] {
+    return this.#problems.filter((problem) => !this.#expectedTexts.some((text) => problem.includes(text)))
+  }
+
+  /** The browser may report problems with this text at any time, also again: a page can repeat a request. */
+  allowProblem(text: string): void {
+    this.#expectedTexts.push(text)
+  }
+
+  /** Waits until the browser has reported a problem with this text, and allows more of them. */
+  async expectProblem(text: string): Promise<void> {
+    this.allowProblem(text)
+    await waitUntil(() => this.#problems.some((problem) => problem.includes(text)), `the browser to report "${text}"`)
+  }
+
   /** Opens a tab. */
   async openTab(): Promise<Page> {
     const page = await this.#context.newPage()
     page.setDefaultTimeout(PAGE_WAIT_MS)
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && this.problems.push(message.text()))
-    page.on('pageerror', (error) => this.problems.push(String(error)))
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && this.#problems.push(message.text()))
+    page.on('pageerror', (error) => this.#problems.push(String(error)))
     return page
   }
 

@@ -67,6 +67,6 @@ describePage('forks', {}, (world) => {
     const missing = uuid.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
     const second = await world.visit(`/compare/${uuid}/${missing}`)
     await second.locator('.compare .problem', { hasText: 'no process' }).waitFor()
-    world.problems.splice(0)
+    await world.expectProblem('status of 404')
   })
 })

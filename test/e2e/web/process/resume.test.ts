@@ -38,7 +38,7 @@ describePage('a process that does not go on', {}, (world) => {
     await dialog.getByRole('button', { name: 'Resume' }).click()
     await dialog.waitFor({ state: 'detached' })
     await world.daemon.waitForView(uuid, (view) => view.pid !== pid && view.status === 'failed')
-    expect(world.problems.splice(0)).toEqual([expect.stringContaining('status of 409')])
+    await world.expectProblem('status of 409')
   })
 
   test('has the buttons that help where it is listed, is put off, and shown again', async () => {
