@@ -174,6 +174,7 @@ function figuresText(step: StepDetailView): string {
   // A scripted model uses no tokens.
   const isCounted = costUsd !== null || inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens > 0
   const input = inputTokens + cacheReadTokens + cacheWriteTokens
+  const firstToken = step.firstTokenMs === null ? '' : ` (first token ${formatDuration(step.firstTokenMs)})`
   const times = [
     [step.modelMs, 'model'],
     [step.toolMs, 'tools'],
@@ -182,7 +183,7 @@ function figuresText(step: StepDetailView): string {
   ] as const
   return [
     visibleText(step.model),
-    ...times.flatMap(([ms, name]) => (ms === 0 ? [] : [`${name} ${formatDuration(ms)}`])),
+    ...times.flatMap(([ms, name]) => (ms === 0 ? [] : [`${name} ${formatDuration(ms)}${name === 'model' ? firstToken : ''}`])),
     ...(isCounted
       ? [`in ${formatTokens(input)} (${formatTokens(cacheReadTokens)} cached) · out ${formatTokens(outputTokens)}`, formatCost(costUsd)]
       : []),

@@ -88,6 +88,8 @@ export interface StepDetailView {
   notes: string[]
   reasoning: string | null
   modelMs: number
+  /** from sending the request that succeeded to the first piece of its answer; null: unknown */
+  firstTokenMs: number | null
   toolMs: number
   humanMs: number
   heldMs: number

@@ -253,7 +253,14 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.error': { message: text },
   'process.note': { text },
   'model.started': { step: number, attempt: number, model: text, reserve: reserve.optional() },
-  'model.finished': { step: number, message: z.array(part), usage, finish: text, durationMs: number },
+  'model.finished': {
+    step: number,
+    message: z.array(part),
+    usage,
+    finish: text,
+    durationMs: number,
+    firstTokenMs: number.optional(),
+  },
   'model.failed': {
     step: number,
     attempt: number,
@@ -296,6 +303,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
     error: text.optional(),
     contextTokens: number.optional(),
     account: z.literal(true).optional(),
+    firstTokenMs: number.optional(),
   },
   'child.spent': { child: text, spent: z.looseObject({}) },
   'message.sent': { to: text, id: text },

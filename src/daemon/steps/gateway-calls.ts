@@ -12,6 +12,7 @@ export interface StepUsage {
   readonly step: number
   readonly usage: CallUsage
   readonly contextTokens: number | undefined
+  readonly firstTokenMs: number | undefined
 }
 
 type Finished = Omit<StepUsage, 'step'>
@@ -31,7 +32,7 @@ export class GatewayCalls {
         this.#open.set(body.call, null)
         return []
       case 'call.finished':
-        return this.#finish(body.call, { usage: body.usage, contextTokens: body.contextTokens })
+        return this.#finish(body.call, { usage: body.usage, contextTokens: body.contextTokens, firstTokenMs: body.firstTokenMs })
       case 'model.started':
         this.#step = body.step
         for (const [call, known] of this.#open) if (known === null) this.#open.set(call, body.step)

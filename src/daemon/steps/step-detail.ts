@@ -5,6 +5,7 @@ import { truncate } from '../../kernel/util/truncate.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
 import { stepsOf } from '../views/process-view.ts'
 import { BriefSteps } from './brief-steps.ts'
+import { GatewayCalls } from './gateway-calls.ts'
 import type { StepAttemptView, StepDetailView, StepToolView } from '../../api/views/steps.ts'
 import type { StepView } from '../../api/views/process.ts'
 import type { BodyOf, FactType, StoredFact } from '../../kernel/model/facts.ts'
@@ -40,6 +41,7 @@ export function stepDetailOf({ step, facts, before, messages, late, unbegun }: S
     tools: view.tools.map((tool) => toolOf(tool, facts)),
     reasoning: reasoningOf(facts, step),
     modelMs,
+    firstTokenMs: firstTokenOf(facts, step),
     toolMs,
     humanMs,
     heldMs,
@@ -73,6 +75,20 @@ function reasoningOf(facts: readonly StoredFact[], step: number): string | null 
   const finished = factsOfType(facts, 'model.finished').find(({ body }) => body.step === step)
   const text = (finished?.body.message ?? []).flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])).join('\n\n')
   return text === '' ? null : text
+}
+
+/**
+ * Returns the time to the first piece of the answer, from the driver or from the gateway. Null if several calls at the gateway may be the one
+ * of the step, such as those of subagents.
+ */
+function firstTokenOf(facts: readonly StoredFact[], step: number): number | null {
+  const finished = factsOfType(facts, 'model.finished').find(({ body }) => body.step === step)?.body
+  if (!finished || finished.firstTokenMs !== undefined) return finished?.firstTokenMs ?? null
+  const calls = new GatewayCalls()
+  const times = facts
+    .flatMap(({ body }) => calls.apply(body))
+    .flatMap((call) => (call.step === step && call.firstTokenMs !== undefined ? [call.firstTokenMs] : []))
+  return times.length === 1 ? (times[0] ?? null) : null
 }
 
 function toolOf(tool: StepView['tools'][number], facts: readonly StoredFact[]): StepToolView {

@@ -234,6 +234,7 @@ const STEP_DETAIL_FIELDS: FieldRules<StepDetailView> = {
   tools: (tools) => tools.map(redactTool),
   reasoning: () => null,
   modelMs: SHOWN,
+  firstTokenMs: SHOWN,
   toolMs: SHOWN,
   humanMs: SHOWN,
   heldMs: SHOWN,

@@ -210,6 +210,10 @@ class Call {
   #meterTap: MeterTap | null = null
   #recording: CallRecording | null = null
   #errorBody: ErrorAnswerReader | null = null
+  /** monotonic ms */
+  #sentAt = 0
+  /** from sending the request to the first byte of a successful answer; null: none has arrived */
+  #firstTokenMs: number | null = null
 
   constructor(deps: CallDeps, estimate: RequestEstimate, granted: GrantedCall) {
     this.#deps = deps
@@ -232,7 +236,8 @@ class Call {
     const { call, ticket } = this.#granted
     const { status, error } = outcome
     const account = (await this.#errorBody?.isAccountRefused(outcome)) ? { account: true as const } : {}
-    const recorded = this.#deps.session.finishCall({ call, usage, status, ...(error === null ? {} : { error }), ...account })
+    const firstToken = this.#firstTokenMs === null ? {} : { firstTokenMs: this.#firstTokenMs }
+    const recorded = this.#deps.session.finishCall({ call, usage, status, ...(error === null ? {} : { error }), ...account, ...firstToken })
     ticket.finish(usage.inputTokens + usage.outputTokens)
     if (outcome.end === 'unreachable')
       sendError(
@@ -285,6 +290,7 @@ class Call {
         { method, path: target.pathname + target.search, provider: config.name, at: clock.now().wall },
         body,
       )) ?? null
+    this.#sentAt = clock.now().mono
     return forwardRequest(upstreams, { method, url: target, headers, body }, response, (answer) => this.#startAnswer(answer))
   }
 
@@ -305,7 +311,7 @@ class Call {
 
   /** Called when the headers of the answer have arrived. Returns the tap for its body. */
   #startAnswer(answer: IncomingMessage): AnswerTap {
-    const { rateLimiter, route, session } = this.#deps
+    const { rateLimiter, route, session, clock } = this.#deps
     const status = answer.statusCode ?? 0
     rateLimiter.learnFrom(status, answer.headers)
     const tap = status < 300 ? createMeterTap(route.format, answer) : null
@@ -317,6 +323,7 @@ class Call {
     return {
       write: (chunk) => {
         session.noteActivity()
+        if (tap !== null) this.#firstTokenMs ??= Math.round(clock.now().mono - this.#sentAt)
         recording?.addAnswer(chunk)
         errorBody?.write(chunk)
         return tap?.write(chunk) ?? true

@@ -45,9 +45,10 @@ async function takeSteps(run: RunContext, turn: Turn, openCalls: readonly ToolCa
 }
 
 function finishedReport(run: RunContext, answer: StepAnswer, calls: readonly ToolCall[]): Report {
-  const { step, message, usage, finish, durationMs } = answer
+  const { step, message, usage, finish, durationMs, firstTokenMs } = answer
+  const firstToken = firstTokenMs === undefined ? {} : { firstTokenMs }
   const effects = calls.map(({ callId, name }) => ({ callId, name, effect: run.toolbox.effect(name) }))
-  return { type: 'model.finished', step, message, usage, finish, durationMs, calls: effects }
+  return { type: 'model.finished', step, message, usage, finish, durationMs, ...firstToken, calls: effects }
 }
 
 /** Reports the answer and the end of the turn in one commit. */

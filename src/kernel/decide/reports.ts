@@ -198,8 +198,9 @@ function recordModelCall(draft: DecisionDraft, process: Process, { step, attempt
 function handleModelFinished(draft: DecisionDraft, process: Process, report: ReportOf<'model.finished'>): Ack {
   const { uuid, progress } = process
   if (!progress.modelOpen || progress.step !== report.step) throw new KernelError('INVALID', `no model call of step ${report.step} is open`)
-  const { step, message, usage, finish, durationMs } = report
-  draft.emit(uuid, { type: 'model.finished', step, message, usage: uncountedUsage(process, usage), finish, durationMs })
+  const { type, step, message, usage, finish, durationMs, firstTokenMs } = report
+  const firstToken = firstTokenMs === undefined ? {} : { firstTokenMs }
+  draft.emit(uuid, { type, step, message, usage: uncountedUsage(process, usage), finish, durationMs, ...firstToken })
   recordContextSize(draft, process, usage)
   for (const call of report.calls) draft.emit(uuid, { type: 'tool.started', step, ...call })
   recordMeteringGaps(draft, process, uncountedUsage(process, usage))

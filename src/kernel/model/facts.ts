@@ -272,6 +272,8 @@ export type FactBody =
       readonly usage: CallUsage
       readonly finish: FinishReason
       readonly durationMs: number
+      /** from sending the request of the last attempt to the first piece of its answer; absent if unknown */
+      readonly firstTokenMs?: number
     }
   | {
       readonly type: 'model.failed'
@@ -372,6 +374,8 @@ export type FactBody =
       /** the provider refused the account with another status than 401, 402 and 403, such as 429 for a used-up quota */
       readonly account?: true
       readonly contextTokens?: number
+      /** from sending the request to the first byte of a successful answer */
+      readonly firstTokenMs?: number
     }
   /** the process tried something that it may not do; `what`: the missing capability; `detail`: a description of the attempt */
   | { readonly type: 'capability.refused'; readonly what: CapabilityName; readonly detail: string; readonly callId?: string }

@@ -41,6 +41,8 @@ export type Report =
       readonly usage: CallUsage
       readonly finish: FinishReason
       readonly durationMs: number
+      /** as in the fact */
+      readonly firstTokenMs?: number
       readonly calls: readonly RequestedCall[]
     }
   | {
@@ -105,6 +107,8 @@ export type Report =
       /** the provider refused the account with another status than 401, 402 and 403, such as 429 for a used-up quota */
       readonly account?: true
       readonly contextTokens?: number
+      /** from sending the request to the first byte of a successful answer */
+      readonly firstTokenMs?: number
     }
   /** the process tried something that it may not do; `what`: the missing capability */
   | { readonly type: 'refused'; readonly what: CapabilityName; readonly detail: string; readonly callId?: string }

@@ -117,6 +117,8 @@ describe.each(FORMAT_CASES)('$format', (formatCase) => {
           call: harness.callRequests[0]?.call,
           status: 200,
           usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST },
+          // The clock of the harness stands still.
+          firstTokenMs: 0,
         },
       ])
       const [request] = server.requests

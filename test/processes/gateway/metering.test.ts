@@ -33,7 +33,9 @@ describe('a call is charged and the defect is logged', () => {
     expect((await send(harness)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
     await harness.waitForCalls(1)
     const costUsd = 100 * USD.perInputToken + 20 * USD.perOutputToken
-    expect(harness.finishedCalls).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
+    expect(harness.finishedCalls).toMatchObject([
+      { status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true }, firstTokenMs: expect.any(Number) as number },
+    ])
     expect(harness.logMessages).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
   })
 
@@ -80,6 +82,7 @@ describe('a call whose metering fails', () => {
     await send(harness)
     await harness.waitForCalls(1)
     expect(harness.finishedCalls).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+    expect(harness.finishedCalls[0]).not.toHaveProperty('firstTokenMs')
     expect(harness.logMessages).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
 // The results of answers in each of the four formats, against a real server. Covers all documented stop reasons, parallel
 // calls, and usage with its caches. Each token is counted once.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { FinishReason } from '../../../src/kernel/model/facts.ts'
 import type { ModelAnswer, CallFailed } from '../../../src/drivers/native/models/model.ts'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ServedAnswer } from '../../support/models/model-server.ts'
-import { callModel, failureOf, createWireModel, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
+import { callModel, failureOf, createWireModel, requestOf, WIRE_FORMATS } from '../../support/models/wire-formats.ts'
 import type { WireFormat } from '../../support/models/wire-formats.ts'
 
 type Kind = WireFormat['kind']
@@ -259,4 +259,26 @@ test('a cut stream of Gemini is charged with its reported input', async () => {
     cutAfterBytes: 400,
   })
   expect(failure).toMatchObject({ kind: 'cut', usage: { inputTokens: 50, cacheReadTokens: 1_000, estimated: true } })
+})
+
+test.each(
+  WIRE_FORMATS.flatMap((format) => [
+    [format.provider, 'a text', format, { text: 'some text' }] as const,
+    [format.provider, 'a tool call', format, { tools: [{ id: 'id_1', name: 'read', input: { path: 'a' } }] }] as const,
+  ]),
+)('%s: the time to %s is measured from the request, and not to the end of the answer', async (_, __, format, answer) => {
+  let nowMs = 100
+  using clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  await using server = await startModelServer(() => {
+    nowMs = 140
+    return { ...answer, usage: USAGE }
+  })
+  const model = await createWireModel(format, server.url)
+  const onText = (): void => {
+    queueMicrotask(() => {
+      nowMs = 1_000
+    })
+  }
+  expect((await model.call({ ...requestOf(), onText })).firstTokenMs).toBe(40)
+  expect(clock).toHaveBeenCalled()
 })

@@ -266,7 +266,9 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
       usage,
       finish: fc.constantFrom('stop', 'tool-calls', 'other'),
       durationMs: number,
+      firstTokenMs: number,
     },
+    ['firstTokenMs'],
   ],
   'model.failed': [
     { step: number, attempt: number, error: text, status: fc.option(number), retryInMs: fc.option(number), partial: text, usage },
@@ -330,8 +332,16 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.described': [{ what: fc.constantFrom('name', 'labels'), spec, by: sender, from: shortText, via: shortText }, ['from', 'via']],
   'call.started': [{ call: shortText, model: shortText, provider: shortText, reserve: callAsk }],
   'call.finished': [
-    { call: shortText, usage, status: fc.option(number), error: text, contextTokens: number, account: fc.constant(true as const) },
-    ['error', 'contextTokens', 'account'],
+    {
+      call: shortText,
+      usage,
+      status: fc.option(number),
+      error: text,
+      contextTokens: number,
+      account: fc.constant(true as const),
+      firstTokenMs: number,
+    },
+    ['error', 'contextTokens', 'account', 'firstTokenMs'],
   ],
   'child.spent': [
     {

@@ -39,7 +39,8 @@ function titleOf({ step, model, startedAt, finishedAt }: StepDetailView): string
 }
 
 function figuresOf(step: StepDetailView): string[] {
-  const { modelMs, toolMs, humanMs, heldMs, costUsd, contextTokens, files, checkpoint } = step
+  const { modelMs, firstTokenMs, toolMs, humanMs, heldMs, costUsd, contextTokens, files, checkpoint } = step
+  const firstToken = firstTokenMs === null ? '' : ` (first token ${formatDuration(firstTokenMs)})`
   const times = (
     [
       ['model', modelMs],
@@ -47,7 +48,7 @@ function figuresOf(step: StepDetailView): string[] {
       ['user', humanMs],
       ['held', heldMs],
     ] as const
-  ).flatMap(([name, ms]) => (ms > 0 ? [`${name} ${formatDuration(ms)}`] : []))
+  ).flatMap(([name, ms]) => (ms > 0 ? [`${name} ${formatDuration(ms)}${name === 'model' ? firstToken : ''}`] : []))
   return [
     ...times,
     ...(step.inputTokens + step.outputTokens + step.cacheReadTokens + step.cacheWriteTokens === 0 ? [] : [tokensText(step)]),

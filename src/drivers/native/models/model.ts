@@ -46,6 +46,8 @@ export interface ModelAnswer {
   readonly message: readonly AssistantPart[]
   readonly usage: CallUsage
   readonly finish: FinishReason
+  /** from sending the request to the first text, reasoning or tool input; absent for scripted models and for an empty answer */
+  readonly firstTokenMs?: number
 }
 
 export interface Model {

@@ -98,8 +98,9 @@ export class SdkModel implements Model {
       idle: new IdleTimeout(request.signal, this.#options.idleMs),
     }
     try {
-      await this.#streamAnswer(call)
-      return await this.#readAnswer(call)
+      const firstTokenMs = await this.#streamAnswer(call)
+      const answer = await this.#readAnswer(call)
+      return firstTokenMs === null ? answer : { ...answer, firstTokenMs }
     } catch (error) {
       throw await this.#toCallFailed(error, call)
     } finally {
@@ -118,10 +119,13 @@ export class SdkModel implements Model {
     })
   }
 
-  async #streamAnswer({ request, prompt, collector, idle }: Call): Promise<void> {
+  /** Returns the time from sending the request to the first piece of the answer; null for an empty answer. */
+  async #streamAnswer({ request, prompt, collector, idle }: Call): Promise<number | null> {
     const { wire } = this.#options
     const maxOutputTokens = Math.min(this.maxOutputTokens, request.maxOutputTokens ?? Infinity)
     const effort = this.#refusedFeatures.has('effort') ? null : this.#options.effort
+    const sentAt = performance.now()
+    let firstTokenMs: number | null = null
     const { stream } = await wire.model.doStream({
       prompt: prompt.messages,
       tools: prompt.tools,
@@ -135,7 +139,9 @@ export class SdkModel implements Model {
     for await (const part of stream) {
       idle.restart()
       collector.add(part)
+      if (collector.hasContent) firstTokenMs ??= Math.round(performance.now() - sentAt)
     }
+    return firstTokenMs
   }
 
   async #readAnswer({ request, prompt, collector }: Call): Promise<ModelAnswer> {

@@ -38,6 +38,8 @@ export class StreamCollector {
   earlyCounts: TokenCounts | null = null
   /** true when the provider has begun to answer, so that the call may be charged */
   hasBegun = false
+  /** true when the first text, reasoning or tool input has arrived */
+  hasContent = false
 
   constructor(listener: Listener) {
     this.#listener = listener
@@ -55,6 +57,9 @@ export class StreamCollector {
       case 'reasoning-delta':
       case 'reasoning-end':
         return this.#addText('reasoning', part)
+      case 'tool-input-start':
+        this.hasContent = true
+        return
       case 'tool-input-delta':
         return this.#countBytes(part.delta)
       case 'tool-call':
@@ -102,6 +107,7 @@ export class StreamCollector {
     }
     if (part.providerMetadata !== undefined) block.meta = mergeMeta(block.meta, part.providerMetadata)
     if (part.delta === undefined || part.delta === '') return
+    this.hasContent = true
     this.#countBytes(part.delta)
     block.text += part.delta
     if (type === 'text') this.#listener.onText(part.delta)
@@ -111,6 +117,7 @@ export class StreamCollector {
   /** Adds a tool call, with an id that is unique within the answer. Small local servers repeat ids, or send none. */
   #addCall(part: LanguageModelV4ToolCall): void {
     if (part.providerExecuted === true) return
+    this.hasContent = true
     const index = this.#callIds.size
     const callId = part.toolCallId === '' || this.#callIds.has(part.toolCallId) ? `call_${this.#listener.step}_${index}` : part.toolCallId
     this.#callIds.add(callId)

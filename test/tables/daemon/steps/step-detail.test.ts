@@ -1,7 +1,7 @@
 // One step with all its details, from facts: attempts, large parts, questions, holds, and the record of the step.
 import { expect, test } from 'vitest'
 import { MAX_PART_CHARS, partOf, stepDetailOf } from '../../../../src/daemon/steps/step-detail.ts'
-import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
+import type { BodyOf, FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 
 const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }
 const LARGE = 'y'.repeat(MAX_PART_CHARS + 1)
@@ -74,6 +74,7 @@ test('a step has its attempts, messages, asks, holds, record and tool calls; lar
     files: { commit: 'z', changed: true },
     checkpoint: true,
     modelMs: 2_000,
+    firstTokenMs: null,
   })
   expect(view?.tools[0]).toMatchObject({
     input: null,
@@ -83,6 +84,37 @@ test('a step has its attempts, messages, asks, holds, record and tool calls; lar
   })
   expect(view?.tools[0]?.result).toHaveLength(MAX_PART_CHARS)
   expect(stepDetailOf({ step: 3, facts: FACTS, before: [], messages: new Map(), late: [], unbegun: new Set() })).toBeNull()
+})
+
+const RESERVE: BodyOf<'call.started'>['reserve'] = { inputTokens: 1, maxOutputTokens: 1, usd: null }
+const callStarted = (call: string): FactBody => ({ type: 'call.started', call, model: 'm', provider: 'p', reserve: RESERVE })
+const callFinished = (call: string, firstTokenMs?: number): FactBody => ({
+  type: 'call.finished',
+  call,
+  usage: USAGE,
+  status: firstTokenMs === undefined ? 529 : 200,
+  ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
+})
+const stepStarted: FactBody = { type: 'model.started', step: 1, attempt: 1, model: 'm' }
+const stepFinished: FactBody = { type: 'model.finished', step: 1, message: [], usage: USAGE, finish: 'stop', durationMs: 9 }
+
+test.each<[string, readonly FactBody[], number | null]>([
+  ['is that of the driver', [stepStarted, { ...stepFinished, firstTokenMs: 4 }], 4],
+  ['is null in older facts', [stepStarted, stepFinished], null],
+  [
+    'is that of the call at the gateway that succeeded',
+    [callStarted('a'), callFinished('a'), callStarted('b'), stepStarted, stepFinished, callFinished('b', 7)],
+    7,
+  ],
+  [
+    'is null if two calls may be the one of the step',
+    [callStarted('a'), callFinished('a', 3), callStarted('b'), callFinished('b', 7), stepStarted, stepFinished],
+    null,
+  ],
+  ['is null while the model answers', [callStarted('a'), stepStarted], null],
+])('the time to the first token %s', (_, bodies, expected) => {
+  const view = stepDetailOf({ step: 1, facts: journalOf(...bodies), before: [], messages: new Map(), late: [], unbegun: new Set() })
+  expect(view?.firstTokenMs).toBe(expected)
 })
 
 test('a part of a call is returned whole; a part that does not exist is null', () => {

@@ -215,6 +215,8 @@ describe('a moment', () => {
 
 test('an optional field that was added later is absent from an older row', () => {
   expect(unpackBody(5, [3])).toStrictEqual({ type: 'process.ready', turn: 3 })
+  expect(unpackBody(29, [1, [], {}, 'stop', 5])).not.toHaveProperty('firstTokenMs')
+  expect(unpackBody(29, [1, [], {}, 'stop', 5, 2])).toHaveProperty('firstTokenMs', 2)
 })
 
 describe('the codec refuses', () => {

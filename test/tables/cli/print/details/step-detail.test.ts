@@ -50,6 +50,7 @@ const STEP: StepDetailView = {
   costUsd: 0.05,
   notes: [],
   modelMs: 2_000,
+  firstTokenMs: 640,
   toolMs: 38_100,
   humanMs: 900,
   heldMs: 0,
@@ -72,7 +73,7 @@ const STEP: StepDetailView = {
 test('the text of a step has all its details; without details it has two lines', () => {
   expect(stepDetailLines(STEP, out).join('\n')).toMatchInlineSnapshot(`
     "step 12 | m | 2026-01-01T00:00:00.000Z | 41.0s
-      model 2.0s | tools 38.1s | user 900ms | 3.0k in, 512 out, 38.0k cache read | $0.0500 | context 41.0k | files changed | checkpoint
+      model 2.0s (first token 640ms) | tools 38.1s | user 900ms | 3.0k in, 512 out, 38.0k cache read | $0.0500 | context 41.0k | files changed | checkpoint
       attempt failed: busy (529)
     message from user (cut)
       no regex
@@ -112,6 +113,7 @@ test('the text of a step has all its details; without details it has two lines',
     contextTokens: null,
     compaction: null,
     files: null,
+    firstTokenMs: null,
     checkpoint: false,
   }
   expect(stepDetailLines(bare, out).join('\n')).toMatchInlineSnapshot(`
