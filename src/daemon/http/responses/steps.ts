@@ -66,9 +66,7 @@ const stepDetail = z
     tools: z.array(toolDetail),
     reasoning: text.nullable(),
     modelMs: ms,
-    firstTokenMs: ms
-      .nullable()
-      .describe('from sending the request that succeeded to the first piece of its answer; null: unknown'),
+    firstTokenMs: ms.nullable().describe('from sending the request that succeeded to the first piece of its answer; null: unknown'),
     toolMs: ms,
     humanMs: ms,
     heldMs: ms,
