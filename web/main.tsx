@@ -6,17 +6,17 @@ import { StaleBar } from './parts/freshness.tsx'
 import { isNarrow } from './frame/narrow.ts'
 import { NoSessionPage } from './parts/no-session.tsx'
 import { NumberForm } from './parts/number-form.tsx'
-import { BudgetDialog } from './fleet/budget-dialog.tsx'
-import { EndAllDialog } from './fleet/end-all-dialog.tsx'
-import { MessageDialog } from './fleet/message-dialog.tsx'
+import { BudgetDialog } from './dialogs/budget-dialog.tsx'
+import { EndAllDialog } from './dialogs/end-all-dialog.tsx'
+import { MessageDialog } from './dialogs/message-dialog.tsx'
 import { useFrameKeys } from './frame/frame-keys.ts'
 import { HelpDialog } from './frame/help.tsx'
 import { Palette } from './frame/palette.tsx'
 import { watchNeeds } from './bell.ts'
 import { applyTheme } from './looks.ts'
 import { notice, undoNoted } from './notice.ts'
-import { EndDialog } from './parts/end-dialog.tsx'
-import { forkTarget, resumeTarget, snoozeTargets } from './parts/dialog-targets.ts'
+import { EndDialog } from './dialogs/end-dialog.tsx'
+import { forkTarget, resumeTarget, snoozeTargets } from './dialogs/dialog-targets.ts'
 import { lazy } from './lazy.tsx'
 import { CurrentPage, loadPages } from './frame/current-page.tsx'
 import { Head } from './frame/head.tsx'
@@ -29,9 +29,9 @@ import { openSession, takeCode, type NoSession, type StoredSession } from './ses
 import { followSpending } from './spending.ts'
 import { isStale, session, show } from './store.ts'
 
-const ForkDialog = lazy('The dialog', async () => (await import('./parts/resume/fork-dialog.tsx')).ForkDialog)
-const ResumeDialog = lazy('The dialog', async () => (await import('./parts/resume/resume-dialog.tsx')).ResumeDialog)
-const SnoozeDialog = lazy('The dialog', async () => (await import('./fleet/snooze-dialog.tsx')).SnoozeDialog)
+const ForkDialog = lazy('The dialog', async () => (await import('./dialogs/fork-dialog.tsx')).ForkDialog)
+const ResumeDialog = lazy('The dialog', async () => (await import('./dialogs/resume-dialog.tsx')).ResumeDialog)
+const SnoozeDialog = lazy('The dialog', async () => (await import('./dialogs/snooze-dialog.tsx')).SnoozeDialog)
 
 function App(): JSX.Element {
   useSignalEffect(() => {

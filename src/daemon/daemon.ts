@@ -49,7 +49,7 @@ import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './views/format-times.ts'
 import { historyViews } from './views/history-views.ts'
-import { WebPort } from './web/port.ts'
+import { LazyWebService } from './web/lazy-service.ts'
 import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
 import { BUILD } from '../api/build.ts'
@@ -188,7 +188,7 @@ class RunningDaemon implements Daemon {
     const { paths, log, loopWatch, timeSlices, clock, settings } = this.#deps
     const server = createServer({ log, recordStart: (what) => loopWatch.recordStart(what) })
     server.app.server.on('connection', () => timeSlices.noteArrival())
-    const web = new WebPort({
+    const web = new LazyWebService({
       clock,
       log,
       announce: (text) => this.#parts.notifier.announceSession(text),
@@ -271,7 +271,7 @@ class RunningDaemon implements Daemon {
     return collector
   }
 
-  #createRoutesDeps(web: WebPort): Parameters<typeof addRoutes>[1] {
+  #createRoutesDeps(web: LazyWebService): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, local, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts

@@ -31,7 +31,7 @@ export type MarkName = keyof typeof MARKS
 
 type Marked = Pick<RowView, 'status' | 'liveness' | 'asks'>
 
-/** Returns the name of the mark: a question comes before the status, and a silent process before a working one. */
+/** Returns the name of the mark. An open question replaces the status. A silent or stalled process is `silent`, not `working`. */
 export function markNameOf({ status, liveness, asks }: Marked): MarkName {
   switch (status) {
     case 'pending':

@@ -1,5 +1,6 @@
-// Which actions the row of a process allows, why it does not allow others, and which of them end what it waits for. All buttons, keys and
-// menus of the page and of `reeve top` ask here, so that nothing is offered which the daemon refuses. Pure.
+// Which actions the row of a process allows, why it refuses others, and which of them end a wait. Also how an action is undone, and links
+// to the cause of a wait. All buttons, keys and menus of the page and of `reeve top` ask here, so that no action is offered that the daemon
+// refuses. Pure.
 // Test: test/tables/faces/row-verbs.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 import type { KeyAction } from './keys.ts'
@@ -54,7 +55,7 @@ export function lastWholeStep({ endedAt, status, step }: Pick<Row, 'endedAt' | '
   return endedAt === null && status !== 'ready' ? step - 1 : step
 }
 
-/** The reasons beside the end of the process, which each text assumes not to have come. */
+/** Why an action is refused. `obstacleTo` itself names the end of the process, for actions that need a living one. */
 const REASONS: Readonly<Record<RowVerb, (row: RowView) => string>> = {
   pauseOrResume: () => 'waits for something that no resume ends',
   resumeWith: ({ status }) => (status === 'suspended' ? 'waits for something that no resume ends' : 'runs: m writes a message'),
@@ -85,8 +86,7 @@ export function obstacleTo(verb: RowVerb, row: RowView): string | null {
   if (row.endedAt !== null && verb === 'resumeWith') return `${name} cannot be resumed: it has no history to continue`
   if (row.endedAt !== null && !AFTER_END.has(verb))
     return `${name} has ended${verb === 'message' && row.resumes ? ': R resumes it with a message' : ''}`
-  const isEnding = row.status === 'stopping' || row.status === 'zombie'
-  return `${name} ${isEnding && !AFTER_END.has(verb) ? REASONS.stop(row) : REASONS[verb](row)}`
+  return `${name} ${isEnding(row) && !AFTER_END.has(verb) ? REASONS.stop(row) : REASONS[verb](row)}`
 }
 
 /** The actions of each command that ends a wait. */
@@ -122,7 +122,7 @@ export function helpfulVerbs(row: Row): RowVerb[] {
   return [...new Set<RowVerb>([...wanted, 'markSeen', 'snooze'])].filter((verb) => allowsVerb(row, verb))
 }
 
-/** A request that takes an action back. */
+/** A request that undoes an action. */
 export interface Undo {
   readonly verb: 'pause' | 'resume'
   readonly body: { readonly subtree: boolean; readonly only?: true }
@@ -137,8 +137,8 @@ function isBelowHeld({ under }: Pick<RowView, 'under'>, rows: ReadonlyMap<string
 }
 
 /**
- * What takes back a pause or a resume of a process with all below it, by the rows before that. Null: nothing does. A resume can be taken
- * back only if a pause by hand was the reason, and if it wakes no process above.
+ * Returns the request that undoes a pause or a resume of a process and its descendants; null if none does. `row` and `rows` are those
+ * before that action. A resume can be undone only if the user had paused the process, and if the resume wakes no process above it.
  */
 export function undoOf(row: Pick<RowView, 'status' | 'uuid' | 'why' | 'under'>, rows: ReadonlyMap<string, TreeRow>): Undo | null {
   const { status, uuid, why } = row
@@ -149,8 +149,8 @@ export function undoOf(row: Pick<RowView, 'status' | 'uuid' | 'why' | 'under'>, 
 }
 
 /**
- * Whether one resume of all these processes takes back one pause of them, by the rows before that. It must wake only what was paused then:
- * no process of the list, and none above.
+ * Whether one resume of all these processes undoes their pause. `targets` and `rows` are those before the pause. The resume must wake no
+ * other process: none of the targets was suspended already, and none above them.
  */
 export function isPauseUndone(targets: readonly TreeRow[], rows: ReadonlyMap<string, TreeRow>): boolean {
   return targets.every((row) => row.status !== 'suspended' && !isBelowHeld(row, rows))

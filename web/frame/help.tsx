@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { GO_KEY, KEYS, keyTexts, type KeyAction } from '../../src/faces/keys.ts'
 import { availableActions, hasSingleKeys, setSingleKeys } from '../keyboard.ts'
 import { PAGES } from '../pages.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../dialogs/dialog.tsx'
 
 const opened = signal<readonly KeyAction[] | null>(null)
 

@@ -5,7 +5,7 @@ import { formatClock, formatCost, formatElapsed, formatTokens } from '../../src/
 import { activeMs, indexOfStep, usageUpTo, type StepColumns } from '../../src/faces/step-list.ts'
 import type { Live } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
-import { openFork } from '../parts/dialog-targets.ts'
+import { openFork } from '../dialogs/dialog-targets.ts'
 import { setQuery } from '../router.ts'
 import { asOf, showStep } from './address.ts'
 import { FigureList, type Figure } from './figures.tsx'

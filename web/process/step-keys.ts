@@ -2,7 +2,7 @@
 import type { RowView } from '../../src/api/views/rows.ts'
 import { hasFlag, indexOfStep, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import type { KeyHandlers } from '../keyboard.ts'
-import { openFork } from '../parts/dialog-targets.ts'
+import { openFork } from '../dialogs/dialog-targets.ts'
 import { setQuery } from '../router.ts'
 import { asOf, showStep } from './address.ts'
 import { canFork } from './step-rows.tsx'

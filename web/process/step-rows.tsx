@@ -7,7 +7,7 @@ import { formatClock, formatCost, formatCount, formatDuration } from '../../src/
 import { activeMs, hasFlag, toolsText, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { daemonNow } from '../parts/clock.tsx'
-import { openFork } from '../parts/dialog-targets.ts'
+import { openFork } from '../dialogs/dialog-targets.ts'
 import { KindMark } from '../parts/icons.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
 import { isStale, may } from '../store.ts'

@@ -1,6 +1,6 @@
 // The key `liveness` of config.yaml and of agent files. It sets the times after which a process counts as silent, stalled or stopped, or
 // waits too long. It sets the action that follows, and how many repeated calls count as a loop. `off` disables a check. Defines the
-// format; the kernel defines the defaults. Test: test/tables/config/keys/liveness.test.ts.
+// format, and a copy of the kernel's defaults for `reeve config`; the test compares both. Test: test/tables/config/keys/liveness.test.ts.
 import * as z from 'zod'
 import { parseDuration } from '../duration.ts'
 import type { LivenessSpec } from '../../kernel/model/liveness.ts'

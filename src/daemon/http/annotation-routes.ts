@@ -1,5 +1,5 @@
 // Routes that annotate processes: pin, mark as seen, snooze, rename, label. routes.ts registers them.
-// Tests: test/e2e/daemon/gc.test.ts, test/e2e/daemon/openapi.test.ts.
+// Tests: gc.test.ts and openapi.test.ts in test/e2e/daemon, test/e2e/naming/rename.test.ts, test/e2e/lifecycle/needs.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 

@@ -12,7 +12,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** The number of rows whose programs are ended in parallel. */
 const PARALLEL_ROWS = 16
-/** The number of rows per commit: few commits write few pages, and small ones unpack few rows at a time. */
+/** The number of rows per commit. More rows need fewer commits; fewer rows need less memory. */
 const PAGE_ROWS = 500
 
 interface BootDeps {
@@ -31,6 +31,7 @@ export async function bootAll(deps: BootDeps): Promise<void> {
   const leftovers = await endAllPrograms(deps, uuids)
   for (let i = 0; i < uuids.length; i += PAGE_ROWS) await bootPage(deps, uuids.slice(i, i + PAGE_ROWS), leftovers)
   await writeFailures.restoreReserve()
+  // The shutdown of the last daemon left these holds.
   pipeline.submit({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   await pipeline.waitUntilIdle()
 }

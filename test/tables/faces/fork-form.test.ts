@@ -1,6 +1,6 @@
 // What the dialog of a fork sends: the fields that were filled in, and nothing with a budget that is no number.
 import { expect, test } from 'vitest'
-import { changesOf, type ForkFields } from '../../../web/parts/resume/fork-form.ts'
+import { changesOf, type ForkFields } from '../../../web/dialogs/fork-form.ts'
 
 const EMPTY: ForkFields = { message: '', model: '', effort: '', name: '', budget: '', withFiles: false }
 

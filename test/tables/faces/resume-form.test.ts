@@ -1,14 +1,7 @@
 // What the dialog of a resume offers and sends, and its command line.
 import { expect, test } from 'vitest'
 import type { RowView } from '../../../src/api/views/rows.ts'
-import {
-  isAmountValid,
-  mustRerun,
-  resumeBody,
-  resumeChoices,
-  resumeCommand,
-  type ResumeFields,
-} from '../../../web/parts/resume/resume-form.ts'
+import { isAmountValid, mustRerun, resumeBody, resumeChoices, resumeCommand, type ResumeFields } from '../../../web/dialogs/resume-form.ts'
 import { BIRTH, rowOf } from '../../support/faces/rows.ts'
 
 const EMPTY: ResumeFields = { message: '', model: '', effort: '', limit: 'budgetUsd', amount: '', rerun: false, withBelow: true }

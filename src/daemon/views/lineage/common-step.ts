@@ -1,4 +1,5 @@
-// The step up to which two processes have the same history. One is a fork of the other, or both are forks of a third one.
+// The step up to which two processes have the same history; null if they are not related. Related: one is a fork of the other, or both are
+// forks of a third process.
 // Tests: test/e2e/worktree/files.test.ts, test/e2e/lifecycle/compare.test.ts.
 import type { Process } from '../../../kernel/model/process.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'

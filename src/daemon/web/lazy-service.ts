@@ -1,10 +1,11 @@
-// Loads the code of the page's listener at its first use. If the page was open when the last daemon was killed, that is at the start.
-// Closes the listener with the daemon. Must stay small: the daemon loads this file at its start. Test: test/e2e/web/access/listener.test.ts.
+// Loads the code of the page's listener at its first use. If the page was open when the last daemon ended, that is at the start of this
+// one. Closes the listener with the daemon. Must stay small: the daemon loads this file at its start.
+// Test: test/e2e/web/access/listener.test.ts.
 import { existsSync } from 'node:fs'
 import { ROUTES } from '../http/routes.ts'
 import type { WebDeps, WebService } from './service.ts'
 
-export class WebPort {
+export class LazyWebService {
   readonly #deps: Omit<WebDeps, 'routes'>
   #web: Promise<WebService> | null = null
 

@@ -8,8 +8,8 @@ import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { snooze } from '../actions.ts'
 import { say } from '../notice.ts'
 import { daemonNow } from '../parts/clock.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { snoozeTargets } from '../parts/dialog-targets.ts'
+import { Dialog } from './dialog.tsx'
+import { snoozeTargets } from './dialog-targets.ts'
 
 const HOUR_MS = 3_600_000
 /** for how long, as the command line has it, and in ms; null: the needs count again */

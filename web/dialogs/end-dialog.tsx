@@ -10,7 +10,7 @@ import { callApi, endProcess, pauseOrResume, STOP_GRACE_MS } from '../actions.ts
 import { commandName, nameOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { Dialog } from './dialog.tsx'
-import { HoldButton } from './hold-button.tsx'
+import { HoldButton } from '../parts/hold-button.tsx'
 
 const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' } | null>(null)
 const withSubtree = signal(false)

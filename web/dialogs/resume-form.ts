@@ -1,10 +1,10 @@
 // What the dialog of a resume sends, and the command line that does the same. Must make no request. Pure.
 // Test: test/tables/faces/resume-form.test.ts.
-import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
-import type { RowView } from '../../../src/api/views/rows.ts'
-import { commandName } from '../../../src/faces/process-names.ts'
-import { limitValue, UNITS, type Limit } from '../../process/limit-units.ts'
-import { EFFORTS } from '../../word-lists.ts'
+import type { ProcessView, ResumeBody } from '../../src/api/views/process.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { commandName } from '../../src/faces/process-names.ts'
+import { limitValue, UNITS, type Limit } from '../process/limit-units.ts'
+import { EFFORTS } from '../word-lists.ts'
 
 export interface ResumeFields {
   readonly message: string

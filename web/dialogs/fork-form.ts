@@ -1,5 +1,5 @@
 // What the dialog of a fork sends. Must make no request. Pure. Test: test/tables/faces/fork-form.test.ts.
-import type { ForkChanges } from '../../../src/faces/fork-plan.ts'
+import type { ForkChanges } from '../../src/faces/fork-plan.ts'
 import { filledFields, isAmountValid } from './resume-form.ts'
 
 export interface ForkFields {

@@ -9,7 +9,7 @@ import { formatCount } from '../../src/faces/format.ts'
 import { callApi } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from './dialog.tsx'
 import { HoldButton } from '../parts/hold-button.tsx'
 
 /** the most processes that the daemon is asked about */

@@ -8,7 +8,7 @@ import { sendMessage } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
 import { draftOf, keepDraft, removeSent } from '../drafts.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from './dialog.tsx'
 
 const opened = signal<readonly RowView[]>([])
 

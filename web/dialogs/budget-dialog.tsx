@@ -5,7 +5,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
 import { perform } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from './dialog.tsx'
 
 const opened = signal<RowView | null>(null)
 const amount = signal('')
@@ -36,7 +36,7 @@ export function BudgetDialog(): JSX.Element | null {
       <form class="fork-form" onSubmit={raise}>
         {budget?.limit === 'budgetUsd' ? (
           <p>
-            {formatLimitUsd(Math.round(budget.used * 100) / 100)} of {formatLimitUsd(budget.of)} is used, with all below it.
+            {formatLimitUsd(Math.round(budget.used * 100) / 100)} of {formatLimitUsd(budget.of)} is used, including its descendants.
           </p>
         ) : (
           <p class="quiet">Its nearest limit is not a budget in USD.</p>
