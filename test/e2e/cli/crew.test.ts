@@ -67,7 +67,7 @@ test('`reeve crew` lists its verbs, and an unknown verb gets the nearest one as 
   expect((await reeve('help', 'crew', 'roles')).stdout).toContain('reeve crew roles [ROLE]')
 })
 
-const TIMEOUT_MS = 300_000
+const TIMEOUT_MS = 600_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 const TASKS = `## lexer: The lexer
 Write lexer.txt with tokens, carelessly.

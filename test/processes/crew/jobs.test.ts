@@ -158,7 +158,7 @@ const readRefs = (...patterns: string[]): string[] =>
     .split('\n')
     .filter((one) => one !== '')
 
-test('four workers land their tasks while the user commits in the same repository', { timeout: 120_000 }, async () => {
+test('four workers land their tasks while the user commits in the same repository', { timeout: 300_000 }, async () => {
   let isOver = false
   const workAsUser = async (): Promise<number> => {
     const run = (...args: string[]) => promisify(execFile)('git', args, { cwd: repository.dir, env: repository.env })

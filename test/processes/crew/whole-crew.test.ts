@@ -16,7 +16,7 @@ const TASKS = [
   makeTask('five', ['three', 'four']),
 ]
 const IDS = TASKS.map(({ id }) => id)
-const TIMEOUT_MS = 300_000
+const TIMEOUT_MS = 600_000
 
 let crew: CrewHome
 let killed: string

@@ -83,7 +83,7 @@ const readMainPid = (): number => Number(manager?.run(['systemctl', '--user', 's
 const cgroupOf = (pid: number): string => /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'latin1'))?.[1] ?? ''
 
 describe.runIf(canBecomeNobody)('with a user manager', () => {
-  test('a unit is installed, restarted, killed and removed', { timeout: 120_000 }, async ({ skip }) => {
+  test('a unit is installed, restarted, killed and removed', { timeout: 300_000 }, async ({ skip }) => {
     if (manager === null) return skip()
     const file = join(dir.path, UNIT)
 
@@ -155,7 +155,7 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
 
   test(
     'an install stops a daemon outside of the unit first; a unit that cannot be enabled is removed',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     ({ skip }) => {
       if (manager === null) return skip()
       const outsideStatus = JSON.parse(reeve('daemon', 'start', '--json').stdout) as Status

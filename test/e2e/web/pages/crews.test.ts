@@ -8,7 +8,7 @@ import { Repository } from '../../../support/crew/repository.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
 import { findFaults, runAxe } from '../../../support/web/faults.ts'
 
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 480_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
 
 describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) => {
