@@ -149,8 +149,8 @@ export function undoOf(row: Pick<RowView, 'status' | 'uuid' | 'why' | 'under'>, 
 }
 
 /**
- * Whether one resume of all these processes undoes their pause. `targets` and `rows` are those before the pause. The resume must wake no
- * other process: none of the targets was suspended already, and none above them.
+ * Whether one resume of all these processes undoes their pause. `targets` and `rows` are those before the pause. The resume must not wake
+ * what was suspended before: neither a target nor a process above one.
  */
 export function isPauseUndone(targets: readonly TreeRow[], rows: ReadonlyMap<string, TreeRow>): boolean {
   return targets.every((row) => row.status !== 'suspended' && !isBelowHeld(row, rows))

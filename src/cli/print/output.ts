@@ -1,5 +1,6 @@
 // Prints the output of a verb: data on stdout, messages on stderr, with the colours, width and characters that the terminal supports. If
-// the reader has gone (EPIPE), the command ends without a message. Tests: test/tables/cli/follow/live-printer.test.ts, test/tables/cli/print/process-text.test.ts.
+// the reader has gone (EPIPE), the command ends without a message.
+// Tests: test/tables/cli/follow/live-printer.test.ts, test/tables/cli/print/process-text.test.ts.
 import { stripControls } from './text.ts'
 import type { TextWrapper } from './prose.ts'
 

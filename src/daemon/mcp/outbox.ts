@@ -1,5 +1,6 @@
-// Delivers the reports that `reeve mcp` wrote to disk because the previous daemon had died. Each is delivered once, for the turn in which
-// it was made. A report that the crew refuses is logged and removed. Test: test/e2e/mcp/bridge.test.ts.
+// Delivers the reports that `reeve mcp` has stored, and that the last daemon did not confirm before it died. Each is delivered once, for the
+// turn in which it was made; then it is logged and removed, also if the crew refuses it.
+// Tests: test/tables/daemon/mcp/outbox.test.ts, test/e2e/mcp/outbox.test.ts.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

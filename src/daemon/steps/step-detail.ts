@@ -1,5 +1,5 @@
-// Makes the view of one step with all that the journal has about it: its facts, and the messages before it. Large inputs and results are
-// cut; `partOf` has them whole. Pure. Test: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
+// Makes the view of one step with all that the journal has about it: its facts, and the messages before it. A long result is cut, and
+// a long input is left out; `partOf` has them whole. Pure. Test: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
 import { resultText } from '../../api/text/log-lines.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
@@ -15,7 +15,7 @@ export const MAX_PART_CHARS = 65_536
 /** The longest message in the view, in characters. */
 const MAX_MESSAGE_CHARS = 20_000
 
-/** The facts of a step. `before`: those since the step before that show which messages were read; `messages`: their texts, by id. */
+/** The facts of a step. `before`: those since the previous step; they show which messages were read. `messages`: their texts, by id. */
 export interface StepFacts {
   readonly step: number
   readonly facts: readonly StoredFact[]
@@ -78,12 +78,13 @@ function reasoningOf(facts: readonly StoredFact[], step: number): string | null 
 }
 
 /**
- * Returns the time to the first piece of the answer, from the driver or from the gateway. Null if several calls at the gateway may be the one
- * of the step, such as those of subagents.
+ * Returns the time to the first piece of the answer, from the driver or from the gateway. Null if several calls at the gateway may be that
+ * of the step: subagents have calls, too.
  */
 function firstTokenOf(facts: readonly StoredFact[], step: number): number | null {
   const finished = factsOfType(facts, 'model.finished').find(({ body }) => body.step === step)?.body
-  if (!finished || finished.firstTokenMs !== undefined) return finished?.firstTokenMs ?? null
+  if (!finished) return null
+  if (finished.firstTokenMs !== undefined) return finished.firstTokenMs
   const calls = new GatewayCalls()
   const times = facts
     .flatMap(({ body }) => calls.apply(body))

@@ -10,7 +10,7 @@ export class PageWorld implements AsyncDisposable {
   readonly daemon: LocalDaemon
   readonly web: WebAccess
   readonly #problems: string[] = []
-  readonly #expectedTexts: string[] = []
+  readonly #allowedTexts: string[] = []
   readonly #context: BrowserContext
 
   private constructor(daemon: LocalDaemon, web: WebAccess, context: BrowserContext) {
@@ -28,20 +28,21 @@ export class PageWorld implements AsyncDisposable {
     return new PageWorld(daemon, await WebAccess.open(daemon), await browser.newContext({ viewport }))
   }
 
-  /** The errors and warnings that the browser has reported, without the expected ones. */
+  /** The errors and warnings that the browser has reported, without the expected and the allowed ones. */
   get problems(): string[] {
-    return this.#problems.filter((problem) => !this.#expectedTexts.some((text) => problem.includes(text)))
+    return this.#problems.filter((problem) => !this.#allowedTexts.some((text) => problem.includes(text)))
   }
 
-  /** The browser may report problems with this text at any time, also again: a page can repeat a request. */
+  /** Allows any number of problems with this text until the end of the test, because a page can repeat a request. */
   allowProblem(text: string): void {
-    this.#expectedTexts.push(text)
+    this.#allowedTexts.push(text)
   }
 
-  /** Waits until the browser has reported a problem with this text, and allows more of them. */
+  /** Waits for one problem with this text, and removes it. A second one fails the test. */
   async expectProblem(text: string): Promise<void> {
-    this.allowProblem(text)
-    await waitUntil(() => this.#problems.some((problem) => problem.includes(text)), `the browser to report "${text}"`)
+    const find = (): number => this.#problems.findIndex((problem) => problem.includes(text))
+    await waitUntil(() => find() >= 0, `the browser to report "${text}"`)
+    this.#problems.splice(find(), 1)
   }
 
   /** Opens a tab. */
