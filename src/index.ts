@@ -485,12 +485,21 @@ export class Reeve implements AsyncDisposable {
   /**
    * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id` selects
    * one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for that question only. While
-   * the process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash
+   * the process is suspended, the answer is kept. `undoMs`: the agent gets the answer after this time. `undo` of the result states how the
+   * answer can be taken back. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash
    * is no longer open; `NOT_FOUND` for an ended process.
    */
   answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
     const { signal, ...body } = options
     return this.#client.post(`${processPath(ref)}/answer`, body satisfies AnswerBody, { signal })
+  }
+
+  /**
+   * Takes back the answer to the question `id`, so that the question is open again. Possible until the agent gets the answer: while the
+   * process is suspended, or within the `undoMs` of the answer. Errors: `CONFLICT` if the agent has it already, or if there is no answer.
+   */
+  withdrawAnswer(ref: string, id: string, options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.delete(`${processPath(ref)}/answer/${encodeURIComponent(id)}`, options)
   }
 
   /**

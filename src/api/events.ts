@@ -12,6 +12,8 @@ export const EVENT_NAMES = {
   'process.handle': 'process.status',
   'process.waiting': 'process.status',
   'process.answered': 'process.status',
+  'process.delivered': 'process.status',
+  'process.unanswered': 'process.status',
   'process.unasked': 'process.status',
   'usage.reported': 'process.usage',
   'usage.measured': 'process.usage',

@@ -22,6 +22,7 @@ export const LOG_FACTS = [
   'process.note',
   'process.waiting',
   'process.answered',
+  'process.unanswered',
   'process.exited',
   'process.described',
   'context.compacted',
@@ -106,6 +107,8 @@ export function logLines(at: string, body: FactBody): LogLine[] {
       return lines('system', `asks: ${body.question}`)
     case 'process.answered':
       return lines('system', `answered: ${body.option ?? body.text} (by ${body.by})`)
+    case 'process.unanswered':
+      return lines('system', `the answer was taken back (by ${body.by})`)
     case 'capability.refused':
       return lines('system', `refused: ${body.detail}`)
     case 'process.exited':

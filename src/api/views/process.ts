@@ -517,6 +517,12 @@ export interface SteerView {
   childrenGoOn?: number
   /** the names of the keys that the process waits for */
   missing?: string[]
+  /** the question whose answer can be taken back, and until when; absent: the answer counts at once */
+  undo?: {
+    id: string
+    /** null: until the process resumes */
+    until: string | null
+  }
 }
 
 export interface SpawnedView {
@@ -775,6 +781,8 @@ export interface AnswerBody {
   text?: string
   /** the `hash` of the question that the user saw; `CONFLICT` if this question is no longer open */
   seen?: string
+  /** the agent gets the answer after so many ms, and until then it can be taken back; absent: at once */
+  undoMs?: number
 }
 
 /** The new name: it must be valid, and no living process may have it. */

@@ -25,6 +25,7 @@ const CHANGES: ReadonlySet<string> = new Set([
   'process.released',
   'process.waiting',
   'process.answered',
+  'process.unanswered',
   'process.unasked',
   'process.limited',
   'process.resumed',

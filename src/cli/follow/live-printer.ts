@@ -123,6 +123,8 @@ export class LivePrinter implements FollowPrinter {
         )
       case 'process.answered':
         return this.#printLine('dim', `answered: ${fact.option ?? fact.text} (by ${fact.by})`)
+      case 'process.unanswered':
+        return this.#printLine('dim', `the answer was taken back (by ${fact.by})`)
       case 'process.unasked':
         return this.#printLine('dim', 'the question was withdrawn')
       case 'process.error':

@@ -253,6 +253,17 @@ const OPERATION_ROUTES: readonly ApiRoute[] = [
     handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
   }),
   defineRoute({
+    id: 'withdrawAnswer',
+    method: 'DELETE',
+    path: '/v1/processes/:ref/answer/:id',
+    right: 'answer',
+    summary: 'Takes back the answer to a question before the agent gets it; the question is open again.',
+    params: schemas.askParams,
+    answer: 'steered',
+    errors: ['PERMISSION', 'CONFLICT', 'DISK_FULL', 'READ_ONLY'],
+    handle: ({ operations }, { ref, id }) => operations.withdrawAnswer(ref, id),
+  }),
+  defineRoute({
     id: 'removeChild',
     method: 'DELETE',
     path: '/v1/processes/:ref/children',

@@ -221,6 +221,12 @@ export const answerBody = z
       .max(100)
       .exactOptional()
       .describe('the `hash` of the question that the user saw; `CONFLICT` if this question is no longer open'),
+    undoMs: z
+      .int()
+      .min(0)
+      .max(60_000)
+      .exactOptional()
+      .describe('the agent gets the answer after so many ms, and until then it can be taken back; absent: at once'),
   })
   .describe('A question with options is answered by `option`, any other by `text`.')
 export const doctorModelsBody = z
@@ -301,6 +307,7 @@ export const stepsQuery = z
     ({ at, brief, after, limit }) => at === undefined || !(brief || after !== undefined || limit !== undefined),
     '`at` is one step, and excludes the other fields',
   )
+export const askParams = refParams.extend({ id: z.string().min(1).max(1_000) })
 export const stepPartParams = refParams.extend({ step: count(1e9), callId: z.string().min(1).max(1_000) })
 export const stepPartQuery = z.strictObject({
   part: z

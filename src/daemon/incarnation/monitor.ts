@@ -56,6 +56,8 @@ const PROGRESS_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'process.working',
   'process.waiting',
   'process.answered',
+  'process.delivered',
+  'process.unanswered',
   'process.unasked',
   'model.finished',
   'tool.started',

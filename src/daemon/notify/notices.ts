@@ -7,6 +7,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NoticeKind } from '../../config/keys/notifications.ts'
 import { amountsText, isHomeBudget } from '../../kernel/state/limits.ts'
 import { isLiving } from '../../kernel/model/status.ts'
+import { openAsks } from '../../kernel/decide/asks.ts'
 import { isRecordedWithNote } from '../../kernel/model/holds.ts'
 import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -113,12 +114,18 @@ export function noticeOf({ uuid, pid, at, cursor, body }: StoredFact, process: P
   }
 }
 
+/** True if the process waits for an answer that the user has not given. Questions of old versions have no asks. */
+export function isWaitingForUser(process: Process): boolean {
+  const { life, asks = [] } = process
+  return life.state === 'running' && life.activity === 'waiting' && (asks.length === 0 || openAsks(process).length > 0)
+}
+
 /** True if a fact of an earlier daemon is still true, so that its notice is not out of date. */
 export function isStillTrue({ body }: StoredFact, process: Process): boolean {
   const { life } = process
   switch (body.type) {
     case 'process.waiting':
-      return life.state === 'running' && life.activity === 'waiting'
+      return isWaitingForUser(process)
     case 'process.held':
       return life.state === 'running' && life.holds.some(({ reason }) => reason === body.hold.reason)
     case 'process.exited':

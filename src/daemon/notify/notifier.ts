@@ -6,7 +6,7 @@ import type { Check } from '../views/doctor.ts'
 import type { RunProgram } from '../host/run-program.ts'
 import { desktopObstacle, showOnDesktop } from './desktop.ts'
 import { NotifiedMark, missedFacts, type MissedDeps, type FactWithProcess } from './missed-facts.ts'
-import { noticeOf, mayNotify, withQuestion, type Notice } from './notices.ts'
+import { isWaitingForUser, noticeOf, mayNotify, withQuestion, type Notice } from './notices.ts'
 import { NotificationOutbox, type DeliveryResult } from './outbox.ts'
 import { postNotice, unreachableReason, type SecretLookup } from './webhook.ts'
 import { isLiving } from '../../kernel/model/status.ts'
@@ -204,8 +204,8 @@ export class Notifier {
   }
 
   #isWaiting(uuid: Uuid): boolean {
-    const life = this.#deps.get(uuid)?.life
-    return life?.state === 'running' && life.activity === 'waiting'
+    const process = this.#deps.get(uuid)
+    return process !== undefined && isWaitingForUser(process)
   }
 
   #desktopCheck(): Check {

@@ -36,6 +36,7 @@ import type { Waiter } from '../loop/waiter.ts'
 import type { SupervisorSpawner } from './spawn-supervisor.ts'
 import type { ForkOperations } from './fork.ts'
 import type { Worktrees } from './worktrees.ts'
+import { isoOrNull } from '../views/format-times.ts'
 import type { Sender, Uuid } from '../../kernel/model/ids.ts'
 import { SIGNALS, type Limits, type Signal } from '../../kernel/model/words.ts'
 import type { ProcessSpec, RunnableSpec } from '../../kernel/model/process-spec.ts'
@@ -294,25 +295,30 @@ export class Operations {
    * question with the hash `seen` is not open.
    */
   async answer(ref: string, body: AnswerBody): Promise<SteerView> {
-    const { id, option, text, seen } = { id: null, option: null, text: null, ...body }
+    const { id, option, text, seen, undoMs } = { undoMs: undefined, id: null, option: null, text: null, ...body }
     const process = await this.#deps.reads.resolve(ref)
+    const answer = {
+      type: 'answer',
+      by: this.#sender,
+      uuid: process.uuid,
+      option,
+      text,
+      ...(undoMs === undefined ? {} : { undoMs }),
+    } as const
     if (seen !== undefined) {
       // An ask never changes, so the kernel only checks that the same one is still open.
       const shown = isLiving(process) ? openAsks(process).filter((ask) => askHash(ask) === seen && (id === null || ask.id === id)) : []
       const [first] = shown
       if (!first) throw changedAskError(process)
-      if (shown.length === 1)
-        return this.#requestChange(process, {
-          type: 'answer',
-          by: this.#sender,
-          uuid: process.uuid,
-          id: first.id,
-          option,
-          text,
-          wasShown: true,
-        })
+      if (shown.length === 1) return this.#requestChange(process, { ...answer, id: first.id, wasShown: true })
     }
-    return this.#requestChange(process, { type: 'answer', by: this.#sender, uuid: process.uuid, id, option, text })
+    return this.#requestChange(process, { ...answer, id })
+  }
+
+  /** Takes back the answer to a question, which the agent does not have yet. Errors: `CONFLICT` if it has, or if there is no answer. */
+  async withdrawAnswer(ref: string, id: string): Promise<SteerView> {
+    const process = await this.#deps.reads.resolve(ref)
+    return this.#requestChange(process, { type: 'withdrawAnswer', by: this.#sender, uuid: process.uuid, id })
   }
 
   /** Checks that the process can continue from its newest checkpoint and the facts after it. Errors: NOT_RESUMABLE, INVALID, STORE_DAMAGED. */
@@ -339,8 +345,15 @@ export class Operations {
     const done = await pipeline.request(request)
     const view = reads.view(await reads.get(process.uuid))
     if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
-    const { affected, childrenGoOn, note } = done
-    return { version: 1, affected, process: view, ...(childrenGoOn > 0 ? { childrenGoOn } : {}), ...(note === null ? {} : { note }) }
+    const { affected, childrenGoOn, note, undo } = done
+    return {
+      version: 1,
+      affected,
+      process: view,
+      ...(childrenGoOn > 0 ? { childrenGoOn } : {}),
+      ...(note === null ? {} : { note }),
+      ...(undo ? { undo: { id: undo.id, until: isoOrNull(undo.until) } } : {}),
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // The texts about waits that `why` and the NOTE column share, each made from the facts of one process.
 // Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
-import { localTime } from '../views/format-times.ts'
+import { isoTime, localTime } from '../views/format-times.ts'
 import type { Task } from '../../kernel/model/crew/crew.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'
 
@@ -25,6 +25,14 @@ export function asksText(process: Process): string | null {
   const [first, ...others] = openAsks(process)
   if (!first) return null
   return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
+}
+
+/** Describes the answer that the agent gets next, such as `gets your answer at 14:02:09`; null if there is none. */
+export function storedAnswerText({ asks = [] }: Process): { readonly text: string; readonly at: number } | null {
+  const times = asks.flatMap(({ answer }) => answer?.delivery?.at ?? [])
+  if (times.length === 0) return null
+  const at = Math.min(...times)
+  return { text: `gets your answer at ${isoTime(at).slice(11, 19)}`, at }
 }
 
 /** What the author of a reported task waits for, such as `waits for the review of lexer by worker-2`. */

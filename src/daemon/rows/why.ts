@@ -11,7 +11,7 @@ import { agentUuidIn } from '../../kernel/model/ids.ts'
 import { payerOf } from '../../kernel/state/accounts.ts'
 import { isHomeBudget, reachedText, readReachedText, type NotedLimit } from '../../kernel/state/limits.ts'
 import { stateText } from '../../kernel/crew/state/phases.ts'
-import { asksText, livenessText, reportedTaskText } from './wait-texts.ts'
+import { asksText, livenessText, reportedTaskText, storedAnswerText } from './wait-texts.ts'
 import { doingOf, statusSince, type Work } from './doing.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
 import { crewNote, memberRow } from '../views/member-view.ts'
@@ -208,6 +208,9 @@ function whyAsking(process: Running, { work }: WhyContext): WhyView | null {
   if (text !== null && first)
     return { kind: 'ask', text, since: isoTime(first.at), can: [process.spec.driver === 'crew' ? 'crew' : 'answer'] }
   if (process.life.activity !== 'waiting') return null
+  const next = storedAnswerText(process)
+  if (next)
+    return { kind: 'ask', text: next.text, since: isoTime(statusSince(process, work)), until: isoTime(next.at), can: ['interrupt', 'stop'] }
   return { kind: 'ask', text: withCause('waits for the user', process.note), since: isoTime(statusSince(process, work)), can: ['answer'] }
 }
 

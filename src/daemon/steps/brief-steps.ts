@@ -29,6 +29,7 @@ export const BRIEF_FACTS: readonly FactType[] = [
   'process.frozen',
   'process.waiting',
   'process.answered',
+  'process.unanswered',
   'process.unasked',
   'model.started',
   'model.finished',
@@ -96,6 +97,9 @@ export class BriefSteps {
       case 'process.waiting':
         this.#asks.add(body.ask?.id ?? '')
         return this.#mark('asked')
+      case 'process.unanswered':
+        this.#asks.add(body.id)
+        return
       case 'process.answered':
       case 'process.unasked':
         this.#asks.delete(body.id)

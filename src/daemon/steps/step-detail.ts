@@ -139,7 +139,8 @@ function asksOf(facts: readonly StoredFact[]): StepDetailView['asks'] {
     const id = ask?.id ?? ''
     const isAfter = (fact: { readonly seq: number; readonly body: { readonly id: string } }): boolean =>
       fact.seq > seq && fact.body.id === id
-    const answered = factsOfType(facts, 'process.answered').find(isAfter)
+    const takenBack = factsOfType(facts, 'process.unanswered').findLast(isAfter)?.seq ?? seq
+    const answered = factsOfType(facts, 'process.answered').find((fact) => isAfter(fact) && fact.seq > takenBack)
     return {
       id,
       text: truncate(ask?.text ?? question, MAX_PART_CHARS),

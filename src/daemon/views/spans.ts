@@ -24,6 +24,8 @@ const STATUS_FACTS = [
   'process.working',
   'process.waiting',
   'process.answered',
+  'process.delivered',
+  'process.unanswered',
   'process.unasked',
   'process.stopping',
   'process.exited',
@@ -114,6 +116,10 @@ function causeOf(body: FactBody): string | null {
     case 'process.answered':
     case 'process.resumed':
       return `${body.type.slice('process.'.length)} by ${body.by}`
+    case 'process.delivered':
+      return 'got the answer'
+    case 'process.unanswered':
+      return `answer taken back by ${body.by}`
     case 'process.waiting':
       return shorten(body.question)
     case 'process.exited':

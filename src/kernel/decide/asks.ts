@@ -1,6 +1,7 @@
-// Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause is recorded, and delivered when the
-// pause ends (release-holds.ts). Must never let an agent answer, because only the user decides. The approval of a plan also sets the
-// permissions of the process, within those of its parent. Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
+// Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause, or with a time for taking it back, is
+// stored with its ask. The agent gets it at its time, or when the pause ends (release-holds.ts). Must never let an agent answer, because
+// only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
+// Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'
 import { freezeDrained } from './holds/release-holds.ts'
@@ -9,10 +10,10 @@ import type { InputOf } from '../model/inputs.ts'
 import type { Ack, ReportOf } from '../model/reports.ts'
 import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
-import type { Ask, PendingAsk } from '../model/asks.ts'
+import { isDue, type Ask, type PendingAsk } from '../model/asks.ts'
 import { fitToParent } from '../state/permissions.ts'
 import { bypassableRule } from '../state/tool-rules.ts'
-import type { Sender } from '../model/ids.ts'
+import type { Sender, Uuid } from '../model/ids.ts'
 import { truncate } from '../util/truncate.ts'
 
 /** maximum number of open asks per process */
@@ -60,7 +61,10 @@ export function withdrawAsk(draft: DecisionDraft, process: Process, { id }: Repo
   return 'ok'
 }
 
-/** Records the user's answer, and delivers it unless the process is suspended. Errors: NOT_FOUND, PERMISSION, INVALID, CONFLICT. */
+/**
+ * Records the user's answer. It is delivered at once, unless the process is suspended or the user may take it back. Errors: NOT_FOUND,
+ * PERMISSION, INVALID, CONFLICT.
+ */
 export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void {
   const { uuid, by, text } = input
   const process = draft.requireLiving(uuid)
@@ -69,15 +73,55 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
   const { id, kind, options } = findOpenAsk(process, input)
   const chosen = checkOption(process, input, options)
   const option = kind === 'plan' && chosen !== null ? applyPlanAnswer(draft, process, { option: chosen, by }) : chosen
-  draft.emit(uuid, { type: 'process.answered', id, option, text, by })
+  const canUndo = kind !== 'plan' && !process.spec.crew
+  const { undoMs = 0 } = input
+  const delivery = canUndo && undoMs > 0 ? { at: draft.now.wall + undoMs, dueMono: draft.now.mono + undoMs } : null
+  draft.emit(uuid, { type: 'process.answered', id, option, text, by, ...(delivery ? { delivery } : {}) })
   const isHeld = isSuspended(process)
   if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
-  else if (!isHeld) draft.addEffect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
+  else if (!isHeld && !delivery) draft.addEffect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
   const notes = [
     ...(option === chosen ? [] : [`its parent must ask, so the answer counts as \`${option}\``]),
     ...(isHeld && !process.spec.crew ? ['the process is suspended: it gets the answer when it resumes'] : []),
+    ...(undoMs > 0 && !canUndo ? ['the answer counts at once, so it cannot be taken back'] : []),
   ]
-  draft.replyDone(input.reply, uuid, { note: notes.length === 0 ? null : notes.join('; ') })
+  const undo = canUndo && (delivery || isHeld) ? { undo: { id, until: delivery?.at ?? null } } : {}
+  draft.replyDone(input.reply, uuid, { note: notes.length === 0 ? null : notes.join('; '), ...undo })
+}
+
+/** Opens an ask again whose answer the agent does not have. Errors: NOT_FOUND, PERMISSION, INVALID, CONFLICT. */
+export function withdrawAnswer(draft: DecisionDraft, { uuid, by, id, reply }: InputOf<'withdrawAnswer'>): void {
+  const process = draft.requireLiving(uuid)
+  if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'only the user can take back an answer')
+  if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
+  const ask = process.asks?.find((known) => known.id === id)
+  const obstacle = withdrawObstacle(process, ask)
+  if (obstacle !== null) {
+    const hint = ask && !ask.answer ? 'Answer it.' : 'Send the agent a message, or interrupt it.'
+    throw new KernelError('CONFLICT', `the answer to "${id}" cannot be taken back: ${obstacle}`, undefined, hint)
+  }
+  draft.emit(uuid, { type: 'process.unanswered', id, by })
+  draft.replyDone(reply, uuid)
+}
+
+/** Why the answer to an ask cannot be taken back; null: it can. */
+function withdrawObstacle({ pid, spec }: Process, ask: PendingAsk | undefined): string | null {
+  if (spec.crew || ask?.kind === 'plan') return 'it counted at once'
+  if (!ask) return `process ${pid} has it, or does not ask this`
+  return ask.answer ? null : `the question of process ${pid} is open`
+}
+
+/** Delivers the stored answers whose time has come to a running agent. */
+export function deliverDueAnswers(draft: DecisionDraft, uuid: Uuid): void {
+  const process = draft.mustGet(uuid)
+  const { pid, life, asks = [] } = process
+  if (life.state !== 'running' || life.holds.length > 0 || isEnding(process)) return
+  for (const ask of asks) {
+    if (!ask.answer || !isDue(ask, draft.now.mono)) continue
+    const { option, text } = ask.answer
+    draft.emit(uuid, { type: 'process.delivered', id: ask.id })
+    draft.addEffect({ type: 'driver.answer', uuid, pid, id: ask.id, option, text })
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { addSpending } from '../state/home.ts'
 import type { Home } from '../model/home.ts'
 import { Overlay } from '../state/live-table.ts'
 import type { SystemCommand } from '../model/crew/commands.ts'
-import type { Effect } from '../model/effects.ts'
+import type { AnswerUndo, Effect } from '../model/effects.ts'
 import type { Fact, FactBody } from '../model/facts.ts'
 import type { Process } from '../model/process.ts'
 import type { LiveTable } from '../state/live-table.ts'
@@ -61,6 +61,7 @@ const FACTS_WITH_VIA: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>(
   'process.resumed',
   'process.released',
   'process.answered',
+  'process.unanswered',
   'process.queue',
   'process.forked',
   'process.limited',
@@ -139,9 +140,9 @@ export class DecisionDraft extends Overlay {
   replyDone(
     to: number,
     uuid: Uuid,
-    { affected = 1, note = null }: { readonly affected?: number; readonly note?: string | null } = {},
+    { affected = 1, note = null, undo }: { readonly affected?: number; readonly note?: string | null; readonly undo?: AnswerUndo } = {},
   ): void {
-    this.addEffect({ type: 'reply', to, value: { type: 'done', uuid, affected, childrenGoOn: 0, note } })
+    this.addEffect({ type: 'reply', to, value: { type: 'done', uuid, affected, childrenGoOn: 0, note, ...(undo ? { undo } : {}) } })
   }
 
   takePid(): Pid {

@@ -2,6 +2,7 @@
 // Test: test/tables/kernel/decide/next-deadline.test.ts.
 import { WARN_AT } from '../state/limits.ts'
 import { wakeTimeOf } from './limits/rate-limits.ts'
+import { isEnding } from '../model/status.ts'
 import type { Process } from '../model/process.ts'
 
 /** Time in ms after which a pause that has not drained becomes a freeze. */
@@ -11,8 +12,10 @@ export const DRAIN_MS = 120_000
 export function deadlineOf(process: Process): number | null {
   if (process.life.state === 'created') return process.restart?.dueMono ?? null
   if (process.life.state !== 'running') return null
-  if (process.life.stopping) return process.life.stopping.wrapUp?.dueMono ?? null
-  const times = [timeoutAt(process), warningAt(process), freezeAt(process), ...process.signals.pending.map((p) => p.dueMono)]
+  const { stopping } = process.life
+  const times = stopping
+    ? [stopping.wrapUp?.dueMono ?? null, deliveryAt(process)]
+    : [timeoutAt(process), warningAt(process), freezeAt(process), deliveryAt(process), ...process.signals.pending.map((p) => p.dueMono)]
   return times.reduce((nearest, time) => (time !== null && (nearest === null || time < nearest) ? time : nearest), null)
 }
 
@@ -38,6 +41,14 @@ export function freezeAt(process: Process): number | null {
   if (life.state !== 'running' || life.drained || clock.pausedMono === null) return null
   if (life.holds.every((hold) => hold.reason === 'daemon-shutdown')) return null
   return clock.pausedMono + DRAIN_MS
+}
+
+/** Monotonic ms at which a stored answer is delivered; null: there is none, or it is delivered at the end of the pause. */
+function deliveryAt(process: Process): number | null {
+  const { life, asks = [] } = process
+  if (life.state !== 'running' || life.holds.length > 0 || isEnding(process)) return null
+  const times = asks.flatMap(({ answer }) => answer?.delivery?.dueMono ?? [])
+  return times.length === 0 ? null : Math.min(...times)
 }
 
 /** The nearest deadline in wall ms; null: none. The wall clock may jump, so the daemon checks it regularly. */

@@ -2,7 +2,7 @@
 // An operating error becomes a `refuse` effect and changes nothing. One exception: a refused request of an agent is recorded in that
 // agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
 import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
-import { answerAsk } from './asks.ts'
+import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks.ts'
 import { bootProcess } from './boot.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { hasChildren } from './children.ts'
@@ -89,6 +89,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   send: sendMessage,
   take: takeMessages,
   answer: answerAsk,
+  withdrawAnswer,
   mask: setMask,
   handle: setHandler,
   hold: addKernelHold,
@@ -239,13 +240,17 @@ function handleTick(draft: DecisionDraft, { uuid, now }: InputOf<'tick'>): void 
   const process = draft.get(uuid)
   if (process?.life.state === 'created') return startIfDue(draft, process)
   if (process?.life.state !== 'running') return
-  if (process.life.stopping) return endWrapUp(draft, process)
+  if (process.life.stopping) {
+    endWrapUp(draft, process)
+    return deliverDueAnswers(draft, uuid)
+  }
   const timeout = timeoutAt(process)
   if (timeout !== null && timeout <= now.mono) return handleTimeout(draft, process)
   warnOfLimits(draft, process)
   deliverPending(draft, uuid)
   wakeIfDue(draft, draft.mustGet(uuid))
   freezeIfDue(draft, uuid)
+  deliverDueAnswers(draft, uuid)
 }
 
 /** Freezes a process whose pause has not drained in time. Runs after the pending signals, which may add or release holds. */

@@ -78,10 +78,23 @@ export interface UserAnswer {
   readonly option: string | null
   readonly text: string | null
   readonly by: Sender
+  /** the agent gets the answer at this time, and the user can take it back before; absent: no time was given */
+  readonly delivery?: DeliveryTime
 }
 
-/** An open ask of a process. */
+/** When an agent gets an answer: wall ms for readers, and monotonic ms for the deadline. */
+export interface DeliveryTime {
+  readonly at: number
+  readonly dueMono: number
+}
+
+/** An ask of a process whose agent does not have an answer. */
 export type PendingAsk = Ask & {
-  /** an answer that arrived during a pause; the driver receives it when the pause ends */
+  /** the driver receives it at its time, but not before the end of a pause; absent: the ask is open */
   readonly answer?: UserAnswer
+}
+
+/** Whether the ask has an answer whose time has come. */
+export function isDue({ answer }: PendingAsk, mono: number): boolean {
+  return answer !== undefined && (answer.delivery === undefined || answer.delivery.dueMono <= mono)
 }

@@ -13,9 +13,22 @@ export type ReplyValue =
   | { readonly type: 'ack'; readonly ack: Ack; readonly maxOutputTokens?: number | null; readonly reason?: string }
   /**
    * `affected`: number of changed processes; `childrenGoOn`: number of living children of a stopped process; `note`: a
-   * remark such as `it was not suspended`
+   * remark such as `it was not suspended`; `undo`: how the answer to an ask can be taken back
    */
-  | { readonly type: 'done'; readonly uuid: Uuid; readonly affected: number; readonly childrenGoOn: number; readonly note: string | null }
+  | {
+      readonly type: 'done'
+      readonly uuid: Uuid
+      readonly affected: number
+      readonly childrenGoOn: number
+      readonly note: string | null
+      readonly undo?: AnswerUndo
+    }
+
+/** The ask whose answer can be taken back until `until` (wall ms); null: until the pause ends. */
+export interface AnswerUndo {
+  readonly id: string
+  readonly until: number | null
+}
 
 /** An action of the daemon. All effects with the prefix `driver.` are calls of the driver that runs the process. */
 export type Effect =

@@ -12,7 +12,7 @@ import type { CallEstimate, ContainmentIntent, ExitStatus, Hold, OpenCall, OsHan
 import type { Pid, Sender, Uuid } from './ids.ts'
 import type { Handler, LimitAction, BoundName, Signal, ToolEffect, LivenessWord } from './words.ts'
 import type { CallEvidence, ToolErrors } from './liveness.ts'
-import type { Ask } from './asks.ts'
+import type { Ask, DeliveryTime } from './asks.ts'
 import type { ProcessSpec } from './process-spec.ts'
 
 /**
@@ -170,7 +170,12 @@ export type FactBody =
       readonly text: string | null
       readonly by: Sender
       readonly via?: string
+      readonly delivery?: DeliveryTime
     }
+  /** the agent gets the stored answer, because its time has come */
+  | { readonly type: 'process.delivered'; readonly id: string }
+  /** the user has taken back an answer that the agent does not have, so the ask is open again */
+  | { readonly type: 'process.unanswered'; readonly id: string; readonly by: Sender; readonly via?: string }
   /** the agent has withdrawn its ask */
   | { readonly type: 'process.unasked'; readonly id: string }
   | { readonly type: 'process.stopping'; readonly stopping: Stopping }

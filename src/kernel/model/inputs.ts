@@ -151,7 +151,10 @@ export type InputBody =
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string; readonly urgent?: true })
   /** the process has read these queued messages during its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })
-  /** the user answers an ask; `id` null: the only open one; `wasShown`: the user saw the ask `id`, so the answer counts for that ask only */
+  /**
+   * the user answers an ask. `id` null: the only open one. `wasShown`: the user saw the ask `id`, so the answer counts for that ask only.
+   * `undoMs`: the agent gets the answer after this time; absent: at once
+   */
   | (Request & {
       readonly type: 'answer'
       readonly uuid: Uuid
@@ -159,7 +162,10 @@ export type InputBody =
       readonly option: string | null
       readonly text: string | null
       readonly wasShown?: true
+      readonly undoMs?: number
     })
+  /** the user takes back the answer to an ask, which the agent does not have yet */
+  | (Request & { readonly type: 'withdrawAnswer'; readonly uuid: Uuid; readonly id: string })
   /** `how`: how `mask` changes the signal mask, as in sigprocmask(2); absent: `set` */
   | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[]; readonly how?: 'set' | 'block' | 'unblock' })
   | (Request & { readonly type: 'handle'; readonly uuid: Uuid; readonly signal: Signal; readonly handler: Handler })

@@ -21,7 +21,7 @@ import type { AssistantPart, Fact, FactBody, FactType, BodyOf } from '../model/f
 import type { ContextState } from '../model/context.ts'
 import type { ExitStatus, Hold, Life, Process, Progress } from '../model/process.ts'
 import { unbegunCalls } from './unbegun-calls.ts'
-import type { PendingAsk } from '../model/asks.ts'
+import { isDue, type PendingAsk } from '../model/asks.ts'
 import { truncate } from '../util/truncate.ts'
 
 type FactRule<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -77,9 +77,13 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...(p.spec.crew ? markWaiting(p) : changeRunning(p, { activity: 'waiting' })),
     ...(b.ask ? withAsks(p, [...(p.asks ?? []), b.ask]) : { note: b.question }),
   }),
-  // The answer to a held process is stored with its ask, because the agent gets it after the pause.
-  'process.answered': (p, { id, option, text, by }) =>
-    changeAsks(withoutSnooze(p), (ask) => (ask.id !== id ? [ask] : isHeld(p) ? [{ ...ask, answer: { option, text, by } }] : [])),
+  // An answer is stored with its ask if the process is held, or if the user may take it back for a time.
+  'process.answered': (p, { id, option, text, by, delivery }) => {
+    const answer = { option, text, by, ...(delivery ? { delivery } : {}) }
+    return changeAsks(withoutSnooze(p), (ask) => (ask.id !== id ? [ask] : isHeld(p) || delivery ? [{ ...ask, answer }] : []))
+  },
+  'process.delivered': (p, { id }) => changeAsks(p, (ask) => (ask.id === id ? [] : [ask])),
+  'process.unanswered': (p, { id }, f) => reopenAsk(p, id, f.at),
   'process.unasked': (p, b) => changeAsks(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => changeRunning(b.stopping.wrapUp ? p : dropWrapUpMessage(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
@@ -456,8 +460,8 @@ function releaseHolds(before: Process, released: readonly Hold[], mono: number, 
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !released.some((other) => isSameHold(hold, other)))
   if (holds.length > 0) return changeRunning(process, { holds })
-  // The driver gets the stored answers now, so their asks are closed.
-  const withoutAnswered = process.asks ? changeAsks(process, (ask) => (ask.answer ? [] : [ask])) : process
+  // The driver gets the stored answers that are due, so their asks are closed.
+  const withoutAnswered = process.asks ? changeAsks(process, (ask) => (isDue(ask, mono) ? [] : [ask])) : process
   return {
     ...changeRunning(withoutAnswered, { holds, drained: false, midway: false }),
     clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at },
@@ -478,10 +482,23 @@ function withoutAsks({ asks, spec }: Process): { readonly asks?: readonly Pendin
   return asks && asks.length > 0 && spec.crew === undefined ? { asks: [] } : {}
 }
 
-/** Changes the asks. An agent without an open ask works again. */
+/** Drops the answer to an ask, which counts as a new one: the user has not seen it, and it is not put off. */
+function reopenAsk(process: Process, id: string, at: number): Process {
+  const asks = (process.asks ?? []).map((ask): PendingAsk => {
+    if (ask.id !== id) return ask
+    const { answer: _, ...open } = ask
+    return { ...open, at }
+  })
+  return { ...changeRunning(process, { activity: 'waiting' }), ...withAsks(process, asks) }
+}
+
+/** Changes the asks. An agent works again when no ask is open, and no answer is stored for a time. */
 function changeAsks(process: Process, change: (ask: PendingAsk) => readonly PendingAsk[]): Process {
   const asks = (process.asks ?? []).flatMap(change)
-  const isAnswered = process.life.state === 'running' && process.life.activity === 'waiting' && asks.every((ask) => ask.answer)
+  const isAnswered =
+    process.life.state === 'running' &&
+    process.life.activity === 'waiting' &&
+    asks.every(({ answer }) => answer !== undefined && answer.delivery === undefined)
   return {
     ...process,
     ...(isAnswered ? changeRunning(process, { activity: process.spec.crew ? 'ready' : 'working' }) : {}),

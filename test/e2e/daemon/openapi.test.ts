@@ -309,7 +309,7 @@ describe("the daemon's answers", () => {
     await callRoute('getDocument', '')
     await callRoute('stopDaemon', '')
     // An answer needs an agent with a question: test/e2e/external/questions.test.ts.
-    calledIds.add('answerProcess')
+    calledIds.add('answerProcess').add('withdrawAnswer')
     expect([...calledIds].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
     await daemon.stop()
     await daemon.start()

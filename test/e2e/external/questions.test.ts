@@ -79,6 +79,23 @@ describe('an agent that asks', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
+  test('gets an answer at its time, unless the user takes the answer back', async () => {
+    const { uuid } = await start('ask execute npm test')
+    const [ask] = (await waitForQuestion(uuid)).asks
+    const withdraw = (): Promise<SteerView> => daemon.client.delete(`/v1/processes/${uuid}/answer/${ask?.id}`)
+    await expect(withdraw()).rejects.toMatchObject({ code: 'CONFLICT' })
+    const answered = await answer(uuid, { option: 'yes', undoMs: 60_000 })
+    expectSteerResponse(answered)
+    expect(answered).toMatchObject({ undo: { id: ask?.id, until: expect.any(String) }, process: { status: 'waiting', asks: [] } })
+    const withdrawn = await withdraw()
+    expectSteerResponse(withdrawn)
+    expect(withdrawn.process.asks).toMatchObject([{ id: ask?.id, hash: ask?.hash }])
+    await answer(uuid, { option: 'no', seen: ask?.hash, undoMs: 1 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: no'])
+    expect(await daemon.readFactTypes(uuid)).toEqual(expect.arrayContaining(['process.unanswered', 'process.delivered']))
+  })
+
   test('gets an answer that came during a pause after the resume', async () => {
     const { uuid } = await start('ask execute npm test')
     await waitForQuestion(uuid)

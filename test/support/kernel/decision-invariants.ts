@@ -54,6 +54,8 @@ const ONLY_WHILE_RUNNING = new Set<Fact['body']['type']>([
   'process.frozen',
   'process.waiting',
   'process.answered',
+  'process.delivered',
+  'process.unanswered',
   'process.unasked',
   'usage.reported',
   'process.incoming',

@@ -55,7 +55,8 @@ export abstract class ModelReports extends ModelLedger {
     if (p.state !== 'running' || p.holds.length === 0) return
     p.holds = p.holds.filter((hold) => !matches(hold))
     if (p.holds.length > 0) return
-    p.asks = p.asks.filter((ask) => !ask.answered)
+    p.asks = p.asks.filter(({ answered, due }) => !answered || (due !== null && due > this.now))
+    this.continueIfAnswered(p)
     Object.assign(p, { drained: false, midway: false, since: this.now, pausedAt: null })
     this.settle(p)
   }
@@ -225,13 +226,13 @@ export abstract class ModelReports extends ModelLedger {
 
   #reportWaiting(p: Proc, { id, options }: Extract<Report, { type: 'waiting' }>['ask']): string {
     if ((p.activity !== 'working' && p.activity !== 'waiting') || p.asks.some((ask) => ask.id === id)) return 'late'
-    p.asks.push({ id, options: options.map((option) => option.id), answered: false })
+    p.asks.push({ id, options: options.map((option) => option.id), answered: false, due: null })
     p.activity = 'waiting'
     return 'ok'
   }
 
   continueIfAnswered(p: Proc): void {
-    if (p.activity === 'waiting' && p.asks.every((ask) => ask.answered)) p.activity = 'working'
+    if (p.activity === 'waiting' && p.asks.every(({ answered, due }) => answered && due === null)) p.activity = 'working'
   }
 
   #reportUp(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {

@@ -41,7 +41,8 @@ export interface Proc {
   forkOf: boolean
   pinned: boolean
   origin: string | null
-  asks: { id: string; options: string[]; answered: boolean }[]
+  /** `due`: when the agent gets the answer; null: at once, or at the end of the pause */
+  asks: { id: string; options: string[]; answered: boolean; due: number | null }[]
   interactive: boolean
   /** its calls need an answer of the user, because it is, or was, below an external agent */
   mustAsk: boolean
@@ -158,6 +159,9 @@ export class Model extends ModelSignals {
         return null
       case 'answer':
         this.#answer(input)
+        return null
+      case 'withdrawAnswer':
+        this.#withdrawAnswer(input)
         return null
       case 'mask':
         this.mask(input)
@@ -470,16 +474,25 @@ export class Model extends ModelSignals {
     if (!p.external || runs || rerun || this.#mustStartAgain(p) || p.queue.length > 0) refuse('INVALID')
   }
 
-  #answer({ uuid, by, id, option, text }: Input<'answer'>): void {
+  #answer({ uuid, by, id, option, text, undoMs = 0 }: Input<'answer'>): void {
     const p = this.living(uuid)
     if (by.startsWith('agent:')) refuse('PERMISSION')
     if (p.stopping && p.wrap === null) refuse('INVALID')
     const openAsks = p.asks.filter((ask) => !ask.answered)
     const ask = (id === null ? openAsks.length === 1 && openAsks[0] : openAsks.find((one) => one.id === id)) || refuse('INVALID')
     if (ask.options.length === 0 ? option !== null || text === null : option === null || !ask.options.includes(option)) refuse('INVALID')
-    if (p.holds.length > 0) ask.answered = true
+    if (p.holds.length > 0 || undoMs > 0) Object.assign(ask, { answered: true, due: undoMs > 0 ? this.now + undoMs : null })
     else p.asks = p.asks.filter((one) => one !== ask)
     this.continueIfAnswered(p)
+  }
+
+  #withdrawAnswer({ uuid, by, id }: Input<'withdrawAnswer'>): void {
+    const p = this.living(uuid)
+    if (by.startsWith('agent:')) refuse('PERMISSION')
+    if (p.stopping && p.wrap === null) refuse('INVALID')
+    const ask = p.asks.find((one) => one.id === id && one.answered) ?? refuse('CONFLICT')
+    Object.assign(ask, { answered: false, due: null })
+    p.activity = 'waiting'
   }
 
   /** Takes messages from the queue; those of a coordinator or of the system may not be taken. */
@@ -509,7 +522,10 @@ export class Model extends ModelSignals {
   #tick(uuid: string): void {
     const p = this.all.get(uuid)
     if (p?.state !== 'running') return
-    if (p.stopping) return p.wrap !== null && this.now >= p.wrap ? this.cancelWrapUp(p) : undefined
+    if (p.stopping) {
+      if (p.wrap !== null && this.now >= p.wrap) this.cancelWrapUp(p)
+      return this.#deliverDue(p)
+    }
     if (p.since !== null && this.now - p.since + (p.elapsed ?? 0) >= p.timeoutMs) {
       const exit = { code: 1, reason: 'timed out', cause: 'limit' }
       if (p.attached) p.stopping = exit
@@ -520,6 +536,13 @@ export class Model extends ModelSignals {
     if (p.state !== 'running' || p.stopping) return
     if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000)
       Object.assign(p, { drained: true, midway: true })
+    this.#deliverDue(p)
+  }
+
+  #deliverDue(p: Proc): void {
+    if (p.state !== 'running' || p.holds.length > 0 || (p.stopping && p.wrap === null)) return
+    p.asks = p.asks.filter(({ due }) => due === null || due > this.now)
+    this.continueIfAnswered(p)
   }
 
   #boot({ uuid, survivors }: Input<'boot'>): void {

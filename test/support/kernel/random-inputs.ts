@@ -191,6 +191,14 @@ export class RandomInputs {
     const uuid = this.#matchingUuid(pick, ({ asks = [] }) => asks.length > 0)
     const asks = this.#world.row(uuid)?.asks ?? []
     const ask = asks[pick(Math.max(1, asks.length))]
+    if (pick(3) === 0)
+      return {
+        type: 'withdrawAnswer',
+        reply: this.#reply(),
+        by: pick(8) === 0 ? this.#by(pick) : 'user',
+        uuid,
+        id: (asks.find(({ answer }) => answer) ?? ask)?.id ?? 'none',
+      }
     const option = ask && ask.options.length > 0 && pick(6) > 0 ? 'yes' : null
     return {
       type: 'answer',
@@ -200,6 +208,7 @@ export class RandomInputs {
       id: pick(3) === 0 ? null : (ask?.id ?? 'none'),
       option: pick(12) === 0 ? 'maybe' : option,
       text: option === null && pick(4) > 0 ? 'forty-two' : null,
+      ...(pick(3) > 0 ? { undoMs: pick(20) } : {}),
     }
   }
 

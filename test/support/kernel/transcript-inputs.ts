@@ -137,6 +137,14 @@ const READERS: Readonly<Record<string, InputReader>> = {
     id: line.options.get('id') ?? null,
     option: line.words[2] ?? null,
     text: line.options.get('text') ?? null,
+    ...(line.options.has('undo') ? { undoMs: numberOption(line, 'undo') ?? 0 } : {}),
+  }),
+  unanswer: (line, _, reply) => ({
+    type: 'withdrawAnswer',
+    reply,
+    by: senderOf(line),
+    uuid: wordAt(line, 1),
+    id: wordAt(line, 2),
   }),
   mask: (line, _, reply) => ({
     type: 'mask',
@@ -307,7 +315,8 @@ function askOf(line: Line): Ask {
     name: id,
     kind: id === 'yes' ? ('allow_once' as const) : ('reject_once' as const),
   }))
-  return { id: wordAt(line, 3), kind: options.length > 0 ? 'permission' : 'question', text: 'run make?', options, callId: null, at: 0 }
+  const kind = (line.options.get('kind') as Ask['kind'] | undefined) ?? (options.length > 0 ? 'permission' : 'question')
+  return { id: wordAt(line, 3), kind, text: 'run make?', options, callId: null, at: 0 }
 }
 
 /** `answer 1 calls=c1:once,c2:read cost=2|unknown tokens=100` */

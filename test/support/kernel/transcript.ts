@@ -147,7 +147,10 @@ function detailOf(body: FactBody, uuid: string): string {
     case 'process.waiting':
       return body.ask?.id ?? body.question
     case 'process.answered':
-      return `${body.id} ${body.option ?? body.text} by ${body.by}`
+      return `${body.id} ${body.option ?? body.text} by ${body.by}${body.delivery ? ` due ${body.delivery.dueMono}` : ''}`
+    case 'process.unanswered':
+      return `${body.id} by ${body.by}`
+    case 'process.delivered':
     case 'process.unasked':
       return body.id
     case 'usage.reported':

@@ -178,7 +178,19 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   ],
   'process.working': [{ turn: number, message: fc.option(text) }],
   'process.waiting': [{ question: text, ask }, ['ask']],
-  'process.answered': [{ id: shortText, option: fc.option(shortText), text: fc.option(text), by: sender, via: shortText }, ['via']],
+  'process.answered': [
+    {
+      id: shortText,
+      option: fc.option(shortText),
+      text: fc.option(text),
+      by: sender,
+      via: shortText,
+      delivery: fc.record({ at: number, dueMono: number }),
+    },
+    ['via', 'delivery'],
+  ],
+  'process.delivered': [{ id: shortText }],
+  'process.unanswered': [{ id: shortText, by: sender, via: shortText }, ['via']],
   'process.unasked': [{ id: shortText }],
   'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
   'process.exited': [

@@ -454,6 +454,10 @@ const steered = z
     note: text.exactOptional(),
     childrenGoOn: count.exactOptional().describe('the number of living children of an ended process'),
     missing: texts.exactOptional().describe('the names of the keys that the process waits for'),
+    undo: z
+      .object({ id: text, until: time.nullable().describe('null: until the process resumes') })
+      .exactOptional()
+      .describe('the question whose answer can be taken back, and until when; absent: the answer counts at once'),
   })
   .describe('The response to a signal, a pause, a resume or an answer.')
 

@@ -10,7 +10,7 @@ import type { PendingSignal } from '../../model/signals.ts'
 import type { Hold, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { Sender, Uuid } from '../../model/ids.ts'
-import type { PendingAsk } from '../../model/asks.ts'
+import { isDue, type PendingAsk } from '../../model/asks.ts'
 
 /** Records that a held process has reached a boundary, and freezes an external agent there. */
 export function freezeDrained(draft: DecisionDraft, process: Process): void {
@@ -63,10 +63,12 @@ function wakeProcess(draft: DecisionDraft, process: Process, by: Sender, asks: P
   if (supervisesChildren(process)) draft.followUps.push({ type: 'unpaused', uuid: process.uuid })
 }
 
-/** Delivers the answers that the user gave during the pause. */
+/** Delivers the answers that the user gave before the end of the pause. Those whose time has not come stay with their asks. */
 function deliverAnswers(draft: DecisionDraft, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
-  for (const { id, answer } of asks) {
-    if (answer) draft.addEffect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
+  for (const ask of asks) {
+    const { id, answer } = ask
+    if (answer && isDue(ask, draft.now.mono))
+      draft.addEffect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
   }
 }
 

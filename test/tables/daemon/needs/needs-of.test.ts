@@ -162,6 +162,17 @@ test('a snooze applies to the asks before it, not to later ones; it ends with an
   expect(viewsOf(processOf(...START, asked(), snoozed), until).map(({ snoozedUntil }) => snoozedUntil)).toEqual([null])
 })
 
+test('an ask whose answer can be taken back is no need; taken back it is a new one, which was not seen or put off', () => {
+  const answer: FactBody = { type: 'process.answered', id: 'q1', option: null, text: 'x', by: 'user', delivery: { at: 0, dueMono: 0 } }
+  const before: readonly FactBody[] = [...START, asked(), { type: 'process.snoozed', until: START_AT + 3_600_000, by: 'user' }, answer]
+  expect(kindsOf(processOf(...before))).toEqual([])
+  const seen: FactBody = { type: 'process.seen', by: 'user' }
+  const again = processOf(...before, seen, { type: 'process.unanswered', id: 'q1', by: 'user' })
+  expect(viewsOf(again)).toMatchObject([{ kind: 'permission', snoozedUntil: null }])
+  expect(again.asks?.[0]?.at).toBeGreaterThan(again.seenAt ?? Infinity)
+  expect(kindsOf(processOf(...before, { type: 'process.delivered', id: 'q1' }))).toEqual([])
+})
+
 test('a need keeps its id, and each need has its own', () => {
   const process = processOf(...START, asked(), asked({ id: 'q2' }))
   const ids = viewsOf(process).map(({ id }) => id)

@@ -6,6 +6,7 @@ import { namedIn, whyOf } from '../../../../src/daemon/rows/why.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../../src/kernel/model/moment.ts'
 import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
+import type { DeliveryTime } from '../../../../src/kernel/model/asks.ts'
 import type { WhyView } from '../../../../src/api/views/heartbeat.ts'
 import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Hold, Process } from '../../../../src/kernel/model/process.ts'
@@ -37,6 +38,14 @@ const ASKED: FactBody = {
   question: 'run npm test?',
   ask: { id: '1', kind: 'permission', text: 'run npm test?\nin /srv', options: [], callId: 'a', at: WALL + 4_000 },
 }
+const answered = (delivery: DeliveryTime): FactBody => ({
+  type: 'process.answered',
+  id: '1',
+  option: null,
+  text: 'yes',
+  by: 'user',
+  delivery,
+})
 const held = (hold: Partial<Hold> & Pick<Hold, 'reason'>): FactBody => ({
   type: 'process.held',
   hold: { by: 'user', at: WALL + 2_000, ...hold },
@@ -127,6 +136,21 @@ test.each<[string, readonly FactBody[], object | null]>([
     'asking',
     [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ASKED],
     { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(4), can: ['answer'] },
+  ],
+  [
+    'going to get its answer',
+    [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ASKED, answered({ at: WALL + 12_000, dueMono: 0 })],
+    {
+      kind: 'ask',
+      text: expect.stringMatching(/^gets your answer at \d\d:13:32$/),
+      until: timeAfter(12),
+      can: ['interrupt', 'stop'],
+    },
+  ],
+  [
+    'asking again, because its answer was taken back',
+    [SPAWNED, STARTED, WORKING, ASKED, answered({ at: WALL + 12_000, dueMono: 0 }), { type: 'process.unanswered', id: '1', by: 'user' }],
+    { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(5), can: ['answer'] },
   ],
   [
     'stopping',

@@ -84,6 +84,20 @@ test('time belongs to the user while a question is open, to a hold when nothing 
   expect(flagsOf(row as BriefStep)).toEqual(['failed', 'writes', 'asked', 'held'])
 })
 
+test('time belongs to the user again after an answer was taken back', () => {
+  const [row] = rowsOf(
+    [0, started(1)],
+    [10, finished(1, { durationMs: 10, message: [call('a')] })],
+    [10, toolStarted('a')],
+    [20, { type: 'process.waiting', question: 'May I?' }],
+    [50, { type: 'process.answered', id: '', option: 'yes', text: null, by: 'user', delivery: { at: 5_050, dueMono: 5_050 } }],
+    [60, { type: 'process.unanswered', id: '', by: 'user' }],
+    [90, { type: 'process.answered', id: '', option: 'no', text: null, by: 'user' }],
+    [100, toolFinished('a')],
+  )
+  expect(row).toMatchObject({ humanMs: 60, toolMs: 30 })
+})
+
 test('no time is counted between two incarnations; a call without a result keeps the step open', () => {
   const [row] = rowsOf(
     [0, started(1)],

@@ -109,6 +109,204 @@ test('a suspended process gets its answer when it resumes', () => {
   `)
 })
 
+describe('an answer with a time for taking it back', () => {
+  const ANSWERED = `${ASKED}
+    .report a asks q1 options=yes,no
+    .answer a yes undo=5000
+  `
+
+  test('reaches the agent at its time', () => {
+    expect(
+      play(`${ASKED}
+      .report a asks q1 options=yes,no
+      answer a yes undo=5000
+      answer a no
+      wind 4999
+      wind 1
+      tick a
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > answer a yes undo=5000
+      a.9 process.answered q1 yes by user due 6000
+        -> done, 1 affected
+      > answer a no
+        -> refused INVALID: process 1 asks nothing
+      > wind 4999
+      > wind 1
+      tick a
+      a.10 process.delivered q1
+        -> driver.answer a#1
+        == a working
+      > tick a
+      "
+    `)
+  })
+
+  test('opens its question again when it is taken back, and another answer counts', () => {
+    expect(
+      play(`${ANSWERED}
+      .report a asks q2
+      unanswer a q2
+      unanswer a q1
+      unanswer a q1
+      wind 5000
+      .report a unasked q2
+      answer a no
+      unanswer a q1
+      unanswer a unknown
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > unanswer a q2
+        -> refused CONFLICT: the answer to "q2" cannot be taken back: the question of process 1 is open
+      > unanswer a q1
+      a.11 process.unanswered q1 by user
+        -> done, 1 affected
+      > unanswer a q1
+        -> refused CONFLICT: the answer to "q1" cannot be taken back: the question of process 1 is open
+      > wind 5000
+      > answer a no
+      a.13 process.answered q1 no by user
+        -> driver.answer a#1
+        -> done, 1 affected
+        == a working
+      > unanswer a q1
+        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has it, or does not ask this
+      > unanswer a unknown
+        -> refused CONFLICT: the answer to "unknown" cannot be taken back: process 1 has it, or does not ask this
+      "
+    `)
+  })
+
+  test('stays with its question during a pause, and after a pause that ends early', () => {
+    expect(
+      play(`${ANSWERED}
+      .signal SIGPAUSE a
+      wind 1000
+      signal SIGRESUME a
+      wind 4000
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > wind 1000
+      > signal SIGRESUME a
+      a.12 signal.sent SIGRESUME by user: default
+      a.13 process.released user/user
+        -> driver.unpause a#1
+        -> done, 1 affected
+        == a waiting
+      > wind 4000
+      tick a
+      a.14 process.delivered q1
+        -> driver.answer a#1
+        == a working
+      "
+    `)
+  })
+
+  test('reaches the agent at the end of a pause that lasts longer', () => {
+    expect(
+      play(`${ANSWERED}
+      .signal SIGPAUSE a
+      .report a frozen
+      wind 9000
+      signal SIGRESUME a
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > wind 9000
+      > signal SIGRESUME a
+      a.13 signal.sent SIGRESUME by user: default
+      a.14 process.released user/user
+        -> driver.unpause a#1
+        -> driver.answer a#1
+        -> done, 1 affected
+        == a working
+      "
+    `)
+  })
+
+  test('reaches an agent that wraps up', () => {
+    const player = new TranscriptPlayer()
+    player.play(`.live a interactive
+      .report a asks q1 options=yes,no
+      .handle a SIGTERM message
+      .answer a yes undo=5000
+      .signal SIGTERM a grace=60000`)
+    expect(player.play('wind 5000')).toContain('-> driver.answer a#1')
+  })
+
+  test.each([
+    ['when the process stops', '.signal SIGTERM a\nunanswer a q1', 'INVALID: process 1 is stopping'],
+    ['by an agent', 'unanswer a q1 by=agent:b', 'PERMISSION: only the user can take back an answer'],
+    ['when the process has ended', '.report a exited 0\nunanswer a q1', 'NOT_FOUND: process 1 has ended'],
+  ])('cannot be taken back %s', (_, script, refused) => {
+    expect(play(`${ANSWERED}\n${script}`)).toContain(`-> refused ${refused}`)
+  })
+
+  test.each([
+    ['the process stops', '.signal SIGTERM a'],
+    ['the turn ends', '.report a ended 1'],
+    ['the question is withdrawn', '.report a unasked q1'],
+    ['a new daemon finds the process paused', '.signal SIGPAUSE a\n.boot a'],
+  ])('never reaches the agent when %s', (_, script) => {
+    expect(play(`${ANSWERED}\n${script}\nwind 5000`)).not.toContain('driver.answer')
+  })
+
+  test('counts at once for a plan', () => {
+    expect(
+      play(`${ASKED}
+      .report a asks q1 kind=plan options=allow,deny
+      answer a deny undo=5000
+      unanswer a q1
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > answer a deny undo=5000
+      a.9 process.answered q1 deny by user
+        -> driver.answer a#1
+        -> done, 1 affected: the answer counts at once, so it cannot be taken back
+        == a working
+      > unanswer a q1
+        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has it, or does not ask this
+      "
+    `)
+  })
+
+  test('is a new question when it is taken back: it was not seen, and is not put off', () => {
+    const player = new TranscriptPlayer()
+    player.play(`${ANSWERED}\n.wind 10\n.seen a`)
+    const seenAt = player.world.row('a')?.seenAt
+    player.play('.wind 10\n.unanswer a q1')
+    expect(player.world.row('a')?.asks?.[0]?.at).toBeGreaterThan(seenAt ?? Infinity)
+  })
+})
+
+test('an answer during a pause can be taken back until the pause ends', () => {
+  expect(
+    play(`${ASKED}
+    .report a asks q1 options=yes,no
+    .signal SIGPAUSE a
+    .answer a yes
+    unanswer a q1
+    signal SIGRESUME a
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > unanswer a q1
+    a.12 process.unanswered q1 by user
+      -> done, 1 affected
+    > signal SIGRESUME a
+    a.13 signal.sent SIGRESUME by user: default
+    a.14 process.released user/user
+      -> driver.unpause a#1
+      -> done, 1 affected
+      == a waiting
+    "
+  `)
+})
+
 test('an agent that asks during a pause is frozen', () => {
   expect(
     play(`${ASKED}

@@ -26,6 +26,12 @@ const DEADLINES: readonly { readonly what: string; readonly script: string; read
   { what: 'held without a driver', script: '.spawn a\n.signal SIGPAUSE a', at: null },
   { what: 'a signal that waits', script: '.live a\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },
   { what: 'the nearest of three', script: '.live a timeoutMs=60000\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },
+  { what: 'an answer that can be taken back', script: '.live a\n.report a asks q1\n.answer a text=42 undo=50', at: 1_050 },
+  {
+    what: 'such an answer in a pause',
+    script: '.live a\n.report a asks q1\n.answer a text=42 undo=50\n.signal SIGPAUSE a\n.report a frozen',
+    at: null,
+  },
   { what: 'stopping', script: '.live a timeoutMs=50\n.signal SIGTERM a', at: null },
   { what: 'zombie', script: '.live a timeoutMs=50\n.report a exited 0', at: null },
 ]

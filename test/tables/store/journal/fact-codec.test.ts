@@ -55,6 +55,8 @@ const RELEASED: Readonly<Record<string, number>> = {
   'mcp.servers': 44,
   'process.answered': 45,
   'process.unasked': 46,
+  'process.delivered': 175,
+  'process.unanswered': 176,
   'usage.reported': 47,
   'process.forked': 48,
   'process.pinned': 49,

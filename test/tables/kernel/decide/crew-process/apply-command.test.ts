@@ -621,6 +621,29 @@ test('a question to the user survives the daemon, and the answer goes to the tas
   `)
 })
 
+test('an answer to a crew counts at once, whatever time it has for taking it back', () => {
+  expect(
+    play(`
+    .live crew c staff=generic:1 stay
+    .live member w1 of=c id=worker-1
+    .say c add_task id=ask kind=human
+    answer c text=blue undo=5000
+    unanswer c ask.1
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > answer c text=blue undo=5000
+    c.14 process.answered ask.1 blue by user
+    c.15 task.answered ask, option null
+    c.16 task.done ask, reason blue
+      -> done, 1 affected: the answer counts at once, so it cannot be taken back
+      == c ready
+    > unanswer c ask.1
+      -> refused CONFLICT: the answer to "ask.1" cannot be taken back: it counted at once
+    "
+  `)
+})
+
 test("no turn begins while a job uses the worker's files", () => {
   expect(
     play(`${ONE_WORKER}
