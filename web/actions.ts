@@ -2,7 +2,7 @@
 // answered. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { EventView } from '../src/api/views/daemon.ts'
-import type { AskView, ProcessView, ResumeBody, StepView } from '../src/api/views/process.ts'
+import type { AskView, ProcessView, ResumeBody, SteerView, StepView } from '../src/api/views/process.ts'
 import type { RowsView, RowView } from '../src/api/views/rows.ts'
 import type { ForkChanges } from '../src/faces/fork-plan.ts'
 import { formatCount } from '../src/faces/format.ts'
@@ -11,7 +11,7 @@ import { undoOf, type RowVerb } from '../src/faces/row-verbs.ts'
 import { readStream, request } from './api.ts'
 import { say } from './notice.ts'
 import { failureOfAll, RequestError, type Failure } from './request-error.ts'
-import { rows } from './rows.ts'
+import { clockOffset, rows } from './rows.ts'
 import { credentialsOf, session } from './store.ts'
 
 /** The last error of an action, with its hint; null: none. */
@@ -42,6 +42,9 @@ interface ActionRequest {
   readonly uuid: string
   readonly action: Action
   readonly body: object
+  /** the address below the process, if it is taken back by DELETE there */
+  readonly deletes?: string
+  readonly onDone?: (view: SteerView) => void
 }
 
 /** Sends an action of a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
@@ -60,11 +63,13 @@ async function performAll(requests: readonly ActionRequest[]): Promise<boolean[]
   return failures.map((one) => one === null)
 }
 
-async function sendAction({ uuid, action, body }: ActionRequest): Promise<Failure | null> {
+async function sendAction({ uuid, action, body, deletes, onDone }: ActionRequest): Promise<Failure | null> {
   const key = `${uuid} ${action}`
   pendingActions.value = new Set([...pendingActions.value, key])
   try {
-    await callApi(`/v1/processes/${uuid}/${ROUTES[action] ?? action}`, { method: 'POST', body })
+    const path = `/v1/processes/${uuid}/${deletes ?? ROUTES[action] ?? action}`
+    const view = await callApi<SteerView>(path, deletes === undefined ? { method: 'POST', body } : { method: 'DELETE' })
+    onDone?.(view)
     return null
   } catch (error) {
     return failureOf(error, 'The action may or may not have happened; look at the process.')
@@ -130,11 +135,31 @@ export function sendMessage(uuid: string, text: string, urgent: boolean): Promis
 
 /** Answers a question. The daemon refuses the answer if the question is not the one that was shown. */
 export function answerOption(uuid: string, { id, hash }: AskView, option: string, comment = ''): Promise<boolean> {
-  return perform(uuid, 'answer', { id, option, seen: hash, ...(comment === '' ? {} : { text: comment }) })
+  return answer(uuid, id, { option, seen: hash, ...(comment === '' ? {} : { text: comment }) })
 }
 
 export function answerText(uuid: string, { id, hash }: AskView, text: string): Promise<boolean> {
-  return perform(uuid, 'answer', { id, text, seen: hash })
+  return answer(uuid, id, { text, seen: hash })
+}
+
+/** How long an answer can be taken back, in ms. */
+const ANSWER_UNDO_MS = 5_000
+
+/** Answers a question. The note offers to take the answer back before the agent gets it. */
+async function answer(uuid: string, id: string, body: object): Promise<boolean> {
+  const onDone = ({ undo }: SteerView): void => {
+    if (!undo) return
+    const takeBack = (): Promise<boolean[]> => withdrawAnswer(uuid, undo.id)
+    if (undo.until === null) return say('answered; the agent gets it after the pause', takeBack)
+    const leftMs = Date.parse(undo.until) - Date.now() - clockOffset.peek()
+    say(`answered; the agent gets it in ${Math.round(leftMs / 1_000)} s`, takeBack, leftMs)
+  }
+  const done = await performAll([{ uuid, action: 'answer', body: { ...body, id, undoMs: ANSWER_UNDO_MS }, onDone }])
+  return !done.includes(false)
+}
+
+function withdrawAnswer(uuid: string, id: string): Promise<boolean[]> {
+  return performAll([{ uuid, action: 'answer', body: {}, deletes: `answer/${encodeURIComponent(id)}` }])
 }
 
 /** Makes a fork that continues after a step, or, for null, from the present state. Returns the UUID of the fork; null after an error. */

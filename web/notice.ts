@@ -15,17 +15,20 @@ interface Notice {
 export const notice = signal<Notice | null>(null)
 let timer = 0
 
-export function say(text: string, undo: Notice['undo'] = null): void {
+/** `undoMs`: how long it can be taken back. */
+export function say(text: string, undo: Notice['undo'] = null, undoMs = UNDO_MS): void {
   notice.value = { text, undo }
   clearTimeout(timer)
-  timer = setTimeout(() => (notice.value = null), undo === null ? SHOWN_MS : UNDO_MS)
+  timer = setTimeout(() => (notice.value = null), undo === null ? SHOWN_MS : undoMs)
 }
 
-/** Takes back what the note is about. */
-export function undoNoted(): void {
+/** Takes back what the note is about. Returns false if there is nothing to take back. */
+export function undoNoted(): boolean {
   const undo = notice.peek()?.undo
+  if (!undo) return false
   notice.value = null
-  undo?.()
+  undo()
+  return true
 }
 
 /** Copies a text, and says so in a note. */

@@ -24,6 +24,7 @@ export const KEYS = {
   goToPage: { keys: ['g …'], does: 'open a page, by its letter', places: ['anywhere'] },
   nextNeed: { keys: ['n'], does: 'go to the next question or problem', places: ['anywhere'] },
   previousNeed: { keys: ['N'], does: 'go to the previous question or problem', places: ['anywhere'] },
+  undo: { keys: ['u'], does: 'take back what the note at the bottom offers, such as an answer', places: ['anywhere'] },
   close: { keys: ['Escape'], does: 'close, clear the tags, leave a field', places: ['anywhere'] },
   selectNext: { keys: ['j', 'ArrowDown'], does: 'select the next row', places: ['list'] },
   selectPrevious: { keys: ['k', 'ArrowUp'], does: 'select the previous row', places: ['list'] },

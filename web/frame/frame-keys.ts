@@ -1,6 +1,7 @@
 // The keys that work on all pages. Test: test/e2e/web/keys.test.ts.
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { answerByKey, focusNextNeed, focusReply } from '../needs/store.ts'
+import { undoNoted } from '../notice.ts'
 import { PAGES } from '../pages.ts'
 import { navigate } from '../router.ts'
 import { openHelp } from './help.tsx'
@@ -22,6 +23,7 @@ const EVERYWHERE: KeyHandlers = {
   goToPage,
   nextNeed: () => goToNeed(1),
   previousNeed: () => goToNeed(-1),
+  undo: undoNoted,
   close: () => document.activeElement instanceof HTMLInputElement && document.activeElement.blur(),
 }
 

@@ -39,7 +39,7 @@ export type ScreenAction = keyof typeof SCREEN_ACTIONS
 
 export const PLACES = new Set(['anywhere', 'list', 'need'] as const)
 /** The shared actions that `reeve top` lacks: it has no pages to go to. Its help leaves them out. */
-const LACKED = ['goToPage'] as const
+const LACKED = ['goToPage', 'undo'] as const
 export type TopAction = Exclude<KeyActionAt<'anywhere' | 'list' | 'need'>, (typeof LACKED)[number]>
 
 /** The actions that ask the daemon to change something. Each other action changes only what is shown, or copies a text. */

@@ -41,6 +41,23 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
       expect(await readFile(join(world.daemon.work, 'made'), 'utf8')).toBe('first\n')
     })
 
+    test('takes an answer back by a key before the agent has it', async () => {
+      const uuid = await spawnAsking('echo first > taken-back')
+      const page = await world.visit(`/p/${uuid}`)
+      // The page asks for five seconds; a slow machine gets a minute.
+      await page.route(`**/v1/processes/${uuid}/answer`, (route) =>
+        route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), undoMs: 60_000 }) }),
+      )
+      await enabledOption(page, 'allow_once').click()
+      await page.locator('.notice').getByRole('button', { name: 'Undo' }).waitFor()
+      await page.keyboard.press('u')
+      await world.daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.unanswered')
+      await page.unroute(`**/v1/processes/${uuid}/answer`)
+      await enabledOption(page, 'reject_once').click()
+      await page.locator('.status-word[data-status="completed"]').waitFor()
+      await expect(readFile(join(world.daemon.work, 'taken-back'), 'utf8')).rejects.toMatchObject({ code: 'ENOENT' })
+    })
+
     test('answers with a text', async () => {
       await mkdir(join(world.daemon.work, '.reeve/agents'), { recursive: true })
       const command = [process.execPath, ACP_AGENT, `sessions=${world.daemon.work}`]

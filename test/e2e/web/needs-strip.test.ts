@@ -44,7 +44,7 @@ describePage('the strip of needs', {}, (world) => {
     await need.locator('button[data-kind="allow_once"]:enabled').waitFor()
     expect((await world.daemon.view(uuid)).status).toBe('waiting')
     await page.keyboard.press('a')
-    await expect.poll(() => readFileSync(join(world.daemon.work, 'price.js'), 'utf8')).toBe('two\n')
+    await expect.poll(() => readFileSync(join(world.daemon.work, 'price.js'), 'utf8'), { timeout: 100_000 }).toBe('two\n')
     await world.daemon.signal(uuid, 'SIGKILL')
   })
 
