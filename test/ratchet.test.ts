@@ -135,6 +135,7 @@ describe('the allowed imports', () => {
     'kernel/util/did-you-mean.ts',
     'kernel/model/words.ts',
     'kernel/model/crew/words.ts',
+    'kernel/model/crew/unchecked-tasks.ts',
     'kernel/model/capabilities.ts',
     'kernel/model/holds.ts',
     'kernel/model/signals.ts',

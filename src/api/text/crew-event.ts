@@ -57,7 +57,7 @@ const TASKS: { readonly [T in TaskFactType]: (fact: BodyOf<T>) => EventRow } = {
   'task.resumed': ({ member }) => [`${member} has it again`],
   'task.blocked': ({ reason }) => ['waits to be merged', reason],
   'task.requeued': ({ reason, counts }) => [counts ? 'attempt failed' : 'back in the queue', reason],
-  'task.done': ({ reason, by }) => [by === undefined ? 'done' : `done by word alone, marked by ${by}`, reason],
+  'task.done': ({ reason, by }) => [by === undefined ? 'done' : `done unchecked, marked by ${by}`, reason],
   'task.failed': ({ reason }) => ['failed', reason],
   'task.cancelled': ({ reason }) => ['cancelled', reason],
   'task.taken': ({ name, commit, report }) => [

@@ -1,7 +1,7 @@
 // Formats the report of a crew as Markdown, for the user or a pull request. Pure. Texts of agents must not change the structure of the
 // document: they are escaped on one line, or quoted. Test: test/tables/cli/print/crew-report.test.ts.
 import { formatCost, formatElapsed, formatCount, shortId, formatTokens } from '../../faces/format.ts'
-import { byWordText } from './crew.ts'
+import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'
 import { oneLine, stripControls } from './text.ts'
 import type {
   CrewReportView,
@@ -31,7 +31,7 @@ function headLines({ name, uuid, status, ending, elapsedMs, totals, git, problem
     failedCount > 0 ? `${failedCount} lost or failed ${failedCount === 1 ? 'attempt' : 'attempts'}` : null,
   ]
   const parts = [
-    `${done} of ${formatCount(all, 'task')} done${byWordText(every)}`,
+    `${done} of ${formatCount(all, 'task')} done${uncheckedText(every)}`,
     formatCount(totals.commits, 'commit'),
     ...failures,
     formatElapsed(elapsedMs),

@@ -3,6 +3,7 @@
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { earlyEndText, resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../api/views/crew.ts'
+import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'
 import { blockText, isSuspendedByAncestor, sharesAccountHold, type ProcessStanding } from './blocked.ts'
 import { formatClock, costCell, formatElapsed, formatCount, formatMoment, shortId } from '../../faces/format.ts'
 import { responsiveTable, type OmittableColumn } from './responsive-table.ts'
@@ -52,7 +53,7 @@ export function crewLines(crews: readonly CrewView[], out: Style, maxWidth: numb
       shortId(crew.uuid),
       oneLine(crew.name ?? '-'),
       statusOf(crew.status, out),
-      `${countDone(crew.tasks)}/${crew.tasks.length} done${byWordText(crew.tasks)}`,
+      `${countDone(crew.tasks)}/${crew.tasks.length} done${uncheckedText(crew.tasks)}`,
       crew.exit ? '-' : String(workers(crew).length),
       formatElapsed(crew.elapsedMs),
       costText(
@@ -163,7 +164,7 @@ function attemptCount({ attempts, state, implementer }: CrewTaskView): number {
 
 /** Returns the title, with the reason if the state is unusual. */
 function titleOf({ title, reason, state, asks, byWord }: CrewTaskView): string {
-  if (byWord) return `${title} (by word alone: ${reason ?? 'no reason was given'})`
+  if (byWord) return `${title} (unchecked: ${reason ?? 'no reason was given'})`
   if (asks !== null) return `${title} (waits for you: ${asks === 'gate' ? 'the commit' : asks === 'review' ? 'a review' : 'an answer'})`
   return reason !== null && state !== 'done' ? `${title} (${reason})` : title
 }
@@ -234,7 +235,7 @@ export function crewSummary(crew: CrewView): string {
   const failed = crew.tasks.filter(({ state }) => state === 'failed').length
   const cancelled = crew.tasks.filter(({ state }) => state === 'cancelled').length
   const tasks = [
-    `${countDone(crew.tasks)}/${formatCount(crew.tasks.length, 'task')} done${byWordText(crew.tasks)}`,
+    `${countDone(crew.tasks)}/${formatCount(crew.tasks.length, 'task')} done${uncheckedText(crew.tasks)}`,
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
   ].join(', ')
@@ -288,11 +289,11 @@ export function crewResultLines({ branch, tasks, exit, name, pid }: CrewView): s
   const ref = oneLine(name ?? String(pid))
   const merged = tasks.filter((task) => task.merged !== null).length
   const unmerged = tasks.filter((task) => task.commit !== null && task.merged === null && task.state === 'done')
-  const doneByWord = tasks.filter(({ byWord }) => Boolean(byWord))
+  const uncheckedTasks = tasks.filter(({ byWord }) => Boolean(byWord))
   return [
-    ...(doneByWord.length > 0
+    ...(uncheckedTasks.length > 0
       ? [
-          `done by word alone, with nothing reviewed or committed: ${doneByWord.map(({ id, reason }) => `${id} (${oneLine(reason ?? 'no reason was given')})`).join(', ')}`,
+          `done unchecked, with nothing reviewed or committed: ${uncheckedTasks.map(({ id, reason }) => `${id} (${oneLine(reason ?? 'no reason was given')})`).join(', ')}`,
         ]
       : []),
     ...(branch !== null && merged > 0 ? [`the work is on the branch ${oneLine(branch)}: ${workCommands(ref, exit !== null)}`] : []),
@@ -313,12 +314,6 @@ function workers({ members }: CrewView): readonly CrewMemberView[] {
 
 function countDone(tasks: readonly CrewTaskView[]): number {
   return tasks.filter(({ state }) => state === 'done').length
-}
-
-/** Returns the number of tasks that were declared done without a review or a commit: ` (2 by word alone)`. Empty if there are none. */
-export function byWordText(tasks: readonly Pick<CrewTaskView, 'byWord'>[]): string {
-  const count = tasks.filter(({ byWord }) => Boolean(byWord)).length
-  return count === 0 ? '' : ` (${count} by word alone)`
 }
 
 function statusOf(status: string, out: Style): string {

@@ -16,7 +16,7 @@ import { BATCH_ROUTES } from './batch-route.ts'
 import { COMPOSE_ROUTES } from './compose/routes.ts'
 import { ANNOTATION_ROUTES } from './annotation-routes.ts'
 import { ARCHIVE_ROUTES } from './archive-routes.ts'
-import { RESUME_ROUTES } from './resume-routes.ts'
+import { LINEAGE_ROUTES } from './lineage-routes.ts'
 import { MCP_ROUTES } from './mcp-route.ts'
 import { ROWS_ROUTES } from './rows-route.ts'
 import { NEEDS_ROUTES } from './needs-routes.ts'
@@ -452,7 +452,7 @@ export const ROUTES: readonly ApiRoute[] = [
   ...COLLECTION_ROUTES,
   ...ARCHIVE_ROUTES,
   ...COMPOSE_ROUTES,
-  ...RESUME_ROUTES,
+  ...LINEAGE_ROUTES,
   ...USAGE_ROUTES,
   ...SEARCH_ROUTES,
   ...NEEDS_ROUTES,

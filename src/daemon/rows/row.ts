@@ -14,7 +14,7 @@ import { whyOf, type WhyContext } from './why.ts'
 import { attentionOf } from '../needs/row-attention.ts'
 import type { Need } from '../needs/needs-of.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
-import { memberRow, phaseOf } from '../views/member-view.ts'
+import { memberRecord, phaseOf } from '../views/member-view.ts'
 import { noteOf, aboutOf, exitView, startDirectory } from '../views/process-view.ts'
 import { Table } from '../loop/table.ts'
 import { toUsd } from '../../kernel/state/accounts.ts'
@@ -78,7 +78,7 @@ export function ownFieldsOf(process: Process, context: RowContext): OwnFields {
     cost: { usd: knownCost(usage), unpriced: usage.unpriced, estimated: usage.estimated },
     role: spec.member?.role ?? null,
     phase: phaseOf(process, context),
-    task: memberRow(process, context)?.task ?? null,
+    task: memberRecord(process, context)?.task ?? null,
     branch: files?.branch ?? spec.worktree?.branch ?? null,
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep },
     ...continuationOf(process),

@@ -14,7 +14,7 @@ import { stateText } from '../../kernel/crew/state/phases.ts'
 import { asksText, livenessText, reportedTaskText, storedAnswerText } from './wait-texts.ts'
 import { doingOf, statusSince, type Work } from './doing.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
-import { crewNote, memberRow } from '../views/member-view.ts'
+import { crewNote, memberRecord } from '../views/member-view.ts'
 import { runNote } from '../views/run-note.ts'
 import type { DoingView, WhyView } from '../../api/views/heartbeat.ts'
 import type { RowLookup } from '../views/restart-view.ts'
@@ -268,7 +268,7 @@ function whyUnheld(process: Running, context: WhyContext): WhyView {
 function whyReady(process: Running, context: WhyContext): WhyView {
   const { spec, queue } = process
   const since = isoTime(statusSince(process, context.work))
-  const member = memberRow(process, context)
+  const member = memberRecord(process, context)
   if (member && spec.member && queue.length === 0) {
     const on = { on: member.task ?? spec.member.crew }
     if (member.role !== 'coordinator' && member.phase === 'idle') return { kind: 'task', text: 'waits for a task', since, ...on }

@@ -15,7 +15,7 @@ import { compactionText, resultText } from '../../api/text/log-lines.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { askView } from './ask-view.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup } from './restart-view.ts'
-import { crewNote, memberRow, phaseOf } from './member-view.ts'
+import { crewNote, memberRecord, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
 import { GatewayCalls } from '../steps/gateway-calls.ts'
@@ -114,7 +114,7 @@ const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
   sessionId: (process) => process.sessionId,
   role: ({ spec }) => spec.member?.role ?? null,
   phase: (process, context) => phaseOf(process, context),
-  taskId: (process, context) => memberRow(process, context)?.task ?? null,
+  taskId: (process, context) => memberRecord(process, context)?.task ?? null,
   queueCount: (process) => process.queue.length,
   retiredAt: (process) => isoOrNull(process.retiredAt),
   updatedAt: ({ clock }) => isoTime(clock.updatedAt),

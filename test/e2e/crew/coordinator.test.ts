@@ -125,5 +125,5 @@ test('the report names each task that the coordinator marked as done, with its r
       how: 'reeve crew show team a',
     },
   ])
-  expect(crewReportText(report)[2]).toContain('1 of 1 task done (1 by word alone)')
+  expect(crewReportText(report)[2]).toContain('1 of 1 task done (1 unchecked)')
 })

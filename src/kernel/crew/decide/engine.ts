@@ -21,6 +21,7 @@ import {
 import { availableReviewers } from '../state/reviewers.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { canImplement, needsDedicatedWorker, findWorkerToRetire, findUnneededWorker, taskAgentText } from '../state/eligible-workers.ts'
+import { uncheckedText } from '../../model/crew/unchecked-tasks.ts'
 import type { Command } from '../../model/crew/commands.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { WorkerRole } from '../../model/crew/words.ts'
@@ -45,9 +46,8 @@ function completeIfDone(crew: Crew, { stay }: CrewSpec): NextCommand {
   if (stay || crew.tasks.length === 0 || openTasks(crew).length > 0) return null
   const count = (state: Task['state']): number => crew.tasks.filter((task) => task.state === state).length
   const failed = count('failed')
-  const unreviewedCount = crew.tasks.filter((task) => task.byWord !== undefined).length
   const parts = [
-    `${count('done')} of ${crew.tasks.length} tasks are done${unreviewedCount > 0 ? ` (${unreviewedCount} by word alone)` : ''}`,
+    `${count('done')} of ${crew.tasks.length} tasks are done${uncheckedText(crew.tasks)}`,
     failed > 0 && `${failed} failed`,
     count('cancelled') > 0 && `${count('cancelled')} were cancelled`,
   ]

@@ -149,7 +149,7 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
   [{ type: 'task.requeued', task: 'a', reason: 'it was lost', counts: true }, 'a', 'attempt failed', 'it was lost'],
   [{ type: 'task.requeued', task: 'a', reason: 'the user said so', counts: false }, 'a', 'back in the queue', 'the user said so'],
   [{ type: 'task.done', task: 'a', reason: null }, 'a', 'done'],
-  [{ type: 'task.done', task: 'a', reason: 'answered', by: 'coordinator' }, 'a', 'done by word alone, marked by coordinator', 'answered'],
+  [{ type: 'task.done', task: 'a', reason: 'answered', by: 'coordinator' }, 'a', 'done unchecked, marked by coordinator', 'answered'],
   [{ type: 'task.failed', task: 'a', reason: 'needs b, which failed' }, 'a', 'failed', 'needs b, which failed'],
   [{ type: 'task.cancelled', task: 'a', reason: 'not needed' }, 'a', 'cancelled', 'not needed'],
   [

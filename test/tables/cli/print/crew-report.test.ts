@@ -247,7 +247,7 @@ test('tasks that were only marked as done are counted separately', () => {
       totals: { tasks: { done: 2 }, commits: 1, attempts: 0, denials: 0, usage: toUsageView({}), apart: toUsageView({}) },
     }),
   )
-  expect(text[2]).toBe('2 of 2 tasks done (1 by word alone), 1 commit, 1m 40s, $0.00.')
+  expect(text[2]).toBe('2 of 2 tasks done (1 unchecked), 1 commit, 1m 40s, $0.00.')
 })
 
 test('the report shows the output of a setup command, after success and failure', () => {

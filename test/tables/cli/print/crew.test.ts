@@ -480,12 +480,12 @@ test('a task that was only marked as done has no attempt, but its reason and a s
       .slice(1)
       .map((line) => line.split(/\s{2,}/)),
   ).toEqual([
-    ['look', 'done', '-', '-', '0', '-', '-', '-', 'The look (by word alone: answered in the thread)'],
+    ['look', 'done', '-', '-', '0', '-', '-', '-', 'The look (unchecked: answered in the thread)'],
     ['lexer', 'done', 'worker-1', '-', '1', '-', '$0.00', '-', 'The lexer'],
   ])
-  expect(crewSummary(crewView)).toContain('2/2 tasks done (1 by word alone)')
-  expect(crewLines([crewView], STYLE, Infinity)[1]).toContain('2/2 done (1 by word alone)')
-  expect(crewResultLines(crewView)).toContain('done by word alone, with nothing reviewed or committed: look (answered in the thread)')
+  expect(crewSummary(crewView)).toContain('2/2 tasks done (1 unchecked)')
+  expect(crewLines([crewView], STYLE, Infinity)[1]).toContain('2/2 done (1 unchecked)')
+  expect(crewResultLines(crewView)).toContain('done unchecked, with nothing reviewed or committed: look (answered in the thread)')
 })
 
 test('a failure of a crew is printed once, with its time, in the line of its task or its own line', async () => {

@@ -1,6 +1,6 @@
 // Crew data in the views of processes: the record and the phase of a member, and the progress of a crew as a note.
 import { expect, test } from 'vitest'
-import { crewNote, memberRow, phaseOf } from '../../../../src/daemon/views/member-view.ts'
+import { crewNote, memberRecord, phaseOf } from '../../../../src/daemon/views/member-view.ts'
 import type { Crew, Member } from '../../../../src/kernel/model/crew/crew.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 
@@ -12,12 +12,12 @@ const memberProcess = (id: string, role = 'generic', state = 'running'): Process
 const lookup = { row: (uuid: string): Process | undefined => (uuid === 'c' ? row : undefined) }
 
 test('a member is found in the row of its living crew', () => {
-  expect(memberRow(memberProcess('worker-1'), lookup)).toBe(worker)
+  expect(memberRecord(memberProcess('worker-1'), lookup)).toBe(worker)
   expect(phaseOf(memberProcess('worker-1'), lookup)).toBe('reviewing')
-  expect(memberRow(memberProcess('worker-2'), lookup)).toBeUndefined()
+  expect(memberRecord(memberProcess('worker-2'), lookup)).toBeUndefined()
   expect(phaseOf(memberProcess('worker-1'), { row: () => undefined })).toBeNull()
   expect(phaseOf(memberProcess('coordinator', 'coordinator'), lookup)).toBeNull()
-  expect(memberRow({ spec: {}, life: { state: 'running' } } as Process, lookup)).toBeUndefined()
+  expect(memberRecord({ spec: {}, life: { state: 'running' } } as Process, lookup)).toBeUndefined()
 })
 
 test('an ended member has no phase: the record is that of its successor', () => {

@@ -1,9 +1,9 @@
-// Routes that list resumable processes and the tree of forks of a process; routes.ts registers them.
+// Routes about where processes can continue and where they come from: the resumable ones, the tree of forks, a comparison of two.
 // Test: test/e2e/cli/resume.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
-export const RESUME_ROUTES: readonly ApiRoute[] = [
+export const LINEAGE_ROUTES: readonly ApiRoute[] = [
   defineRoute({
     id: 'listResumable',
     method: 'GET',
