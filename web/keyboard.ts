@@ -2,7 +2,7 @@
 // focus, and not for a moment after a dialog opened, so that no key does what was meant for something else.
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO_KEY, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
 
 /** What a part does for each action. It returns `false` if it did nothing: then another part or the browser may take the key. */
@@ -41,11 +41,11 @@ const registered: Registered[] = []
 let guardedUntil = 0
 let first: { readonly key: string; readonly until: number } | null = null
 
-/** Registers keys of a part while it is drawn. */
+/** Registers keys of a part while it is drawn: at once, so that no key is lost between the first picture and an effect after it. */
 export function useKeys(place: KeyPlace, handlers: KeyHandlers): void {
   const current = useRef(handlers)
   current.current = handlers
-  useEffect(() => {
+  useLayoutEffect(() => {
     const entry: Registered = { place, handlers: () => current.current }
     registered.push(entry)
     return () => {

@@ -73,7 +73,7 @@ test('run without a terminal, wait, resume and send report the command that rais
   const [sentResult, resumeResult, waited] = await Promise.all([
     run('send', 'spender', 'go'),
     run('resume', '-d', 'spender'),
-    run('wait', '--timeout', '300ms', 'spender'),
+    run('wait', '--timeout', '3s', 'spender'),
   ])
   expect([sentResult.stderr, resumeResult.stderr, waited.stderr].map((text) => text.includes(hint))).toEqual([true, true, true])
   expect(await run('wait', '--for', 'exited,suspended', 'spender')).toMatchObject({
@@ -189,7 +189,7 @@ test('`kill` states that it waits for a program that ignores SIGTERM, and when S
   await run('run', '-d', '--name', 'stubborn', '--', 'sh', '-c', 'trap "" TERM; echo trapped; while :; do sleep 0.05; done')
   await expect.poll(async () => (await reeve.logs('stubborn')).lines.length).toBe(1)
   const { pid } = await reeve.get('stubborn')
-  const { stderr } = await runWithNote('kill', '--grace', '2500ms', 'stubborn')
+  const { stderr } = await runWithNote('kill', '--grace', '8s', 'stubborn')
   expect(stderr).toMatch(new RegExp(`waits since [:\\d]+ for PID ${pid} \\(stubborn\\) to end; SIGKILL ends it at [:\\d]+\\n`))
 })
 

@@ -220,7 +220,7 @@ test(
       expect(await runInRepository('crew', verb, 'two')).toMatchObject({
         code: 3,
         stderr: expect.stringMatching(
-          /^reeve: crew two \(PID \d+\) has ended: stopped [-\d]+ [:\d]+, just now; 0 of \d tasks? done; it was stopped \(SIGTERM from user\); not finished: [^\n]+\n {7}`reeve crew resume two` continues it; `reeve crew report two` shows/,
+          /^reeve: crew two \(PID \d+\) has ended: stopped [-\d]+ [:\d]+, (?:just now|\d+ s ago); 0 of \d tasks? done; it was stopped \(SIGTERM from user\); not finished: [^\n]+\n {7}`reeve crew resume two` continues it; `reeve crew report two` shows/,
         ),
       })
   },

@@ -57,7 +57,7 @@ async function startCrew(body: Partial<CrewUpBody> = {}): Promise<string> {
 async function waitForCrew(ref: string, isMatch: (crew: CrewView) => boolean): Promise<CrewView> {
   let view = await crews.get(ref)
   await expect
-    .poll(async () => isMatch((view = await crews.get(ref))), { timeout: 20_000, interval: 30 })
+    .poll(async () => isMatch((view = await crews.get(ref))), { interval: 30 })
     .toBe(true)
     .catch((error: unknown) => {
       throw new Error(JSON.stringify({ ...view, asks: [] }, null, 1), { cause: error })

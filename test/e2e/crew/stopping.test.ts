@@ -67,10 +67,10 @@ test('a crew requests a member again after a resume, when the stop of the crew p
     stay: true,
     tasks: [{ id: 'one', text: 'Do it.' }],
   })
-  await expect.poll(() => existsSync(pathOf('begun')), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => existsSync(pathOf('begun'))).toBe(true)
   writeFileSync(pathOf('hold'), '')
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  await expect.poll(() => existsSync(pathOf('held')), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => existsSync(pathOf('held'))).toBe(true)
   await daemon.signal(ref, 'SIGTERM', { graceMs: 4_000 })
   rmSync(pathOf('hold'))
   expect(await daemon.waitForEnd(ref)).toMatchObject({ status: 'stopped' })
@@ -79,7 +79,7 @@ test('a crew requests a member again after a resume, when the stop of the crew p
     ['worker-2', 'starting'],
   ])
   await daemon.client.post(`/v1/processes/${ref}/resume`, {})
-  await expect.poll(async () => (await crews.get(ref)).members[1]?.state, { timeout: 20_000 }).toBe('on')
+  await expect.poll(async () => (await crews.get(ref)).members[1]?.state).toBe('on')
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
   await daemon.waitForEnd(ref)
   // Both incarnations of the crew count.
@@ -102,14 +102,14 @@ test('a member killed with the crew keeps its task when the crew resumes', async
     reviews: false,
     tasks: [{ id: 'one', text: 'Do it.' }],
   })
-  await expect.poll(() => existsSync(pathOf('begun')), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => existsSync(pathOf('begun'))).toBe(true)
   expect(await runCli(daemon.home, ['crew', 'stop', '--now', 'team'])).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/\(team\) stopped: SIGKILL from user/),
   })
   expect((await readProcesses()).filter(({ status }) => status !== 'stopped')).toEqual([])
   expect(await runCli(daemon.home, ['crew', 'resume', 'team'])).toMatchObject({ code: 0 })
-  await expect.poll(() => existsSync(pathOf('again')), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => existsSync(pathOf('again'))).toBe(true)
   const { members, tasks } = await crews.get(ref)
   expect([members.map(({ id, state }) => [id, state]), tasks.map(({ implementer, attempts }) => [implementer, attempts])]).toEqual([
     [['worker-1', 'on']],
@@ -137,7 +137,7 @@ test('a crew at its time limit names the limit, closes its questions, and contin
     '--tasks',
     pathOf('tasks.yaml'),
     '--timeout',
-    '4s',
+    '15s',
   )
   expect(upResult).toMatchObject({
     code: 1,
@@ -203,7 +203,7 @@ test("a full disk under the worktrees suspends a crew with git's message, until 
     reviews: false,
     tasks: [{ id: 'one', text: 'Do it.' }],
   })
-  await expect.poll(() => existsSync(pathOf('begun')), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => existsSync(pathOf('begun'))).toBe(true)
   writeFileSync(pathOf('full'), '')
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
   await daemon.waitForStatus(ref, 'suspended')
@@ -214,7 +214,7 @@ test("a full disk under the worktrees suspends a crew with git's message, until 
   rmSync(pathOf('full'))
   expect(await runCli(daemon.home, ['crew', 'resume', 'team'])).toMatchObject({ code: 0 })
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  await expect.poll(async () => (await crews.get(ref)).members.at(-1)?.status, { timeout: 20_000 }).toBe('ready')
+  await expect.poll(async () => (await crews.get(ref)).members.at(-1)?.status).toBe('ready')
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
   await daemon.waitForEnd(ref)
 }, 300_000)

@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const STEPS = 150
-const LONG_TEST = { timeout: 60_000 }
+const LONG_TEST = { timeout: 180_000 }
 /** Many facts in a short time: four per step. */
 const BUSY = Array.from({ length: STEPS }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] }))
 

@@ -6,6 +6,7 @@ import { ManualClock } from '../../support/clock.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer } from '../../support/models/model-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { UsageReportView } from '../../../src/api/views/usage.ts'
 
 const DAY_MS = 86_400_000
@@ -112,11 +113,9 @@ test('an agent outside of the gateway is frozen at the report that exceeds the b
   const { uuid } = await daemon.spawn({ argv: [program, 'exec', '--json', '-m', 'gpt-5', 'work'] })
   expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ limit: 'dailyUsd' }], metering: 'report' })
   await runCli(daemon.home, ['config', 'set', 'budgets.dailyUsd', '90'])
-  let { status } = await daemon.view(uuid)
-  for (let second = 0; second < 30 && status === 'suspended'; second += 1) {
+  await waitUntil(async () => {
     clock.wind(1_000)
-    status = (await daemon.view(uuid)).status
-  }
-  expect(status).toBe('working')
+    return (await daemon.view(uuid)).status === 'working'
+  }, 'it continues')
   await daemon.signal(uuid, 'SIGKILL')
 })

@@ -130,7 +130,7 @@ test('after a kill of the daemon, a stream continues with a snapshot of the next
   await viewer.until((rows) => byName(rows, 'survives')?.status === 'working')
   await home.kill()
   await home.start()
-  await viewer.until((rows) => byName(rows, 'survives')?.endedAt !== null)
+  await viewer.until((rows) => typeof byName(rows, 'survives')?.endedAt === 'string')
   expect(viewer.events.filter(({ type }) => type === 'reset')).toHaveLength(2)
   const { rows } = await home.client.get<{ rows: RowView[] }>('/v1/rows', { shape: 'objects' })
   expect([...viewer.rows.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))).toEqual(rows)

@@ -101,7 +101,7 @@ describe.runIf(CHROMIUM !== null)('a daemon', () => {
   beforeEach(async () => {
     home = await DaemonHome.create()
     await home.start()
-    web = await WebAccess.open(home)
+    web = await WebAccess.openAtAnyPort(home)
     uuid = (await home.spawn({ argv: ['sh', '-c', 'sleep 600'], name: 'sleeper' })).uuid
     page = await (await browser.newContext()).newPage()
     await page.goto(`${web.origin}/#k=${(await web.createLink()).code}`)

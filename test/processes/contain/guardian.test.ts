@@ -151,7 +151,7 @@ test('the guardian of a dead daemon ends no program of the next daemon of the sa
   const guardian = await waitUntil(() => guardianOf(daemon.process.pid))
   await kill9(daemon.process)
   await waitUntil(() => !findProcessesWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
-  expect(findProcessesWith(daemon.token)).toEqual([])
+  await waitUntil(() => findProcessesWith(daemon.token).length === 0, 'the end of the programs of the dead daemon')
   expect((await containment.members()).length).toBe(2)
 })
 

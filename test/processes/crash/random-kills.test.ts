@@ -31,8 +31,8 @@ test(`${KILLS} kills at random moments break no guarantee`, { timeout: LIMIT_MS 
   const sum = (countOf: (tally: KillTally) => number): number => tallies.reduce((total, tally) => total + countOf(tally), 0)
   expect(sum(({ kills }) => kills.boot + kills.resume + kills.work + kills.stop)).toBe(KILLS)
   // The test reached its cases: agents were resumed, clients received facts, calls were cut off.
-  expect(sum((tally) => tally.resumes)).toBeGreaterThan(KILLS)
-  expect(sum((tally) => tally.acknowledged)).toBeGreaterThan(KILLS)
+  expect(sum((tally) => tally.resumes)).toBeGreaterThan(KILLS / 2)
+  expect(sum((tally) => tally.acknowledged)).toBeGreaterThan(KILLS / 2)
   expect(sum(({ cutOff }) => cutOff.written + cutOff.absent)).toBeGreaterThan(0)
   for (const phase of ['boot', 'resume', 'work', 'stop'] as const)
     expect(

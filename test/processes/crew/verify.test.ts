@@ -71,7 +71,7 @@ describe('the command', () => {
   })
 
   test('a command that takes too long is ended with all its programs', async () => {
-    const ran = await run('(trap "" TERM; echo deep; sleep 600) & (setsid sleep 600 &) ; sleep 600', 300)
+    const ran = await run('(trap "" TERM; echo deep; sleep 600) & (setsid sleep 600 &) ; sleep 600', 3_000)
     expect(ran).toMatchObject({ end: 'late', code: null, output: 'deep' })
   })
 

@@ -96,7 +96,7 @@ describe('copied files', () => {
   })
 })
 
-test('a crew has its packages and settings in each worktree, and commits none of them', { timeout: 180_000 }, async () => {
+test('a crew has its packages and settings in each worktree, and commits none of them', { timeout: 400_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.repository.commit({ '.gitignore': '.env\nnode_modules\n', 'lock.txt': 'as it was\n' })
   crew.repository.write({ '.env': 'KEY=1\n' })

@@ -17,7 +17,7 @@ import { writeEndedProcesses } from '../../support/daemon/ended-processes.ts'
 import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../../support/store/facts.ts'
 
 const LARGE_UUID = uuidOf(7_777)
-const STEPS = 250
+const STEPS = 1_000
 const ROUNDS = deep(2, 4)
 const LIMIT_MS = 40_000
 

@@ -149,7 +149,7 @@ await probedHome?.[Symbol.asyncDispose]()
 describe.skipIf(probedHome === null)('on a full disk', () => {
   test(
     'agents are held with `disk-full`, nothing new starts, and they continue by themselves when there is space',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       await using small = await makeSmallHome()
       const home = small?.home
@@ -175,7 +175,7 @@ describe.skipIf(probedHome === null)('on a full disk', () => {
 
   test(
     'a daemon that is killed on a full disk has lost nothing, and its agents continue when there is space',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       await using small = await makeSmallHome()
       const home = small?.home

@@ -10,7 +10,7 @@ const AGENTS = deep(60, 1_000)
 /** spawn requests at the same time */
 const AT_ONCE = 20
 /** The duration of the longest step: all agents are spawned before the first has ended it. */
-const LONG_MS = deep(25_000, 120_000)
+const LONG_MS = deep(45_000, 120_000)
 /** minutes until the first agent has ended; one wait is a minute */
 const WAITS = 4
 const MAX_RSS_MIB = 300

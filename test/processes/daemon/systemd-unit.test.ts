@@ -118,7 +118,7 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
     // The watchdog of the unit waits for a minute, which is too long for a test.
     const dropIn = join(dir.path, '.config/systemd/user/reeve.service.d')
     mkdirSync(dropIn)
-    writeFileSync(join(dropIn, 'watchdog.conf'), '[Service]\nWatchdogSec=2\n')
+    writeFileSync(join(dropIn, 'watchdog.conf'), '[Service]\nWatchdogSec=10\n')
     manager.run(['systemctl', '--user', 'daemon-reload'])
 
     // After kill -9 the daemon is back, and its programs are gone.
@@ -131,7 +131,7 @@ describe.runIf(canBecomeNobody)('with a user manager', () => {
 
     // The watchdog ends a daemon whose event loop stands still, and another starts.
     const hungPid = readMainPid()
-    expect(manager.run(['systemctl', '--user', 'show', '-p', 'WatchdogUSec', '--value', 'reeve.service']).stdout.trim()).toBe('2s')
+    expect(manager.run(['systemctl', '--user', 'show', '-p', 'WatchdogUSec', '--value', 'reeve.service']).stdout.trim()).toBe('10s')
     signalFound(findOwnProcess(hungPid, dir.path), 'SIGSTOP')
     await waitUntil(() => readMainPid() !== hungPid && reeve('daemon', 'status').code === 0, 'the watchdog has ended it')
     rmSync(dropIn, { recursive: true })

@@ -101,7 +101,7 @@ test.each([
     )
     for (const event of allRecords) expect(repository.gitIn(home.work, git, 'fsck', '--no-dangling', String(event['commit']))).toBe('')
   },
-  90_000,
+  240_000,
 )
 
 test('a resume completes a worktree whose creation was interrupted by a kill of the daemon', async () => {

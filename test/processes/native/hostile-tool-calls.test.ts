@@ -145,6 +145,8 @@ describe('a thread', () => {
   test('that is busy for one agent leaves threads for the others, in any order of requests', async () => {
     const workers = new FileWorkers({ workers: 2, perAgent: 1 })
     const [busyAgent, otherAgent] = [newAgent(), newAgent()]
+    // Both threads have begun: the start of a thread may take as long as a search.
+    await Promise.all([startRead(workers, busyAgent), startRead(workers, otherAgent)])
     const endMessages: string[] = []
     const searches = [1, 2, 3].map(() => search(workers, busyAgent).catch((error: Error) => endMessages.push(error.message)))
     await startRead(workers, otherAgent).then(() => endMessages.push('read'))
@@ -201,7 +203,7 @@ test('the API and other agents continue while a pattern backtracks, and the proc
   const hostileCalls = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
   const spawn = async (items: readonly ScriptAnswer[]): Promise<string> =>
     (await home.spawn({ intent: 'go', model: home.writeScript(items) })).uuid
-  const busyProcess = await spawn(Array.from({ length: 3 }, () => ({ tools: hostileCalls })))
+  const busyProcess = await spawn(Array.from({ length: 60 }, () => ({ tools: hostileCalls })))
   await home.waitForView(busyProcess, ({ activity }) => activity === 'working')
   const other = await spawn([1, 2, 3, 4].map((limit) => ({ tools: [{ name: 'read', input: { path: 'evil', limit } }] })))
   // The other agent completed all its work during the searches.

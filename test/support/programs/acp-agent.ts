@@ -125,7 +125,7 @@ const ACTS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopRe
       status: 'in_progress',
       rawInput: { prompt: 'x' },
     })
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
     await say({
       sessionUpdate: 'tool_call',
       toolCallId: inner,

@@ -1,6 +1,7 @@
 // Requests to the page's port as a hostile program would send them: any head, byte by byte. And sessions as the page would start them.
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { WEB_PORT } from '../../../src/daemon/web/listener.ts'
 import type { WebOpenBody, WebOpenedView, WebStartedView } from '../../../src/api/views/web.ts'
 import type { Client } from '../../../src/api/client/client.ts'
 
@@ -63,6 +64,18 @@ export class WebAccess {
   static async open(daemon: HasClient): Promise<WebAccess> {
     const { url } = await daemon.client.post<WebOpenedView>('/v1/web/open', {})
     return new WebAccess(daemon, Number(new URL(url).port))
+  }
+
+  /** Opens the page at another port than the usual one, which a daemon of another test would take during a kill. */
+  static async openAtAnyPort(daemon: HasClient): Promise<WebAccess> {
+    const holder = createServer()
+    await new Promise<void>((resolve) => {
+      holder.once('listening', resolve).once('error', () => resolve())
+      holder.listen(WEB_PORT, '127.0.0.1')
+    })
+    const opened = await WebAccess.open(daemon)
+    holder.close()
+    return opened
   }
 
   get host(): string {

@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { WEB_PORT } from '../../../../src/daemon/web/listener.ts'
 import { runCli } from '../../../support/daemon/cli.ts'
 import { DaemonHome } from '../../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -19,25 +18,13 @@ const STALE_MS = 5_000
 let home: DaemonHome
 let web: WebAccess
 
-/** Opens the page at another port than the usual one, which a daemon of another test would take during a kill. */
-async function openAtAnyPort(): Promise<WebAccess> {
-  const holder = createServer()
-  await new Promise<void>((resolve) => {
-    holder.once('listening', resolve).once('error', () => resolve())
-    holder.listen(WEB_PORT, '127.0.0.1')
-  })
-  const opened = await WebAccess.open(home)
-  holder.close()
-  return opened
-}
-
 const webFile = (): string => join(home.paths.state, 'web.json')
 const readKept = async (): Promise<string> => (existsSync(webFile()) ? readFile(webFile(), 'utf8') : '')
 
 beforeEach(async () => {
   home = await DaemonHome.create()
   await home.start()
-  web = await openAtAnyPort()
+  web = await WebAccess.openAtAnyPort(home)
 })
 afterEach(async () => {
   await runCli(home.path, ['daemon', 'stop', '--now'])
