@@ -4,7 +4,7 @@
 import { raceAbort } from '../../drivers/common/race-abort.ts'
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { findStoppedAmong, findStoppedBelow } from '../../drivers/contain/proc/find-stopped.ts'
+import { findStoppedMember, findStoppedProgram } from '../../drivers/contain/proc/find-stopped.ts'
 import { withInstallHint } from './check-installed.ts'
 import { StartFreeze } from './start-freeze.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../../drivers/port.ts'
@@ -113,8 +113,8 @@ export class Incarnation {
    * handle, checks all programs.
    */
   async findStopped(handle: OsHandle | null): Promise<number | null> {
-    if (handle !== null) return findStoppedBelow(handle, this.#deps.launch.intent.kind === 'pidns')
-    return findStoppedAmong((await this.#containment?.members()) ?? [])
+    if (handle !== null) return findStoppedProgram(handle, this.#deps.launch.intent.kind === 'pidns')
+    return findStoppedMember((await this.#containment?.members()) ?? [])
   }
 
   /** Cancels all running work; idempotent. */

@@ -19,7 +19,7 @@ function adviceOnCgroup(detail: string): string {
   if (detail.includes('EROFS'))
     return 'the cgroups of this container are read-only: give it writable ones (`docker run --privileged`, `podman run --systemd=always`)'
   if (/EACCES|EPERM/.test(detail))
-    return 'have a cgroup delegated: `reeve daemon install --now` makes the daemon a unit of your systemd; once: `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
+    return 'have a cgroup delegated: `reeve daemon install --now` makes the daemon a unit of your systemd; for one run: `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
   return 'Linux 5.14 or newer and a writable cgroup v2 are needed'
 }
 
@@ -30,7 +30,7 @@ const BLOCKING_SETTINGS = [
 ] as const
 
 function adviceOnPidns(detail: string, read: ReadSetting): string {
-  if (detail.includes('on this system')) return 'only Linux has them'
+  if (detail.includes('on this system')) return 'only Linux has PID namespaces'
   const setting = BLOCKING_SETTINGS.find(([name, bad]) => read(name)?.trim() === bad)
   if (setting !== undefined && !detail.includes('util-linux'))
     return `user namespaces are switched off here; root can allow them: \`${setting[2]}\``

@@ -1,5 +1,6 @@
-// The contract of containment: a containment has the programs of one incarnation. In the daemon, only the files of src/drivers/contain
-// spawn and signal programs. The kinds in backends/ (cgroup, pidns, group) implement it. Types only. Tests: test/processes/contain.
+// The contract of containment: a containment owns the programs of one incarnation. In the daemon, only the files of src/drivers/contain
+// spawn and signal programs. containment.ts and manager.ts implement the contract for all kinds. Types only.
+// Tests: test/processes/contain.
 import type { ContainmentIntent, OsHandle } from '../../kernel/model/process.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { BackendUsage } from './proc/usage.ts'
@@ -45,10 +46,10 @@ export interface Ladder {
 }
 
 /**
- * The result of a stop.
- * `stopped`: all programs ended within the grace period.
- * `killed`: they were ended by SIGKILL.
- * `gone`: they had ended before any signal was sent.
+ * The result of a stop. The members are all OS processes of the containment.
+ * `stopped`: all members ended within the grace period.
+ * `killed`: the last members were ended by SIGKILL.
+ * `gone`: all members had ended before any signal was sent.
  * `stale`: another process has the PID now.
  * `survived`: members are still alive.
  * `unowned`: no handle was recorded, so nothing could be signalled.
@@ -76,8 +77,8 @@ export interface ApiSocket {
   /** directory of all such sockets, hidden from programs */
   readonly dir: string
   /**
-   * whether the process is expected to start programs. If so, a failed mount is an error. If not, the containment opens, but refuses
-   * to start programs
+   * true if the process is expected to start programs. If the mount fails, `open` then rejects. For other processes, only `spawn`
+   * rejects
    */
   readonly isNeeded: boolean
 }

@@ -1,11 +1,12 @@
 // The guardian: a few lines of POSIX sh in their own session, at the end of a lifeline pipe. When the daemon dies, even by
 // SIGKILL, the pipe breaks and the guardian kills everything that the daemon owned. The line `bye` makes the guardian exit
-// without a kill. Each daemon has one guardian. A guardian that dies is restarted and gets the full list again. The guardian checks a
-// process's identity before each signal. Tests: test/processes/contain/guardian.test.ts.
+// without a kill. Each daemon has one guardian. A guardian that dies is restarted and gets the full list again. It kills the daemon's
+// cgroup, the registered groups whose identity it has checked, and the processes with the daemon's tag.
+// Tests: test/processes/contain/guardian.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { OsHandle } from '../../kernel/model/process.ts'
-import { MARKER_VARIABLE } from './proc/process-table.ts'
+import { MARKER_VARIABLE } from './marker.ts'
 
 /** A guardian that lived for less than this time is restarted only after this delay. */
 const RESTART_MS = 1_000
@@ -120,7 +121,7 @@ export class Guardian implements AsyncDisposable {
 
   #start(): ChildProcess {
     const { cgroupDir, daemonTag } = this.#options
-    // The environment is a clean one, because a marker of the daemon itself must not be passed on.
+    // The environment is new, because a marker of the daemon itself must not be passed on.
     const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
     const words = [...this.#registrations].flatMap(([word, count]) => Array.from({ length: count }, () => word))
     const argv = ['-c', GUARDIAN_SCRIPT, 'reeve-guardian', cgroupDir ?? '', daemonTag, words.slice(0, MAX_START_HANDLES).join(' ')]

@@ -7,11 +7,11 @@ import { dirname, join, resolve } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ContainmentIntent, OsHandle } from '../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backends/backend.ts'
-import { enableMemory, hasMemory } from './backends/cgroup-usage.ts'
+import { enableMemory, hasMemoryController } from './backends/cgroup-usage.ts'
 import { CgroupBackend, removeCgroup } from './backends/cgroup.ts'
 import type { ContainmentManager, Containment, ApiSocket, StopResult } from './containment-contract.ts'
 import { OwnedContainment } from './containment.ts'
-import { withSocketMount, trySocketMount } from './backends/socket-mount.ts'
+import { socketMountPrefix, trySocketMount } from './backends/socket-mount.ts'
 import { GroupBackend } from './backends/group.ts'
 import { Guardian } from './guardian.ts'
 import { NamespacePool } from './backends/pid-namespace-pool.ts'
@@ -135,7 +135,7 @@ class OwnedContainmentManager implements ContainmentManager {
     const networkPrefix = network === 'off' ? await this.#networkIsolation.prefix() : []
     const mountPrefix =
       apiSocket &&
-      (await withSocketMount(apiSocket, network).catch((error: KernelError) => {
+      (await socketMountPrefix(apiSocket, network).catch((error: KernelError) => {
         if (apiSocket.isNeeded) throw error
         return error
       }))
@@ -198,7 +198,7 @@ class OwnedContainmentManager implements ContainmentManager {
  * not own. Returns whether it is enabled.
  */
 function enableMemoryController({ dir, isOurs }: CgroupRoot, cgroupDir: string): boolean {
-  if (dir === null || !(isOurs ? hasMemory(dir, 'controllers') : hasMemory(dir, 'subtree_control'))) return false
+  if (dir === null || !(isOurs ? hasMemoryController(dir, 'controllers') : hasMemoryController(dir, 'subtree_control'))) return false
   mkdirSync(cgroupDir, { recursive: true, mode: 0o700 })
   return enableMemory([dir, dirname(cgroupDir), cgroupDir])
 }

@@ -1,8 +1,10 @@
-// Builds and parses markers, which name what belongs to one incarnation, and the environment variables that carry them. Pure. A
-// marker is `<uuid>.<pid>.<daemon>.<boot>`; `daemon` is a hash of the home and the daemon's id.
-// Tests: test/processes/contain/containment.test.ts, test/tables/drivers/contain/recovery-table.test.ts.
+// Builds and parses markers, and builds the environment variables of an incarnation's programs. A marker names the incarnation to which
+// a program belongs. It is `<uuid>.<pid>.<daemon>.<boot>`; `daemon` is a hash of the home and the daemon's id. Pure.
+// Tests: test/processes/contain/containment.test.ts, test/processes/contain/recover.test.ts.
 import { createHash } from 'node:crypto'
-import { MARKER_VARIABLE } from './proc/process-table.ts'
+
+/** The environment variable with the marker of the incarnation to which a program belongs. */
+export const MARKER_VARIABLE = 'REEVE_PROC'
 
 const HASH_DIGITS = 12
 

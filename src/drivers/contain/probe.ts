@@ -1,7 +1,7 @@
 // Finds out which kinds of containment work on this machine, by using them. For each kind it creates a containment, starts a
 // program in it, freezes it, kills it and removes the containment. All kinds are probed in parallel under a time limit. `reeve
 // doctor` shows the error texts. Leaves nothing behind, whatever fails.
-// Tests: test/processes/contain/guardian.test.ts, test/processes/contain/scope.test.ts.
+// Test: test/e2e/lifecycle/containment.test.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { EventEmitter } from 'node:events'
@@ -13,9 +13,9 @@ import type { Probe } from './containment-contract.ts'
 import { GroupBackend } from './backends/group.ts'
 import { handleOf } from './proc/handle.ts'
 import { waitUntil } from './stop-ladder.ts'
-import { MARKER_VARIABLE } from './proc/process-table.ts'
-import { findTools } from './backends/pid-namespace.ts'
-import type { Tools } from './backends/pid-namespace.ts'
+import { MARKER_VARIABLE } from './marker.ts'
+import { findNamespaceTools } from './backends/pid-namespace.ts'
+import type { NamespaceTools } from './backends/pid-namespace.ts'
 import { NamespacePool } from './backends/pid-namespace-pool.ts'
 import { PidnsBackend } from './backends/pidns.ts'
 import { EventLoopTurns } from '../common/event-loop-turns.ts'
@@ -41,11 +41,11 @@ export interface ProbeResults {
   /** the results, the strongest kind first */
   readonly probes: readonly Probe[]
   /** the programs that create namespaces; null if namespaces do not work */
-  readonly tools: Tools | null
+  readonly tools: NamespaceTools | null
 }
 
 export async function probeAll({ cgroupDir, markerFor }: ProbeDeps): Promise<ProbeResults> {
-  const tools = findToolsOrError()
+  const tools = findNamespaceToolsOrError()
   const [cgroup, pidns, group] = await Promise.all([
     cgroupDir === null ? 'no cgroup v2 is mounted' : probeCgroup(cgroupDir, markerFor('probe-cgroup')),
     typeof tools === 'string' ? tools : probePidns(tools, markerFor('probe-pidns')),
@@ -65,10 +65,10 @@ function toProbe(kind: ContainmentKind, problem: string | null, detail: string):
   return { kind, ok: problem === null, detail: problem ?? detail }
 }
 
-function findToolsOrError(): Tools | string {
+function findNamespaceToolsOrError(): NamespaceTools | string {
   if (process.platform !== 'linux') return 'there are no PID namespaces on this system'
   try {
-    return findTools()
+    return findNamespaceTools()
   } catch (error) {
     return (error as Error).message
   }
@@ -83,7 +83,7 @@ async function probeCgroup(dir: string, marker: string): Promise<string | null> 
   }
 }
 
-async function probePidns(tools: Tools, marker: string): Promise<string | null> {
+async function probePidns(tools: NamespaceTools, marker: string): Promise<string | null> {
   await using namespaces = new NamespacePool(tools, marker, new EventLoopTurns().newQueue(), PROBE_MS)
   return await probeBackend(new PidnsBackend(namespaces), marker)
 }

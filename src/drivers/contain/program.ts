@@ -1,6 +1,6 @@
 // Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in
-// the same turn as the spawn, because a PID cannot be reused before the daemon has reaped the program. Only a containment may
-// call this. Tests: test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
+// the same turn as the spawn, because a PID cannot be reused before the daemon has reaped the program. Only
+// containment.ts may call `startProgram`. Tests: test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Program, ProgramExit } from './containment-contract.ts'
 import { handleOf } from './proc/handle.ts'
 import type { OsSignal } from './proc/handle.ts'
 import { MEMORY_DIR, openTextInput } from './proc/text-input.ts'
-import { openInward, openOutward, readerOf, writerOf } from './proc/pipes.ts'
+import { openOutputPipe, openInputPipe, readerOf, writerOf } from './proc/pipes.ts'
 import type { PipeEnds } from './proc/pipes.ts'
 import type { FifoReader } from './proc/pipe-reader.ts'
 
@@ -21,7 +21,7 @@ export interface StartRequest {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** paths of unused FIFOs; a null stdin means the text of `input` */
+  /** paths of unused FIFOs; a null stdin means that stdin comes from `input` */
   readonly fifos: { readonly stdout: string; readonly stderr: string; readonly stdin: string | null }
   /** the text on stdin; null means /dev/null */
   readonly input: { readonly text: string; readonly tmpDir: string } | null
@@ -121,9 +121,9 @@ function openPipes({ stdout, stderr, stdin }: StartRequest['fifos']): Pipes {
   }
   try {
     return {
-      stdout: trackEnds(openInward(stdout)),
-      stderr: trackEnds(openInward(stderr)),
-      stdin: stdin === null ? null : trackEnds(openOutward(stdin)),
+      stdout: trackEnds(openOutputPipe(stdout)),
+      stderr: trackEnds(openOutputPipe(stderr)),
+      stdin: stdin === null ? null : trackEnds(openInputPipe(stdin)),
     }
   } catch (error) {
     for (const ends of opened) for (const fd of [ends.ours, ends.theirs]) closeSync(fd)
@@ -152,7 +152,7 @@ function openInput(input: StartRequest['input'], pipes: Pipes): number {
   } catch (error) {
     closeEnds(pipes, 'ours')
     closeEnds(pipes, 'theirs')
-    throw new KernelError('RESOURCE_EXHAUSTED', `The input of the command cannot be held: ${(error as Error).message}`)
+    throw new KernelError('RESOURCE_EXHAUSTED', `The input of the command cannot be stored: ${(error as Error).message}`)
   }
 }
 

@@ -1,5 +1,5 @@
 // Ends the programs that an incarnation of a dead daemon left: inspects, decides by recovery-table.ts, kills, waits and cleans
-// up. Every recorded fact is checked against the current state; the record alone is never trusted.
+// up. The record is compared with the current state; the record alone is never trusted.
 // Tests: test/processes/contain/recover.test.ts.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'

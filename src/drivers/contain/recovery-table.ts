@@ -22,7 +22,7 @@ export interface RecoveryPlan {
   readonly group: boolean
   /** whether to kill the marked members one by one */
   readonly marked: boolean
-  /** whether to kill the inits of these processes' PID namespaces, and so everything inside */
+  /** whether to kill the inits of the PID namespaces of the recorded and marked processes, and so everything inside */
   readonly namespace: boolean
   /** the outcome if no process had to be killed */
   readonly idle: Extract<StopOutcome, 'gone' | 'stale' | 'unowned'>

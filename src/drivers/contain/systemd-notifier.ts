@@ -11,7 +11,10 @@ export interface SystemdNotifier {
   ready(): () => void
 }
 
-/** Removes the service manager's variables from the environment, so that programs of the daemon cannot notify in its name. */
+/**
+ * Creates the notifier for the service manager that `env` names. Removes the manager's variables from `env`, so that programs of the
+ * daemon cannot notify in its name.
+ */
 export function systemdNotifier(env: NodeJS.ProcessEnv, onError: (error: unknown) => void): SystemdNotifier {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: usec } = env
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name]

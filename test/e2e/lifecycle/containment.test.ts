@@ -82,5 +82,5 @@ test('a kind whose probe hangs delays the start for 5 s at most, and does not wo
   await using _ = await withUnshare('exec sleep 3600')
   await using daemon = await LocalDaemon.start()
   const [, pidns] = await checksOf(daemon)
-  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was there after 5 s' })
+  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was ready after 5 s' })
 })

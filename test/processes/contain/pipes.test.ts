@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { closeSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FifoPool, openInward, readerOf } from '../../../src/drivers/contain/proc/pipes.ts'
+import { FifoPool, openOutputPipe, readerOf } from '../../../src/drivers/contain/proc/pipes.ts'
 import { openTextInput } from '../../../src/drivers/contain/proc/text-input.ts'
 import { tempDir } from '../../support/tmp.ts'
 import type { Program } from '../../../src/drivers/contain/containment-contract.ts'
@@ -38,7 +38,7 @@ test('what a program has written is read at its exit, also if the event loop has
   await using dir = await tempDir()
   await using pool = new FifoPool(join(dir.path, 'pipes'))
   const [path = ''] = await pool.take(1)
-  const { ours, theirs } = openInward(path)
+  const { ours, theirs } = openOutputPipe(path)
   const reader = readerOf({ ours, theirs })
   const texts: string[] = []
   reader.on('data', (chunk: Buffer) => texts.push(chunk.toString()))

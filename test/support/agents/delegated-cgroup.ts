@@ -2,7 +2,7 @@
 // for delegation. This needs root and a writable cgroup v2; tests are skipped elsewhere.
 import { chownSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findOwnCgroup } from '../../../src/drivers/contain/backends/cgroup.ts'
+import { findOwnCgroup } from '../../../src/drivers/contain/backends/cgroup-root.ts'
 import { waitUntil } from '../wait-until.ts'
 
 const DELEGATED_FILES = ['', 'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control']

@@ -14,7 +14,7 @@ export interface ContainmentBackend {
   scheduleCheck(check: () => void): void
   /** creates what a program needs to enter; called right before each `enter` */
   prepare(): Promise<void>
-  /** returns the command line that starts the program inside of the containment, in `cwd`, from its first instruction */
+  /** returns the command line that runs the program in `cwd`, inside of the containment from its first instruction */
   enter(argv: readonly [string, ...string[]], cwd: string): readonly [string, ...string[]]
   /** registers a program that was spawned in the same turn of the event loop */
   admit(handle: OsHandle): void

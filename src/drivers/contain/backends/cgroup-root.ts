@@ -1,10 +1,9 @@
-// Finds the cgroup in which the daemon creates its cgroups. That cgroup may be delegated to the daemon alone, by a systemd unit
-// with Delegate=yes or by a scope. The daemon then moves into a leaf of that cgroup, because cgroup v2 allows no processes in an
-// inner node with controllers. If other processes share the cgroup, nothing is moved. Must never move any process but this one.
-// Tests: test/processes/contain/ordinary-user.test.ts.
+// Finds the daemon's own cgroup, and the root in which the daemon creates the cgroups of its programs. The root may be delegated to the
+// daemon alone, by a systemd unit with Delegate=yes or by a scope. The daemon then moves into a leaf of the root, because cgroup v2 allows
+// no processes in an inner node with controllers. If other processes share the cgroup, nothing is moved. Must never move any process but
+// this one. Tests: test/processes/contain/ordinary-user.test.ts.
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { findOwnCgroup } from './cgroup.ts'
+import { basename, dirname, join, relative } from 'node:path'
 
 const LEAF_NAME = 'reeve-daemon'
 
@@ -54,4 +53,29 @@ function leaveLeaf(dir: string): void {
   } catch {
     // The leaf stays, and the next daemon uses it.
   }
+}
+
+/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
+export function findOwnCgroup(): string | null {
+  try {
+    return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
+  } catch {
+    // There is no /proc, or no cgroup v2.
+    return null
+  }
+}
+
+/**
+ * Returns the directory of the daemon's own cgroup from the texts of /proc/self/mountinfo and /proc/self/cgroup; null without cgroup
+ * v2.
+ */
+function parseOwnCgroup(mountinfo: string, cgroup: string): string | null {
+  const fields = mountinfo
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find((words) => words[words.indexOf('-') + 1] === 'cgroup2')
+  const inside = /^0::(.*)$/m.exec(cgroup)?.[1]
+  const [root, mount] = [fields?.[3], fields?.[4]]
+  if (root === undefined || mount === undefined || inside === undefined) return null
+  return join(mount, relative(root, inside))
 }

@@ -10,7 +10,7 @@ export function cpuTimeOf(dir: string): number | null {
   return usec === null ? null : usec / 1_000
 }
 
-export interface GroupMemory {
+export interface CgroupMemory {
   readonly nowBytes: number
   /** the highest usage since the cgroup was created; null on kernels before 5.19 */
   readonly peakBytes: number | null
@@ -19,7 +19,7 @@ export interface GroupMemory {
 }
 
 /** Reads the memory usage; null without the memory controller. */
-export function memoryOf(dir: string): GroupMemory | null {
+export function memoryOf(dir: string): CgroupMemory | null {
   const nowBytes = numberIn(join(dir, 'memory.current'))
   if (nowBytes === null) return null
   const events = join(dir, 'memory.events')
@@ -40,8 +40,8 @@ export function limitMemory(dir: string, bytes: number | null): void {
 /** Enables the memory controller in nested directories, outermost first. Returns false if one of them refuses. */
 export function enableMemory(dirs: readonly string[]): boolean {
   try {
-    for (const dir of dirs) if (!hasMemory(dir, 'subtree_control')) writeFileSync(join(dir, 'cgroup.subtree_control'), '+memory')
-    return dirs.every((dir) => hasMemory(dir, 'subtree_control'))
+    for (const dir of dirs) if (!hasMemoryController(dir, 'subtree_control')) writeFileSync(join(dir, 'cgroup.subtree_control'), '+memory')
+    return dirs.every((dir) => hasMemoryController(dir, 'subtree_control'))
   } catch {
     // The controller is not mounted or not delegated, or another process lives in one of the directories.
     return false
@@ -49,7 +49,7 @@ export function enableMemory(dirs: readonly string[]): boolean {
 }
 
 /** Whether a directory has the controller (`controllers`) or passes it to its children (`subtree_control`). */
-export function hasMemory(dir: string, file: 'controllers' | 'subtree_control'): boolean {
+export function hasMemoryController(dir: string, file: 'controllers' | 'subtree_control'): boolean {
   return (readOrNull(join(dir, `cgroup.${file}`)) ?? '').split(/\s+/).some((word) => word.replace('+', '') === 'memory')
 }
 

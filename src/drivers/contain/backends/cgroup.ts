@@ -1,9 +1,9 @@
 // Containment by cgroup v2: one directory per incarnation. A program enters its cgroup before it runs. All its descendants stay inside,
 // even in new sessions, because the kernel puts each fork into its parent's cgroup. One write kills or freezes all members. Entering
 // costs a write that may wait some ms for an RCU grace period of the kernel. The backend must never touch a directory that is not the
-// incarnation's. Also finds the daemon's own cgroup. Tests: test/processes/contain.
+// incarnation's. Tests: test/processes/contain.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, watch, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backend.ts'
 import { cpuTimeOf, limitMemory, memoryOf } from './cgroup-usage.ts'
@@ -122,31 +122,6 @@ export class CgroupBackend implements ContainmentBackend {
   }
 }
 
-/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
-export function findOwnCgroup(): string | null {
-  try {
-    return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
-  } catch {
-    // There is no /proc, or no cgroup v2.
-    return null
-  }
-}
-
-/**
- * Returns the directory of the daemon's own cgroup from the texts of /proc/self/mountinfo and /proc/self/cgroup; null without cgroup
- * v2.
- */
-function parseOwnCgroup(mountinfo: string, cgroup: string): string | null {
-  const fields = mountinfo
-    .split('\n')
-    .map((line) => line.split(' '))
-    .find((words) => words[words.indexOf('-') + 1] === 'cgroup2')
-  const inside = /^0::(.*)$/m.exec(cgroup)?.[1]
-  const [root, mount] = [fields?.[3], fields?.[4]]
-  if (root === undefined || mount === undefined || inside === undefined) return null
-  return join(mount, relative(root, inside))
-}
-
 /** Removes a cgroup and all cgroups below it, innermost first. Returns false while one of them has members. */
 export function removeCgroup(dir: string): boolean {
   if (removeOne(dir)) return true
@@ -194,6 +169,7 @@ function watchEvents(dir: string, wake: () => void): () => void {
     watcher.on('error', () => watcher.close())
     return () => watcher.close()
   } catch {
+    // Without a watch, the caller polls.
     return () => {}
   }
 }

@@ -6,7 +6,7 @@ import type { OsHandle } from '../../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backend.ts'
 import { groupHasMembers, handleState, signalGroup, signalOne } from '../proc/handle.ts'
 import type { OsSignal } from '../proc/handle.ts'
-import { readProcessTable, clearProcessTableCache, isZombie, batchSoon } from '../proc/process-table.ts'
+import { readProcessTable, clearProcessTableCache, isZombie, runInNextBatch } from '../proc/process-table.ts'
 import type { ProcessTable, MarkerScope } from '../proc/process-table.ts'
 import { SigstopFreezer } from '../proc/sigstop.ts'
 import { MemberMeter } from '../proc/usage.ts'
@@ -24,7 +24,7 @@ export interface GroupRegistry {
 
 export class GroupBackend implements ContainmentBackend {
   // A check reads the whole process table, so several containments share one reading.
-  readonly scheduleCheck = batchSoon
+  readonly scheduleCheck = runInNextBatch
   readonly waiting = { pollMs: POLL_MS, watch: () => () => {} }
   readonly #marker: string
   readonly #registry: GroupRegistry

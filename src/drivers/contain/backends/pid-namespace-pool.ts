@@ -1,14 +1,14 @@
 // Creates the daemon's PID namespaces and keeps track of the living ones. After the first request it keeps one in reserve, so
 // that a program need not wait for its namespace. Disposal leaves nothing behind. Tests: test/processes/contain/pidns.test.ts.
 import { Namespace } from './pid-namespace.ts'
-import type { Tools } from './pid-namespace.ts'
+import type { NamespaceTools } from './pid-namespace.ts'
 import type { SliceQueue } from '../../common/event-loop-turns.ts'
 
 /** Time limit for the creation of a namespace. */
 const CREATION_MS = 10_000
 
 export class NamespacePool implements AsyncDisposable {
-  readonly #tools: Tools
+  readonly #tools: NamespaceTools
   readonly #marker: string
   readonly #starts: SliceQueue
   readonly #creationMs: number
@@ -18,7 +18,7 @@ export class NamespacePool implements AsyncDisposable {
   #isClosed = false
 
   /** `marker` goes into the environment of each init, so that the guardian finds an init whose lifeline has failed. */
-  constructor(tools: Tools, marker: string, starts: SliceQueue, creationMs = CREATION_MS) {
+  constructor(tools: NamespaceTools, marker: string, starts: SliceQueue, creationMs = CREATION_MS) {
     this.#tools = tools
     this.#starts = starts
     this.#creationMs = creationMs

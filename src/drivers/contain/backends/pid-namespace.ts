@@ -8,7 +8,8 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { handleOf, handleState, signalOne } from '../proc/handle.ts'
-import { childrenOf, MARKER_VARIABLE } from '../proc/process-table.ts'
+import { MARKER_VARIABLE } from '../marker.ts'
+import { childrenOf } from '../proc/process-table.ts'
 import { findTool, NEEDS_USER_NAMESPACE } from './system-tools.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
 
@@ -26,28 +27,28 @@ wait $!
 `
 
 /** Absolute paths of the required programs; they do not depend on a contained program's PATH. */
-export interface Tools {
+export interface NamespaceTools {
   readonly unshare: string
   readonly nsenter: string
   readonly setsid: string
 }
 
 /** Finds all required programs. Errors: an `Error` that names the missing program. */
-export function findTools(): Tools {
+export function findNamespaceTools(): NamespaceTools {
   return { unshare: findTool('unshare'), nsenter: findTool('nsenter'), setsid: findTool('setsid') }
 }
 
 export class Namespace {
   readonly init: OsHandle
   readonly #unshare: ChildProcess
-  readonly #tools: Tools
+  readonly #tools: NamespaceTools
   /** open files of the namespaces; null once closed. Closing the last file unmounts the namespace, which may take a while */
   #files: NamespaceFiles | null
   readonly #reader: number
   readonly #onEnd = new Set<() => void>()
   #ended = false
 
-  private constructor(unshareProcess: ChildProcess, tools: Tools, inside: NamespaceContents) {
+  private constructor(unshareProcess: ChildProcess, tools: NamespaceTools, inside: NamespaceContents) {
     this.#unshare = unshareProcess
     this.#tools = tools
     this.init = inside.init
@@ -60,7 +61,7 @@ export class Namespace {
    * Creates a namespace and resolves when programs can enter it. `marker` is set in the environment of its init. Errors: an `Error`
    * with the reason.
    */
-  static async create(tools: Tools, marker: string, startMs: number): Promise<Namespace> {
+  static async create(tools: NamespaceTools, marker: string, startMs: number): Promise<Namespace> {
     const outside = spawnInit(tools, marker)
     try {
       await waitUntilUp(outside, startMs)
@@ -163,7 +164,7 @@ interface NamespaceContents {
   readonly files: NamespaceFiles
 }
 
-function spawnInit({ unshare }: Tools, marker: string): ChildProcess {
+function spawnInit({ unshare }: NamespaceTools, marker: string): ChildProcess {
   const users = NEEDS_USER_NAMESPACE ? ['--map-current-user'] : []
   // Later mounts of the host become visible inside; mounts made inside stay inside.
   const args = [...users, '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'slave', '/bin/sh', '-c', INIT, 'reeve-init']
@@ -182,7 +183,7 @@ async function waitUntilUp(child: ChildProcess, startMs: number): Promise<void> 
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stderr: string[] = []
   const fail = () => reject(new Error(truncate(stderr.join('').trim(), MAX_STDERR_CHARS) || 'unshare ended without a message'))
-  const timeout = setTimeout(() => reject(new Error(`no namespace was there after ${startMs / 1_000} s`)), startMs)
+  const timeout = setTimeout(() => reject(new Error(`no namespace was ready after ${startMs / 1_000} s`)), startMs)
   child.stdout?.once('data', () => resolve())
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr.push(chunk.toString())

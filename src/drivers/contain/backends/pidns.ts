@@ -15,7 +15,7 @@ import { isStoppedOrEnded, SigstopFreezer } from '../proc/sigstop.ts'
 import { MemberMeter } from '../proc/usage.ts'
 import type { BackendUsage } from '../proc/usage.ts'
 
-/** The polling interval for orphans, which report no end; programs and the namespace do at once. */
+/** The polling interval for orphans: the system does not report their end, unlike that of programs and of the namespace. */
 const POLL_MS = 50
 /** The interval of checks for two changes that a proxy hides: its program was continued, or has closed an output. */
 const HIDDEN_CHECK_MS = 1_000

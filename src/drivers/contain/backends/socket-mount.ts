@@ -1,5 +1,5 @@
 // Mounts the process's own socket over the daemon's, in a mount namespace of each of its programs. Only programs of root keep the
-// right to unmount it. All kinds of containment use this, because it only changes how a program is started.
+// right to unmount it. This works for all kinds of containment, because it only changes how a program is started.
 // Test: test/e2e/lifecycle/nested.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { ApiSocket } from '../containment-contract.ts'
@@ -16,7 +16,7 @@ const MOUNT_SCRIPT = 'mount=$1; "$mount" --bind "$2" "$3" && "$mount" -t tmpfs -
 type SocketPaths = Pick<ApiSocket, 'socket' | 'over' | 'dir'>
 
 /** Returns the command line to put before a program's own. Errors: `INVALID` with the reason why it does not work on this machine. */
-export async function withSocketMount({ socket, over, dir }: SocketPaths, network?: 'off'): Promise<Argv> {
+export async function socketMountPrefix({ socket, over, dir }: SocketPaths, network?: 'off'): Promise<Argv> {
   try {
     const users = NEEDS_USER_NAMESPACE ? ['--user', '--map-current-user', '--keep-caps'] : []
     const drop = NEEDS_USER_NAMESPACE ? [findTool('setpriv'), '--inh-caps=-all', '--ambient-caps=-all', '--'] : []
@@ -55,5 +55,5 @@ export async function withSocketMount({ socket, over, dir }: SocketPaths, networ
 /** Tries the mount with an existing file. Errors: `INVALID` with the reason. */
 export async function trySocketMount(dir: string): Promise<void> {
   const file = findTool('true')
-  await withSocketMount({ socket: file, over: file, dir })
+  await socketMountPrefix({ socket: file, over: file, dir })
 }

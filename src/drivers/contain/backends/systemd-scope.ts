@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { findOwnCgroup } from './cgroup.ts'
+import { findOwnCgroup } from './cgroup-root.ts'
 
 /** Time limit of the trial. If the bus is slower, the daemon starts without a scope. */
 const TRIAL_MS = 2_000

@@ -12,7 +12,7 @@ const MAX_WRAPPERS = 6
  * Returns the PID of the main program, or of the program behind its wrappers, if that is stopped. Null if it runs or is gone.
  * A wrapper is a process with one child, for which it waits. `behindProxy` means that the handle names a proxy outside of a namespace.
  */
-export function findStoppedBelow(handle: OsHandle, behindProxy: boolean): number | null {
+export function findStoppedProgram(handle: OsHandle, behindProxy: boolean): number | null {
   if (readRow(handle.pid)?.startTime !== handle.startTime) return null
   let pid = behindProxy ? onlyChildOf(handle.pid) : handle.pid
   for (let depth = 0; pid !== undefined && depth <= MAX_WRAPPERS; depth += 1) {
@@ -35,7 +35,7 @@ function onlyChildOf(pid: number): number | undefined {
 }
 
 /** For members without a main program: returns one stopped PID if all processes without children are stopped, otherwise null. */
-export function findStoppedAmong(members: readonly number[]): number | null {
+export function findStoppedMember(members: readonly number[]): number | null {
   const rows = members.flatMap((pid) => readRow(pid) ?? []).filter((row) => !isZombie(row))
   const parents = new Set(rows.map(({ ppid }) => ppid))
   const leaves = rows.filter(({ pid }) => !parents.has(pid))

@@ -1,6 +1,6 @@
 // The reading end of a program's pipe as a stream: non-blocking, with back-pressure, ended by EOF. A pipe may outlive its program. A
 // grandchild may hold the pipe open for ever, so after the exit the stream ends once it was quiet for a while. Everything written before
-// the exit is read at the exit at the latest, and delivered, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
+// the exit is delivered, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
 import { readSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'

@@ -30,7 +30,7 @@ export class FifoPool implements AsyncDisposable {
     this.#dir = dir
   }
 
-  /** Returns the paths of `count` unused FIFOs. The caller must open and unlink them in the same turn of the event loop. */
+  /** Returns the paths of `count` unused FIFOs. The caller opens each once; opening unlinks it. */
   async take(count: number): Promise<string[]> {
     while (this.#free.length < count) await this.#fill()
     const taken = this.#free.splice(0, count)
@@ -63,7 +63,7 @@ export class FifoPool implements AsyncDisposable {
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
 
 /** Opens a pipe that the program writes and the daemon reads. */
-export function openInward(path: string): PipeEnds {
+export function openOutputPipe(path: string): PipeEnds {
   using undo = new DisposableStack()
   const ours = undo.adopt(openSync(path, O_RDONLY | O_NONBLOCK), closeSync)
   const theirs = undo.adopt(openSync(path, O_WRONLY), closeSync)
@@ -76,7 +76,7 @@ export function openInward(path: string): PipeEnds {
  * Opens a pipe that the daemon writes and the program reads. A temporary reader comes first, so that the other two opens do not block.
  * A rule of the OS: a program that reopens /dev/stdin after our end was closed waits for a writer for ever.
  */
-export function openOutward(path: string): PipeEnds {
+export function openInputPipe(path: string): PipeEnds {
   using undo = new DisposableStack()
   const temporaryReader = undo.adopt(openSync(path, O_RDONLY | O_NONBLOCK), closeSync)
   const ours = undo.adopt(openSync(path, O_WRONLY | O_NONBLOCK), closeSync)

@@ -6,7 +6,7 @@ export interface ProcRow {
   readonly pgid: number
   /** the state as one letter, as `ps` shows it: R, S, D, T, Z, … */
   readonly state: string
-  /** when the process was started; together with the PID it identifies the process */
+  /** the start time, in clock ticks since the boot (Linux) or as a date. With the PID it identifies the process */
   readonly startTime: string
 }
 

@@ -2,11 +2,9 @@
 // signals. Uses /proc on Linux and `ps` elsewhere (ps-output.ts). Reads are synchronous, because an identity that is checked
 // before a signal must not become stale across an await. Tests: test/processes/contain/handle.test.ts.
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { MARKER_VARIABLE } from '../marker.ts'
 import { psTable, psRow } from './ps-output.ts'
 import type { MarkedRow, ProcRow } from './proc-row.ts'
-
-/** The environment variable with the marker of the incarnation to which a program belongs. */
-export const MARKER_VARIABLE = 'REEVE_PROC'
 
 const IS_LINUX = process.platform === 'linux'
 const scratch = Buffer.allocUnsafe(64 * 1024)
@@ -23,7 +21,7 @@ export function isStopped(row: ProcRow): boolean {
 /** Reads the row of one process, which may be a zombie; null if there is no such process. */
 export function readRow(pid: number): ProcRow | null {
   if (!IS_LINUX) return psRow(pid)
-  const stat = readOrNull(`/proc/${pid}/stat`)
+  const stat = readProcFile(`/proc/${pid}/stat`)
   return stat === null ? null : parseStat(pid, stat)
 }
 
@@ -33,7 +31,7 @@ export function readRow(pid: number): ProcRow | null {
  */
 export function childrenOf(pid: number): number[] {
   return listOrNone(`/proc/${pid}/task`).flatMap((task) =>
-    (readOrNull(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+    (readProcFile(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
   )
 }
 
@@ -49,7 +47,7 @@ export function pidNamespaceOf(pid: number, whose: 'own' | 'children'): string |
 
 /** Whether the process is the init of a PID namespace below ours: it has PID 1 there and another PID here. */
 export function isInit(pid: number): boolean {
-  return pid > 1 && /^NSpid:.*\s1$/m.test(readOrNull(`/proc/${pid}/status`) ?? '')
+  return pid > 1 && /^NSpid:.*\s1$/m.test(readProcFile(`/proc/${pid}/status`) ?? '')
 }
 
 /** A snapshot of all processes, indexed by PID, parent, group and marker. */
@@ -117,7 +115,7 @@ let pendingCallbacks: (() => void)[] = []
 let nextBatchMs = 0
 
 /** Calls back soon, in the same turn as all other pending callers, so that they share one reading and its cost. */
-export function batchSoon(callback: () => void): void {
+export function runInNextBatch(callback: () => void): void {
   pendingCallbacks.push(callback)
   if (pendingCallbacks.length > 1) return
   setTimeout(
@@ -133,7 +131,7 @@ export function batchSoon(callback: () => void): void {
 
 /** Identifies this boot of the system, so that start times of two boots are never compared; '0' where start times are dates. */
 export function bootId(): string {
-  const id = IS_LINUX ? readOrNull('/proc/sys/kernel/random/boot_id') : null
+  const id = IS_LINUX ? readProcFile('/proc/sys/kernel/random/boot_id') : null
   return id === null ? '0' : id.slice(0, 8)
 }
 
@@ -164,7 +162,7 @@ function parseStat(pid: number, stat: string): ProcRow | null {
 }
 
 function environMarker(pid: number): string | null {
-  const environ = readOrNull(`/proc/${pid}/environ`)
+  const environ = readProcFile(`/proc/${pid}/environ`)
   if (environ === null) return null
   const at = `\0${environ}`.indexOf(`\0${MARKER_VARIABLE}=`)
   if (at < 0) return null
@@ -184,7 +182,7 @@ function listOrNone(dir: string): string[] {
 
 // Returns null if the process ended between two reads (ENOENT, ESRCH), or belongs to another user (EACCES).
 // This function runs for each process again and again; `readFileSync` would take more than twice the time.
-export function readOrNull(path: string): string | null {
+export function readProcFile(path: string): string | null {
   let fd: number
   try {
     fd = openSync(path, 'r')

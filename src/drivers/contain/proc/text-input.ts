@@ -5,7 +5,7 @@ import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 
-/** A directory of Linux whose files are in memory, so that a text never reaches a disk. */
+/** The directory on Linux whose files are in memory, so that a text never reaches a disk. */
 export const MEMORY_DIR = '/dev/shm'
 
 /** Returns a descriptor that reads the text. Uses the first directory that has room. Errors: those of the last directory. */

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { endianness } from 'node:os'
 import type { OsHandle } from '../../../kernel/model/process.ts'
-import { readOrNull } from './process-table.ts'
+import { readProcFile } from './process-table.ts'
 
 /** The usage of one process. */
 export interface ProcessUsage {
@@ -26,7 +26,7 @@ const AT_CLKTCK = 17
 
 /** Reads the usage of one process; null if it is gone or there is no /proc. */
 function readUsage(pid: number): ProcessUsage | null {
-  const stat = IS_LINUX ? readOrNull(`/proc/${pid}/stat`) : null
+  const stat = IS_LINUX ? readProcFile(`/proc/${pid}/stat`) : null
   return stat === null ? null : parseUsage(pid, stat)
 }
 
@@ -49,7 +49,7 @@ function parseUsage(pid: number, stat: string): ProcessUsage | null {
 
 /** Reads the proportional set size in bytes: private memory plus a share of shared memory. Exact but expensive. Null if unreadable. */
 function proportionalBytes(pid: number): number | null {
-  const pss = /^Pss:\s+(\d+) kB$/m.exec(readOrNull(`/proc/${pid}/smaps_rollup`) ?? '')?.[1]
+  const pss = /^Pss:\s+(\d+) kB$/m.exec(readProcFile(`/proc/${pid}/smaps_rollup`) ?? '')?.[1]
   return pss === undefined ? null : Number(pss) * 1_024
 }
 

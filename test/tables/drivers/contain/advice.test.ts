@@ -29,7 +29,7 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['pidns', 'unshare: mount /proc failed: Operation not permitted', {}, 'systempaths=unconfined'],
   ['pidns', 'there is no nsenter: util-linux 2.38 or newer is needed', { 'user/max_user_namespaces': '0' }, 'install util-linux'],
   ['pidns', "nsenter: unrecognized option '--wdns=/'", {}, 'util-linux 2.38'],
-  ['pidns', 'there are no PID namespaces on this system', {}, 'only Linux has them'],
+  ['pidns', 'there are no PID namespaces on this system', {}, 'only Linux has PID namespaces'],
   ['group', 'its program could not be frozen', {}, 'report'],
 ])('the advice about %s with the error %j and the settings %o names the remedy', (kind, detail, settings, expectedPart) => {
   expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(expectedPart)
