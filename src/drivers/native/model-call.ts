@@ -7,7 +7,7 @@ import { backOff } from './back-off.ts'
 import { compactRefusedContext } from './context/compaction.ts'
 import { CallFailed } from './models/model.ts'
 import type { ModelAnswer, ModelRequest } from './models/model.ts'
-import { limitEndMs, retryDelay } from './models/retry.ts'
+import { rateLimitEndMs, retryDelay } from './models/retry.ts'
 import { expectedCost } from './models/cost-estimate.ts'
 import { TurnFailed, TurnRevoked, requestGrant, waitUntilUnheld, reportDurably } from './run-context.ts'
 import type { Turn, RunContext } from './run-context.ts'
@@ -135,8 +135,8 @@ function retryDelayOf(run: RunContext, failure: CallFailed, attemptsOfModel: num
 }
 
 /**
- * Switches to the next model, or ends the turn. Not used for a context that is too long: it is compacted, because another model would not
- * make it shorter.
+ * Switches to the next model. If none is left, waits for the end of a rate limit or for another key, or fails the turn. A context that is
+ * too long is compacted instead, because another model would not make it shorter.
  */
 async function switchModel(run: RunContext, turn: Turn, failed: FailedAttempt, attempts: AttemptHistory): Promise<void> {
   const { failure } = failed
@@ -147,7 +147,7 @@ async function switchModel(run: RunContext, turn: Turn, failed: FailedAttempt, a
   const outcome = [...skipped, ...(model === null ? [] : [`${model} takes over`])].join('; ')
   const note: Report = { type: 'note', text: `${failedModel} failed (${quoteBriefly(failure.message)}): ${outcome}` }
   const isLast = model === null && !turn.signal.aborted
-  const resumeAt = isLast ? limitEndMs(failure, Date.now()) : null
+  const resumeAt = isLast ? rateLimitEndMs(failure, Date.now()) : null
   if (resumeAt !== null) return waitForLimit(run, turn, { failed, resumeAt }, attempts)
   const error = allFailuresText(attempts.failures, failedModel, failure.message, skipped)
   const notes = outcome === '' ? [] : [note]

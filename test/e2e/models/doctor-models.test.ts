@@ -160,10 +160,10 @@ describe('through a daemon', () => {
 
 test.each([
   ['refused', { ok: false, detail: 'the key is refused (401)' }],
-  ['unlisted', { ok: true, detail: 'answers, but has no list of models (404)' }],
+  ['unlisted', { ok: true, detail: 'the server answers, but has no list of models (404)' }],
   ['page', { ok: false, detail: expect.stringContaining('check the base URL') }],
-  ['broken', { ok: false, detail: 'answers with the status 500' }],
-  ['away', { ok: false, detail: 'answers with the status 302' }],
+  ['broken', { ok: false, detail: 'the server answers with the status 500' }],
+  ['away', { ok: false, detail: 'the server answers with the status 302' }],
 ])('the models of the endpoint /%s are not listed, with the reason', async (name, expected) => {
   expect(await listModels({ kind: 'openai', baseURL: `${server.url}/${name}` }, 'k')).toEqual({ models: null, ...expected })
 })

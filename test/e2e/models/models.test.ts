@@ -142,7 +142,7 @@ test('the verb ends with 1 if a provider refuses the key or is not there, but no
   ])
   const allModels = await runCli(daemon.home, ['models'], { env: { ONE_API_KEY: 'k' } })
   expect(allModels).toMatchObject({ code: 1, stdout: '' })
-  expect(allModels.stderr).toContain('refused: the key is refused (401)\nunlisted: answers, but has no list of models (404)\n')
+  expect(allModels.stderr).toContain('refused: the key is refused (401)\nunlisted: the server answers, but has no list of models (404)\n')
   expect(await runCli(daemon.home, ['models', 'unlisted'])).toMatchObject({ code: 0 })
   const missingServer = await runCli(daemon.home, ['models', 'ollama'])
   expect(missingServer).toMatchObject({ code: 1, stderr: `ollama: nothing listens at ${closedUrl}/v1\n` })

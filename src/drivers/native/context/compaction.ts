@@ -14,7 +14,7 @@ import { readNewFacts, loadContext } from './load-context.ts'
 import type { LoadedContext } from './load-context.ts'
 import { CallFailed } from '../models/model.ts'
 import type { ModelAnswer } from '../models/model.ts'
-import { limitEndMs, retryDelay } from '../models/retry.ts'
+import { rateLimitEndMs, retryDelay } from '../models/retry.ts'
 import { expectedCost, overheadBytes } from '../models/cost-estimate.ts'
 import { TurnRevoked, requestGrant, waitUntilUnheld, reportDurably } from '../run-context.ts'
 import type { Turn, RunContext } from '../run-context.ts'
@@ -268,7 +268,7 @@ async function planNextAttempt(run: RunContext, failure: CallFailed, attemptsOfM
 
 function failedReport({ step, attempt, failure }: Attempt & { readonly failure: CallFailed }, retryInMs: number | null): Report {
   const { message, usage, status } = failure
-  const resumeAt = retryInMs === null ? limitEndMs(failure, Date.now()) : null
+  const resumeAt = retryInMs === null ? rateLimitEndMs(failure, Date.now()) : null
   return {
     type: 'compaction.failed',
     step,

@@ -28,7 +28,7 @@ const KEPT_SHARE = 0.2
 /** The largest share of the window for the messages since the last step began. */
 const MAX_STEP_SHARE = 0.5
 
-/** Returns the limits for a window in tokens; null: unknown. `overheadBytes`: the size of the system prompt and the tools. */
+/** Returns the limits. `window` is in tokens, or null if unknown. `overheadBytes` is the size of the system prompt and the tools. */
 export function compactionLimits(
   context: Context,
   { window, overheadBytes, seq }: { readonly window: number | null; readonly overheadBytes: number; readonly seq: number },

@@ -1,5 +1,5 @@
 // The models of one agent, in order. When the current model cannot answer, the next one answers for the rest of the turn. Must never start
-// a model call of its own. A fallback is created only when it is needed. This way an unused fallback costs nothing, and a fallback that
+// a model call by itself. A fallback is created only when it is needed. This way an unused fallback costs nothing, and a fallback that
 // cannot be created does not stop the agent. Tests: test/processes/native/fallback.test.ts, test/e2e/models/fallback.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody } from '../../../kernel/model/facts.ts'
@@ -144,8 +144,8 @@ export class FallbackChain implements Model {
 }
 
 /**
- * Finds the turn that is open at the end of a journal, and the model that was called last in it. The model is null if all models have
- * failed.
+ * Finds the last turn of a journal, and the model that was called last in it. The model is null if none was called, the last one has failed
+ * for good, or the spec has changed since.
  */
 export class LastCalledModel {
   turn: number | null = null

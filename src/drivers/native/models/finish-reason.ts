@@ -1,5 +1,5 @@
-// Decides from the stop reason of a stream whether the call has an answer or has failed. Knows every documented stop reason of
-// the four wire formats. Pure.
+// Decides from the stop reason of a stream whether the call has an answer or has failed. Lists the providers' own stop reasons that the
+// unified reason of the provider packages does not distinguish. Pure.
 // Test: test/processes/native/wire-answers.test.ts.
 import type { AssistantPart, FinishReason } from '../../../kernel/model/facts.ts'
 import { CallFailed } from './model.ts'
@@ -18,7 +18,7 @@ export interface FinishedAnswer {
   readonly finish: FinishReason
 }
 
-/** Stop reasons after which a repeated call may succeed. */
+/** The providers' own stop reasons after which a repeated call may succeed. */
 const RETRYABLE_REASONS: Readonly<Record<string, FailureDetails>> = {
   pause_turn: { kind: 'other', retryable: true },
   MALFORMED_FUNCTION_CALL: { kind: 'other', retryable: true },

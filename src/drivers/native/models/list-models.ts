@@ -12,7 +12,7 @@ const MAX_LIST_BYTES = 16 * 1024 * 1024
 
 /** The result of a request for the list of models. */
 export interface ModelListing {
-  /** true if the server and the key work */
+  /** true if the server sent its list, or has none */
   readonly ok: boolean
   /** the number of models, or the error, as text for the user */
   readonly detail: string
@@ -85,12 +85,15 @@ async function readBoundedText(response: Response): Promise<string> {
 
 function listingOf(text: string): ModelListing {
   const list = findList(text)
-  if (list === null) return { ok: false, detail: 'answers, but not with a list of models: check the base URL', models: null }
+  if (list === null) return { ok: false, detail: 'the server answers, but not with a list of models: check the base URL', models: null }
   const models = list.flatMap((entry) => toListedModel(entry) ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return { ok: true, detail: `${models.length} ${models.length === 1 ? 'model' : 'models'}`, models }
 }
 
-/** The fields of a model in the lists of all providers: Google has `name` and `inputTokenLimit`, OpenRouter `context_length`, vLLM `max_model_len`. */
+/**
+ * The fields of a model in the lists of all providers. Google has `name` and `inputTokenLimit`, OpenRouter `context_length`, and vLLM
+ * `max_model_len`.
+ */
 const modelEntry = z.object({
   id: z.string().optional(),
   name: z.string().optional(),
@@ -125,8 +128,9 @@ function findList(text: string): readonly unknown[] | null {
 function refusedListing(status: number): ModelListing {
   if (status === 401 || status === 403) return { ok: false, detail: `the key is refused (${status})`, models: null }
   // Many small servers have no list, and still answer calls.
-  if (status === 404 || status === 405) return { ok: true, detail: `answers, but has no list of models (${status})`, models: null }
-  return { ok: false, detail: `answers with the status ${status}`, models: null }
+  if (status === 404 || status === 405)
+    return { ok: true, detail: `the server answers, but has no list of models (${status})`, models: null }
+  return { ok: false, detail: `the server answers with the status ${status}`, models: null }
 }
 
 function failedListing(error: unknown, baseURL: string, timeoutMs: number): ModelListing {

@@ -1,5 +1,5 @@
 // Calls models in the format of OpenAI's chat completions: OpenAI's own, local models, and all other compatible servers. The provider
-// package is loaded at first use. Has the differences between the servers.
+// package is loaded at first use. Each request is adapted to its server, because the servers differ.
 // Tests: test/processes/native/model-calls.test.ts, test/tables/drivers/native/models/openai-chat.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
 import { isAtDomain } from './wire.ts'

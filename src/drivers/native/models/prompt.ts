@@ -7,7 +7,7 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModel
 import type { AssistantPart } from '../../../kernel/model/facts.ts'
 import type { ContextMessage, ToolResult } from '../context/context.ts'
 import type { OfferedTool } from './model.ts'
-import type { Feature, WireStyle } from './wire.ts'
+import type { ModelFeature, WireStyle } from './wire.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 type ToolContent = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number]
@@ -30,7 +30,7 @@ export interface PromptOptions {
   /** a text that is appended as a user message */
   readonly question?: string | undefined
   /** the features that the model refuses */
-  readonly without: ReadonlySet<Feature>
+  readonly without: ReadonlySet<ModelFeature>
 }
 
 export interface Prompt {

@@ -1,5 +1,5 @@
-// Resolves a model's reference: `PROVIDER/NAME` of a configured provider, or `script:FILE`. Keys and addresses come only from the
-// launch, never from the daemon's environment. Test: test/tables/drivers/native/models/resolve-model.test.ts.
+// Resolves a model's reference: `PROVIDER/NAME` of a configured provider, or `script:FILE`. Keys come only from the launch, and addresses
+// from the launch or the configuration, never from the daemon's environment. Test: test/tables/drivers/native/models/resolve-model.test.ts.
 import type { Effort } from '../../../kernel/model/spec-parts.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { anthropicWire } from './anthropic.ts'
@@ -50,7 +50,8 @@ export interface ModelOptions {
 const SCRIPT_PREFIX = 'script:'
 
 /**
- * Errors: `INVALID` if the reference names no model, `CREDENTIALS_MISSING` if the key is not set, `AGENT_INVALID` for an invalid script.
+ * Creates the model that a reference names. Errors: `INVALID` if it names none, `CREDENTIALS_MISSING` if the key is not set, `AGENT_INVALID`
+ * for an invalid script.
  */
 export async function resolveModel(ref: string, options: ModelOptions): Promise<Model> {
   if (ref.startsWith(SCRIPT_PREFIX)) return scriptModel(ref, { file: ref.slice(SCRIPT_PREFIX.length), cwd: options.cwd })

@@ -4,7 +4,7 @@
 import type { CallFailed } from './model.ts'
 
 export interface RetryPolicy {
-  /** the maximum number of calls for one step */
+  /** the maximum number of calls of one model for one step */
   readonly attempts: number
   /** the longest wait after the first attempt, in ms; it doubles with each attempt */
   readonly baseMs: number
@@ -30,7 +30,7 @@ export function retryDelay(policy: RetryPolicy, attempt: number, failure: CallFa
 }
 
 /** The wall-clock time in ms at which the exceeded rate limit ends; null if none was exceeded, or its end is unknown. */
-export function limitEndMs({ kind, retryAfterMs: delayMs }: CallFailed, nowMs: number): number | null {
+export function rateLimitEndMs({ kind, retryAfterMs: delayMs }: CallFailed, nowMs: number): number | null {
   return kind === 'rate-limit' && delayMs !== null ? nowMs + delayMs : null
 }
 

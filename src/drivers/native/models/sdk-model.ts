@@ -18,7 +18,7 @@ import { toPrompt, withOrigin } from './prompt.ts'
 import type { Prompt } from './prompt.ts'
 import { reportedCost, toTokenCounts } from './usage.ts'
 import type { TokenCounts } from './usage.ts'
-import type { Feature, Wire } from './wire.ts'
+import type { ModelFeature, Wire } from './wire.ts'
 import type { CallUsage } from '../../../kernel/model/usage.ts'
 
 export interface SdkModelOptions {
@@ -46,7 +46,7 @@ interface Call {
 }
 
 /** Matches the error messages with which providers refuse a feature. The first match decides. */
-const REFUSALS: readonly (readonly [feature: Feature, pattern: RegExp])[] = [
+const REFUSALS: readonly (readonly [feature: ModelFeature, pattern: RegExp])[] = [
   ['reasoning', /signature|different conversation|encrypted[ _]content|reasoning_content|reasoning item/i],
   ['images', /image|vision|multimodal|mmproj/i],
   ['thoughts', /summar|include_?thoughts/i],
@@ -64,7 +64,7 @@ export class SdkModel implements Model {
   readonly maxOutputTokens: number
   readonly window: number | null
   readonly #options: SdkModelOptions
-  readonly #refusedFeatures = new Set<Feature>()
+  readonly #refusedFeatures = new Set<ModelFeature>()
   readonly #pricesBySize = new Map<number, CallEstimate['usd']>()
 
   constructor(options: SdkModelOptions) {
@@ -195,10 +195,10 @@ export class SdkModel implements Model {
   }
 
   /** Omits a refused feature from all later calls. A refused call is not charged. Null if the failure refuses no feature that was sent. */
-  #omitRefusedFeature({ prompt }: Call, { message, status, kind }: ParsedFailure): Feature | null {
+  #omitRefusedFeature({ prompt }: Call, { message, status, kind }: ParsedFailure): ModelFeature | null {
     if (status === null) return null
     const { effort, wire } = this.#options
-    const wasSent: Readonly<Record<Feature, boolean>> = {
+    const wasSent: Readonly<Record<ModelFeature, boolean>> = {
       reasoning: prompt.hasReasoning,
       images: prompt.hasImages,
       thoughts: wire.requestsThoughts,

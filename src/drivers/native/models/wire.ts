@@ -26,7 +26,7 @@ export interface WireStyle {
 }
 
 /** A feature that a model may refuse: a reasoning effort, returning its thoughts, images, or its own earlier reasoning. */
-export type Feature = 'effort' | 'thoughts' | 'images' | 'reasoning'
+export type ModelFeature = 'effort' | 'thoughts' | 'images' | 'reasoning'
 
 /** A model in its vendor's wire format. */
 export interface Wire {
@@ -35,7 +35,7 @@ export interface Wire {
   /** true if the calls ask the model to return its thoughts */
   readonly requestsThoughts: boolean
   /** The provider options of a call without these refused features. */
-  options(without: ReadonlySet<Feature>): SharedV4ProviderOptions
+  options(without: ReadonlySet<ModelFeature>): SharedV4ProviderOptions
 }
 
 /** True if the address belongs to this domain or a subdomain of it. */
