@@ -1,5 +1,5 @@
-// The system prompt of a native agent: the role prompt, planning, the instructions of its repository, and the list of its skills.
-// Pure, and constant for a process.
+// The system prompt of a native agent: the role prompt, the prompt for planning, the instructions of its repository, and the list of
+// its skills. Pure, and constant for a process.
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 import type { Instructions } from '../../kernel/model/spec-parts.ts'
@@ -8,7 +8,7 @@ import { PLANNING_PROMPT } from './permissions/plan.ts'
 
 type PromptSpec = Pick<NativeSpec, 'system' | 'instructions' | 'skills' | 'permissions' | 'tools' | 'deny'>
 
-/** Returns the whole system prompt; null: none. */
+/** Returns the whole system prompt; null if there is none. */
 export function systemPromptOf(spec: PromptSpec): string | null {
   const { system, instructions } = spec
   const parts = [

@@ -14,7 +14,7 @@ import { lookUp } from '../../../kernel/util/lookup.ts'
 import type { ToolCall } from '../context/context.ts'
 import { resolveRealPath } from '../tools/path-guard.ts'
 import { matchesPathPattern } from './path-pattern.ts'
-import { isCommand, mayBeCommand, parseShellLine } from './shell-line.ts'
+import { matchesCommandPattern, mayMatchCommandPattern, parseShellLine } from './shell-line.ts'
 import type { ShellLine } from './shell-line.ts'
 
 /** What the patterns of rules are compared with. */
@@ -33,7 +33,7 @@ export class CallPolicy {
   readonly #cwd: string
   readonly #rules: Readonly<Record<CallDecision, readonly ToolRule[]>>
 
-  /** `permissions` undefined: each call may run. */
+  /** Without permissions, each call may run. */
   constructor(permissions: Permissions | undefined, cwd: string) {
     const policy = permissions?.default ?? 'allow'
     this.#default = policy === 'plan' ? policy : decisionOf(policy)
@@ -53,7 +53,7 @@ export class CallPolicy {
     this.#default = policy
   }
 
-  /** `isRead`: the call changes nothing; default: it reads a file. */
+  /** Decides about a call. `isRead` is true for a call that changes nothing; by default, only for the file tools that read. */
   async decide(call: ToolCall, isRead = isFileRead(call.name)): Promise<CallDecision> {
     if (!this.#hasPermissions) return 'allow'
     const subject = await this.#subjectOf(call)
@@ -90,7 +90,11 @@ function isApproved(rules: readonly ToolRule[], subject: Subject): boolean {
   const patterns = own.flatMap(({ pattern }) => pattern ?? [])
   const { line, paths } = subject
   if (line)
-    return !line.isOpaque && line.commands.length > 0 && line.commands.every((words) => patterns.some((each) => isCommand(words, each)))
+    return (
+      !line.isOpaque &&
+      line.commands.length > 0 &&
+      line.commands.every((words) => patterns.some((each) => matchesCommandPattern(words, each)))
+    )
   return paths !== null && patterns.some((each) => matchesPathPattern(each, paths.real, paths.realCwd))
 }
 
@@ -100,7 +104,7 @@ function mayMatch(rule: ToolRule, subject: Subject): boolean {
   if (!namesTool(rule, subject.name)) return false
   if (pattern === null) return true
   const { line, paths } = subject
-  if (line) return line.commands.some((words) => mayBeCommand(words, pattern))
+  if (line) return line.commands.some((words) => mayMatchCommandPattern(words, pattern))
   if (paths === null) return false
   return matchesPathPattern(pattern, paths.real, paths.realCwd) || matchesPathPattern(pattern, paths.written, paths.cwd)
 }

@@ -1,4 +1,4 @@
-// Planning: an agent with the policy `plan` only reads, and presents a plan. Has the tool `present_plan`, the question about a plan, and
+// Planning: an agent with the policy `plan` only reads, and presents a plan. Has the tool `present_plan`, the answers to a plan, and
 // the texts about planning. The kernel changes the permissions when the user approves (src/kernel/decide/asks.ts).
 // Test: test/e2e/native/plan.test.ts.
 import { z } from 'zod'
@@ -36,7 +36,7 @@ const presentPlan: Tool = {
     description: 'Presents your plan to the user, and waits for the answer.',
     input,
     // The call runs only after the approval, even if the approval came before a crash.
-    run: () => Promise.resolve('The user approved the plan. Carry it out. Some calls may still need an answer of the user.'),
+    run: () => Promise.resolve('The user approved the plan. Carry it out. Some calls may still need an answer from the user.'),
   }),
   isGranted: true,
 }

@@ -114,19 +114,19 @@ function isAssignment(word: string): boolean {
 }
 
 /** Whether a command is one that a pattern names, and nothing else. `PREFIX:*` names each command that begins with these words. */
-export function isCommand(words: readonly string[], pattern: string): boolean {
+export function matchesCommandPattern(words: readonly string[], pattern: string): boolean {
   const isPrefix = pattern.endsWith(':*')
   const expected = (isPrefix ? pattern.slice(0, -2) : pattern).trim().split(/\s+/)
   return expected.every((word, index) => words[index] === word) && (isPrefix || words.length === expected.length)
 }
 
 /** Whether a command may be one that a pattern names: also behind assignments, in another directory, or run by another program. */
-export function mayBeCommand(words: readonly string[], pattern: string): boolean {
+export function mayMatchCommandPattern(words: readonly string[], pattern: string): boolean {
   const start = words.findIndex((word) => !isAssignment(word))
   if (start === -1) return false
   const [name = '', ...rest] = words.slice(start)
-  if (isCommand([baseName(name), ...rest], pattern) || isCommand([name, ...rest], pattern)) return true
-  return RUNNERS.has(baseName(name)) && rest.some((_, index) => mayBeCommand(rest.slice(index), pattern))
+  if (matchesCommandPattern([baseName(name), ...rest], pattern) || matchesCommandPattern([name, ...rest], pattern)) return true
+  return RUNNERS.has(baseName(name)) && rest.some((_, index) => mayMatchCommandPattern(rest.slice(index), pattern))
 }
 
 function baseName(program: string): string {

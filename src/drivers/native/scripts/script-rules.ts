@@ -1,7 +1,7 @@
-// Chooses the item of a script that answers a call. The last user message selects the rule, and the number of answers to that
-// message selects the item. The choice depends only on the messages of the context, so that a resumed process continues at the
-// right position. A compaction removes messages from the context, so a scripted summary contains the message that was being
-// answered. Pure.
+// Chooses the item of a script that answers a call, and fills in its `{{ NAME }}`. In a script with rules, the last user message selects
+// the rule. The number of answers to that message selects the item. The choice then depends only on the messages of the context, so that a
+// resumed process continues at the right position. A compaction removes messages from the context, so a scripted summary contains the
+// message that was being answered. Pure.
 // Test: test/processes/native/script-rules.test.ts.
 import { SUMMARY_HEADING } from '../context/context.ts'
 import type { ContextMessage, ToolCall } from '../context/context.ts'

@@ -1,5 +1,5 @@
 // A model that answers from a YAML file, for tests, demonstrations and runs without a network. Without rules, item n answers the call of
-// step n. With rules, the item depends only on the last user message in the context and the number of answers to it. This way a resumed
+// step n. With rules, the item depends only on the messages in the context (script-rules.ts). This way a resumed
 // process continues at the right position. All agents share one parsed copy of a file. An item with `error` fails its first attempt. If
 // the item also has text or tools, the next attempt succeeds; otherwise all attempts fail. A script with a context window counts tokens
 // by bytes, and refuses a context that does not fit.

@@ -5,8 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import type { FileAnswer, FileCall, FileInputs, FileToolName } from './file-inputs.ts'
 import type { FreezableTimers } from '../../common/freezable-timers.ts'
-import { RefusedError } from './path-guard.ts'
-import { ToolError } from './tool-error.ts'
+import { RefusedError, ToolError } from './tool-error.ts'
 import type { ToolContext, ToolOutput } from './tool.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'
 

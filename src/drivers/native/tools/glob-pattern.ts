@@ -56,7 +56,7 @@ export interface GlobRoot {
   readonly positions: readonly Position[]
 }
 
-/** Parses a pattern. Errors: `ToolError` for a pattern with too many alternatives, or with groups such as `+(a|b)`. */
+/** Parses a pattern. Errors: `ToolError` for a pattern that is too long, or has too many alternatives, or groups such as `+(a|b)`. */
 export function parseGlob(pattern: string): readonly GlobRoot[] {
   if (pattern.length > MAX_PATTERN_CHARS) throw new ToolError(`the pattern has more than ${MAX_PATTERN_CHARS} characters`)
   if (/(?<!\\)[?*+@!]\(/.test(pattern))

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { withTimeLimit } from '../regex-time-limit.ts'
 import type { FileContext, GrepInput } from './file-inputs.ts'
-import { isBinary, openText } from './text-files.ts'
+import { isBinary, openRegularFile } from './text-files.ts'
 import { matchesPath, parseGlob } from './glob-pattern.ts'
 import { checkPath } from './path-guard.ts'
 import { ToolError } from './tool-error.ts'
@@ -74,7 +74,7 @@ async function searchFile(search: Search, file: string, name: string): Promise<v
 
 /** Reads a file. Returns no bytes for a file that is too large. */
 async function readIfSmall(file: string, paths: PathAccess | undefined): Promise<Buffer> {
-  const { handle, size } = await openText(file, paths)
+  const { handle, size } = await openRegularFile(file, paths)
   try {
     return size > MAX_FILE_BYTES ? Buffer.alloc(0) : await handle.readFile()
   } finally {

@@ -1,4 +1,4 @@
-// Checks paths against the paths that a process may read and write; all file tools use this check. The real path counts, after
+// Checks paths against the paths that a process may read and write, for all file tools and external agents. The real path counts, after
 // all links are followed. The real path of an opened file is checked again, because the path may have changed in between. Must
 // never decide by two separate lookups of a path, which may find different files. A hard link cannot be distinguished from its
 // file.
@@ -9,20 +9,9 @@ import { lstat, mkdir, open, readdir, readlink, realpath, rename, rm } from 'nod
 import type { FileHandle } from 'node:fs/promises'
 import type { Dirent, Stats } from 'node:fs'
 import path from 'node:path'
-import type { CapabilityName } from '../../../kernel/model/facts.ts'
 import { isBelow, isWritable } from '../../../kernel/state/permissions.ts'
-import { ToolError } from './tool-error.ts'
+import { RefusedError, ToolError } from './tool-error.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
-
-/** The error of a call that needs a capability that the process does not have. The refusal is also reported to the kernel. */
-export class RefusedError extends ToolError {
-  readonly capability: CapabilityName
-
-  constructor(capability: CapabilityName, message: string) {
-    super(message)
-    this.capability = capability
-  }
-}
 
 /** The path is below none of the allowed paths. */
 export class OutsidePathsError extends RefusedError {}

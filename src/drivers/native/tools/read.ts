@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_RESULT_BYTES } from '../../common/truncate-middle.ts'
 import type { FileContext, ReadInput } from './file-inputs.ts'
-import { isBinary, openText } from './text-files.ts'
+import { isBinary, openRegularFile } from './text-files.ts'
 import { MAGIC_BYTES, checkImageBytes, findImageFormat, describeImage } from './image.ts'
 import type { ImageFormat } from './image.ts'
 import { ToolError } from './tool-error.ts'
@@ -25,7 +25,7 @@ interface LineRange {
 }
 
 export async function readFile(input: ReadInput, { cwd, paths }: FileContext): Promise<string | ToolOutput> {
-  const { handle } = await openText(path.resolve(cwd, input.path), paths)
+  const { handle } = await openRegularFile(path.resolve(cwd, input.path), paths)
   try {
     const format = await readFormat(handle)
     if (format !== null) return await readImage(handle, format)

@@ -18,7 +18,7 @@ const SNIFF_BYTES = 8 * 1024
  * Opens a regular file. Never blocks, even on a FIFO without a writer, or a file in /proc without data. Errors: `ToolError` if it is not
  * a regular file.
  */
-export async function openText(file: string, paths?: PathAccess): Promise<{ handle: FileHandle; size: number }> {
+export async function openRegularFile(file: string, paths?: PathAccess): Promise<{ handle: FileHandle; size: number }> {
   const handle = paths ? await openWithin(file, 0, paths) : await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   const stats = await handle.stat()
   if (stats.isFile()) return { handle, size: stats.size }
@@ -26,14 +26,14 @@ export async function openText(file: string, paths?: PathAccess): Promise<{ hand
   throw new ToolError(`${file} is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}`)
 }
 
-/** True if the bytes are the beginning of a binary file: it contains a null byte. */
+/** True if the first bytes of a file contain a null byte, so that the file counts as binary. */
 export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, SNIFF_BYTES).includes(0)
 }
 
 /** Reads a whole text file. Errors: `ToolError` for a file over `limitBytes`, and for a binary file. */
 export async function readText(file: string, limitBytes: number, paths?: PathAccess): Promise<string> {
-  const { handle, size } = await openText(file, paths)
+  const { handle, size } = await openRegularFile(file, paths)
   try {
     if (size > limitBytes) throw new ToolError(`${file} has ${size} bytes, more than ${limitBytes}`)
     const bytes = await handle.readFile()

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
-import { isCommand, mayBeCommand, parseShellLine } from '../../../../../src/drivers/native/permissions/shell-line.ts'
+import { matchesCommandPattern, mayMatchCommandPattern, parseShellLine } from '../../../../../src/drivers/native/permissions/shell-line.ts'
 
 describe('a plain line', () => {
   test.each<[string, string[][]]>([
@@ -163,6 +163,6 @@ describe('a command with a pattern', () => {
     ['git push:*', 'git -C x push', false, false],
   ])('`%s` matches the line `%s`: %s; it may match: %s', (pattern, line, isCertain, isPossible) => {
     const [words = []] = parseShellLine(line).commands
-    expect([isCommand(words, pattern), mayBeCommand(words, pattern)]).toEqual([isCertain, isPossible])
+    expect([matchesCommandPattern(words, pattern), mayMatchCommandPattern(words, pattern)]).toEqual([isCertain, isPossible])
   })
 })
