@@ -1,5 +1,5 @@
 // Runs one incarnation of a native agent: takes messages, runs their turns one after another, and ends when it is stopped. The kernel
-// decides about the process; the agent only reports the end of a turn and its own end.
+// decides about the process; the agent only reports what happens, such as the end of a turn.
 // Tests: test/processes/native/tool-loop.test.ts, test/processes/native/stop.test.ts.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 // Makes the model call of one step. Each attempt needs the kernel's grant, and is recorded as a fact. After a failed attempt, the call
-// is repeated after a wait, another model takes over, or the turn fails. A repeated model call never repeats a tool call.
+// is repeated, another model takes over, the process is suspended, or the turn fails. A repeated model call never repeats a tool call.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/fallback.test.ts.
 import { systemPromptOf } from './system-prompt.ts'
 import type { Report } from '../../kernel/model/reports.ts'
@@ -119,7 +119,7 @@ async function callOnce(
   }
 }
 
-/** Reports the failure. Then waits until the next attempt, switches to another model, or ends the turn. */
+/** Reports the failure. Waits until the next attempt if the retry policy allows one, and otherwise calls `switchModel`. */
 async function retryOrSwitch(run: RunContext, turn: Turn, failed: FailedAttempt, attempts: AttemptHistory): Promise<void> {
   run.context.failCall()
   const delayMs = turn.signal.aborted ? null : retryDelayOf(run, failed.failure, attempts.ofCurrentModel)

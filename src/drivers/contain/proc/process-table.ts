@@ -180,8 +180,10 @@ function listOrNone(dir: string): string[] {
   }
 }
 
-// Returns null if the process ended between two reads (ENOENT, ESRCH), or belongs to another user (EACCES).
-// This function runs for each process again and again; `readFileSync` would take more than twice the time.
+/**
+ * Returns the text of a file in /proc; null if the process has ended (ENOENT, ESRCH), or belongs to another user (EACCES). Runs for each
+ * process again and again; `readFileSync` would take more than twice the time.
+ */
 export function readProcFile(path: string): string | null {
   let fd: number
   try {

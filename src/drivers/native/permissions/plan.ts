@@ -41,7 +41,7 @@ const presentPlan: Tool = {
   isGranted: true,
 }
 
-/** The tool of an agent. Without a plan to approve, it only answers a call of an earlier incarnation. */
+/** The tool `present_plan` for an agent. Without a plan to approve, it only answers a call of an earlier incarnation. */
 export function planTool({ permissions }: Pick<NativeSpec, 'permissions'>): Tool {
   return permissions?.default === 'plan' ? presentPlan : { ...presentPlan, isHidden: true }
 }
