@@ -8,7 +8,7 @@ import type { NativeAgent } from './agent.ts'
 import type { Model } from './models/model.ts'
 import type { ModelOptions, ProviderConfig } from './models/resolve-model.ts'
 import type { UserPrices } from './models/prices.ts'
-import type { ReplayProgress } from './scripts/replay.ts'
+import type { ReplayProgress } from './replay/replay.ts'
 import type { RetryPolicy } from './models/retry.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { ToolSource } from './tools/tool.ts'
@@ -103,7 +103,7 @@ async function loadReplays(launch: Launch<NativeSpec>, kernel: KernelPort): Prom
   const { model, fallback = [] } = launch.spec
   const refs = [model, ...fallback].filter((ref) => ref.startsWith('replay:'))
   if (refs.length === 0) return new Map()
-  const { ReplayProgress, replayModel } = await import('./scripts/replay.ts')
+  const { ReplayProgress, replayModel } = await import('./replay/replay.ts')
   return new Map(
     refs.map((ref) => {
       const progress = new ReplayProgress(ref)

@@ -1,6 +1,6 @@
 // A model that repeats the recorded answers of another process, step by step. A replay costs nothing; its tool calls really run.
 // Each difference between the model's input and the recorded input is noted once. The last note is the total.
-// Tests: test/e2e/models/replay.test.ts, test/tables/drivers/native/scripts/replay-diff.test.ts.
+// Tests: test/e2e/models/replay.test.ts, test/tables/drivers/native/replay/replay-diff.test.ts.
 import { systemPromptOf } from '../system-prompt.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody } from '../../../kernel/model/facts.ts'

@@ -1,6 +1,6 @@
 // Describes how the model's inputs of two processes differ before the same step: one line per difference, with shortened
 // quotes. Pure.
-// Test: test/tables/drivers/native/scripts/replay-diff.test.ts.
+// Test: test/tables/drivers/native/replay/replay-diff.test.ts.
 import type { ContextMessage } from '../context/context.ts'
 import type { RecordedInput, RecordedResult } from './recording.ts'
 

@@ -1,13 +1,8 @@
 // The notes of a replay about the differences between two processes.
 import { describe, expect, test } from 'vitest'
 import type { ContextMessage, ToolResult } from '../../../../../src/drivers/native/context/context.ts'
-import {
-  inputDifferences,
-  inputSinceAnswer,
-  textDifference,
-  toolDifference,
-} from '../../../../../src/drivers/native/scripts/replay-diff.ts'
-import { ReplayProgress } from '../../../../../src/drivers/native/scripts/replay.ts'
+import { inputDifferences, inputSinceAnswer, textDifference, toolDifference } from '../../../../../src/drivers/native/replay/replay-diff.ts'
+import { ReplayProgress } from '../../../../../src/drivers/native/replay/replay.ts'
 
 const LONG = 'x'.repeat(100)
 
