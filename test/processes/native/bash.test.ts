@@ -63,7 +63,7 @@ test('the environment is the recorded one, without the credentials of the agent'
 
 test('a call that exceeds its time limit is ended; its result states that, with the output so far', async () => {
   const { end } = await runBash({ command: `echo before; sleep ${harness.token}`, timeout_ms: 3_000 })
-  expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
+  expect(end).toMatchObject({ outcome: 'error', content: 'the command timed out after 3000 ms and was ended\nbefore\n' })
   await waitUntil(() => findSleepersWith(harness.token).length === 0, 'the group is gone')
 })
 

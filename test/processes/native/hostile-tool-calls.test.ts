@@ -132,7 +132,7 @@ describe('a thread', () => {
 
   test('is ended when its call takes too long or is aborted, and the next call gets a new thread', async () => {
     const workers = new FileWorkers({ callMs: 1, workers: 1 })
-    await expect(search(workers, newAgent())).rejects.toThrow('it took longer than 0.001 s and was ended')
+    await expect(search(workers, newAgent())).rejects.toThrow('the call took longer than 0.001 s and was ended')
     const workersWithoutLimit = new FileWorkers({ workers: 1 })
     const agent = newAgent()
     const call = search(workersWithoutLimit, agent)

@@ -66,7 +66,7 @@ test('an interruption ends the program, answers each open call and the turn; the
     ['call_1_2', 'error'],
   ])
   expect(kernel.factsOf('tool.finished').map(({ content }) => content)).toEqual([
-    'interrupted; it may or may not have happened\n\nended by an interruption\nbegan\n',
+    'interrupted; it may or may not have happened\n\nthe command was ended by an interruption\nbegan\n',
     'not run: the turn was interrupted before this call began',
     'not run: the turn was interrupted before this call began',
   ])

@@ -48,8 +48,8 @@ export const bash = defineTool({
     await Promise.race([outputRead, sleep(DRAIN_MS, undefined, { ref: false })])
     const text = output.text()
     if (end.kind === 'exited') return resultOf(text, end.exit)
-    if (end.kind === 'timeout') throw new ToolError(`timed out after ${input.timeout_ms} ms and was ended\n${text}`)
-    throw new ToolError(`ended by an interruption\n${text}`)
+    if (end.kind === 'timeout') throw new ToolError(`the command timed out after ${input.timeout_ms} ms and was ended\n${text}`)
+    throw new ToolError(`the command was ended by an interruption\n${text}`)
   },
 })
 

@@ -115,7 +115,7 @@ export class FileWorkers {
     thread.call = call
     thread.worker.ref()
     thread.timer = setTimeout(
-      () => this.#failCall(thread, `it took longer than ${this.#limits.callMs / 1_000} s and was ended`),
+      () => this.#failCall(thread, `the call took longer than ${this.#limits.callMs / 1_000} s and was ended`),
       this.#limits.callMs,
     )
     const message: FileCall = { name, input, cwd, paths }
@@ -131,8 +131,8 @@ export class FileWorkers {
     const thread: Thread = { worker, call: null }
     this.#threads.add(thread)
     worker.on('message', (answer: FileAnswer) => this.#finishCall(thread, answer))
-    worker.on('error', (error) => this.#failCall(thread, `its thread failed: ${error.message}`))
-    worker.on('exit', () => this.#failCall(thread, 'its thread ended before it answered'))
+    worker.on('error', (error) => this.#failCall(thread, `the thread of the call failed: ${error.message}`))
+    worker.on('exit', () => this.#failCall(thread, 'the thread of the call ended before it answered'))
     return thread
   }
 

@@ -144,7 +144,7 @@ async function writeNew(file: string, text: string, mode = 0o666): Promise<void>
 /** Replaces the content of an existing file. Errors: `ToolError` if the path has become another file. */
 async function writeInto(file: string, text: string, old: Stats): Promise<void> {
   await using handle = await open(file, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  if (!isSame(await handle.stat(), old)) throw new ToolError('it was replaced while it was written')
+  if (!isSame(await handle.stat(), old)) throw new ToolError('the file was replaced while it was written')
   await handle.truncate()
   await handle.writeFile(text)
 }
@@ -200,7 +200,7 @@ async function openChecked(real: string, flags: number, check: PathCheck): Promi
 async function realPathOf(handle: FileHandle, real: string): Promise<string> {
   if (process.platform === 'linux') return readlink(`/proc/self/fd/${handle.fd}`)
   const current = await realpath(real)
-  if (!isSame(await handle.stat(), await lstat(current))) throw new ToolError('it changed while it was opened')
+  if (!isSame(await handle.stat(), await lstat(current))) throw new ToolError('the file changed while it was opened')
   return current
 }
 
