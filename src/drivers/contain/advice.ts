@@ -10,7 +10,7 @@ export type ReadSetting = (name: string) => string | null
 export function containmentAdvice({ kind, detail }: Probe, read: ReadSetting): string {
   if (kind === 'cgroup') return adviceOnCgroup(detail)
   if (kind === 'pidns') return adviceOnPidns(detail, read)
-  return 'it works on each supported system, so this is a defect of reeve: docs/guides/troubleshooting.md describes how to report it'
+  return 'process groups work on each supported system, so this is a defect of reeve: docs/guides/troubleshooting.md describes how to report it'
 }
 
 function adviceOnCgroup(detail: string): string {

@@ -109,10 +109,10 @@ async function useBackend(backend: ContainmentBackend, marker: string): Promise<
   await backend.prepare()
   const trial = startTrial(backend, marker, Math.max(1, Math.ceil(deadline - performance.now())))
   try {
-    if (!(await trial.up)) throw new Error(trial.stderr() || 'a program could not be put into it')
+    if (!(await trial.up)) throw new Error(trial.stderr() || 'no program could be started in the containment')
     backend.freeze()
-    await waitFor(() => backend.isFrozen(), 'its program could not be frozen')
-    await waitFor(() => isKilled(backend, trial), 'its program could not be killed')
+    await waitFor(() => backend.isFrozen(), 'the trial program could not be frozen')
+    await waitFor(() => isKilled(backend, trial), 'the trial program could not be killed')
   } catch (error) {
     backend.kill()
     throw error
@@ -120,7 +120,7 @@ async function useBackend(backend: ContainmentBackend, marker: string): Promise<
     trial.release()
     backend.thaw()
   }
-  await waitFor(() => backend.remove(), 'it could not be removed')
+  await waitFor(() => backend.remove(), 'the containment could not be removed')
 }
 
 // Repeats the kill until no member is left, as the stop ladder does.

@@ -11,7 +11,7 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'systemd-run --user --scope -p Delegate=yes'],
   ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'reeve daemon install --now'],
   ['cgroup', "EROFS: read-only file system, mkdir '/sys/fs/cgroup/x'", {}, 'docker run'],
-  ['cgroup', 'its program could not be killed', {}, 'Linux 5.14'],
+  ['cgroup', 'the trial program could not be killed', {}, 'Linux 5.14'],
   ['pidns', DENIED, { 'kernel/unprivileged_userns_clone': '0\n' }, 'sysctl -w kernel.unprivileged_userns_clone=1'],
   [
     'pidns',
@@ -30,7 +30,7 @@ test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['pidns', 'there is no nsenter: util-linux 2.38 or newer is needed', { 'user/max_user_namespaces': '0' }, 'install util-linux'],
   ['pidns', "nsenter: unrecognized option '--wdns=/'", {}, 'util-linux 2.38'],
   ['pidns', 'there are no PID namespaces on this system', {}, 'only Linux has PID namespaces'],
-  ['group', 'its program could not be frozen', {}, 'report'],
+  ['group', 'the trial program could not be frozen', {}, 'report'],
 ])('the advice about %s with the error %j and the settings %o names the remedy', (kind, detail, settings, expectedPart) => {
   expect(containmentAdvice({ kind, ok: false, detail }, (name) => settings[name] ?? null)).toContain(expectedPart)
 })
