@@ -1,6 +1,7 @@
 // A handle is an OS pid with its start time: the two together are never reused. Signals a contained process or its group after a check
-// of its identity; a stale handle signals nothing. reeve's own group, and groups with a number up to 1, are never signalled. A kill
-// by a cgroup or by the guardian does not pass through this file. Must never signal a process that is known only by its name, its directory or a bare pid.
+// of its identity. A stale handle signals nothing. The group of reeve itself, and groups with a number up to 1, are never signalled. A kill
+// by a cgroup or by the guardian does not pass through this file. Must never signal a process that is known only by its name, its
+// directory or a bare pid.
 // Tests: test/processes/contain/handle.test.ts.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { isZombie, readRow } from './process-table.ts'
