@@ -181,7 +181,7 @@ function listOrNone(dir: string): string[] {
 }
 
 /**
- * Returns the text of a file in /proc; null if the process has ended (ENOENT, ESRCH), or belongs to another user (EACCES). Runs for each
+ * Returns the text of a file in /proc. Null if the process has ended (ENOENT, ESRCH), or belongs to another user (EACCES). Runs for each
  * process again and again; `readFileSync` would take more than twice the time.
  */
 export function readProcFile(path: string): string | null {
