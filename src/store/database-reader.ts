@@ -1,5 +1,5 @@
 // Runs queries that read the whole database file, such as SQLite's own check, without blocking the daemon. A thread reads the file as
-// it is after a WAL checkpoint. Until the thread has ended, no other WAL checkpoint is made: the WAL grows, but the file does
+// it is after a WAL checkpoint. Until the thread has ended, no other WAL checkpoint may be made: the WAL grows, but the file does
 // not change. Must never lock the file, because the lock belongs to the store.
 // Tests: test/tables/store/verify.test.ts, test/tables/store/rows/damage.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -43,6 +43,11 @@ export class DatabaseReader {
   constructor(db: DatabaseSync, file: string) {
     this.#db = db
     this.#file = file
+  }
+
+  /** Whether queries are running, so that no WAL checkpoint may be made. */
+  get isReading(): boolean {
+    return this.#running !== null
   }
 
   /**

@@ -106,7 +106,7 @@ class SqliteStore implements HomeStore {
     this.#reader = new DatabaseReader(db, join(dir, 'store.db'))
     this.#writer = new Writer(db, this.#sql)
     this.#indexDeps = { sql: this.#sql, lineage: this.#writer.lineage }
-    this.#remover = new Remover(db, this.#sql, this.#writer.heads)
+    this.#remover = new Remover(db, this.#sql, this.#writer.heads, this.#reader)
     this.#ledger = new UsageLedger(db, this.#sql)
     this.identity = new IdentityFile({ dir, log, store: identityOf(db), counters: () => this.#writer.counters })
   }

@@ -14,6 +14,7 @@ import { reverseDigits } from '../rows/references.ts'
 import type { KeptRow, ProcessRow, Statements } from '../statements.ts'
 import { keptSum, tombstoneSum } from '../rows/checksums.ts'
 import { inTransaction } from './transaction.ts'
+import type { DatabaseReader } from '../database-reader.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** The maximum number of facts that one transaction removes. */
@@ -35,12 +36,14 @@ export class Remover {
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #heads: HeadCache
+  readonly #reader: Pick<DatabaseReader, 'isReading'>
   readonly #protectedKeys = new Set<number>()
 
-  constructor(db: DatabaseSync, sql: Statements, heads: HeadCache) {
+  constructor(db: DatabaseSync, sql: Statements, heads: HeadCache, reader: Pick<DatabaseReader, 'isReading'>) {
     this.#db = db
     this.#sql = sql
     this.#heads = heads
+    this.#reader = reader
   }
 
   /** Removes a process. Returns false if there is no such process. Errors: `CONFLICT` if it is not dead. */
@@ -150,8 +153,8 @@ export class Remover {
     this.#db.exec(`PRAGMA incremental_vacuum(${BATCH_PAGES})`)
     const left = this.#freePages()
     if (left > 0 && left < free) return true
-    // The last change is still in SQLite's WAL. Only a WAL checkpoint makes the file shorter.
-    this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    // The last change is still in SQLite's WAL. Only a WAL checkpoint makes the file shorter. A read of the whole file delays it.
+    if (!this.#reader.isReading) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     return false
   }
 

@@ -85,6 +85,20 @@ test('no WAL checkpoint runs while a thread reads the whole file, and WAL checkp
   expect(await Promise.all([fixture.store.verify(), fixture.store.verify()])).toEqual([[], []])
 })
 
+test('a sweep that shrinks the file makes no WAL checkpoint while a thread reads the whole file', async () => {
+  const { fixture } = await newHistory()
+  await using _disposed = fixture
+  const fileTime = () => statSync(join(fixture.dir, 'store.db'), { bigint: true }).mtimeNs
+  const verified = fixture.store.verify()
+  await Promise.resolve()
+  const before = fileTime()
+  // No turn of the event loop passes, so the thread is still reading for the store.
+  for (let number = 2; number <= PROCESSES; number += 2) await fixture.store.remove(uuidOf(number), 1_700_000_000_000)
+  while (await fixture.store.sweep());
+  expect(fileTime()).toBe(before)
+  expect(await verified).toEqual([])
+})
+
 test.each([0, 1, 2, 5])('removals, their sweeps and kept forks are not reported as damage, from turn %i on', async (firstTurn) => {
   const { fixture, commits } = await newHistory()
   await using _disposed = fixture
