@@ -1,7 +1,8 @@
 // Lists the ended processes that garbage collection may remove: unpinned, oldest first, each with its size and any warning. Also reads the
-// size of the store. Removes nothing. Must never fail because of one row: a damaged row is listed with a warning. Test: test/tables/store/collectable.test.ts.
+// size of the store. Removes nothing. Must never fail because of one row: a damaged row is listed with a warning.
+// Test: test/tables/store/collectable.test.ts.
 import { storeError } from './errors.ts'
-import { checkLimit } from './journal/journal.ts'
+import { checkPageLimit } from './rows/page-limit.ts'
 import { readLastEntries } from './journal/fact-index.ts'
 import type { IndexReadDeps } from './journal/fact-index.ts'
 import { checkAscending } from './rows/page-order.ts'
@@ -22,7 +23,7 @@ const ROW_BYTES = 400
 const NO_EXIT_TIME = -1
 
 export function readCollectable(deps: IndexReadDeps, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   const from = after === undefined ? ([NO_EXIT_TIME - 1, ''] as const) : ([after.exitedAt ?? NO_EXIT_TIME, after.uuid] as const)
   const rows = deps.sql.collectable.all(before, ...from, limit) as unknown as ProcessRow[]
   // Only the last row is checked, because a damaged row in between is listed with a warning.

@@ -1,7 +1,6 @@
-// The store on one SQLite file: opens it, connects its parts and translates every failure into a code of the error table. Its
-// methods are asynchronous only in their signature. Each method finishes within one turn of the event loop, so that a reader
-// never sees half a commit. Test: test/tables/store/store.test.ts, test/properties/store.test.ts,
-// test/processes/daemon/store-faults.test.ts.
+// The store on one SQLite file: opens it, connects its parts and translates every failure into a code of the error table. Commits
+// and reads are asynchronous only in their signature. Each finishes within one turn of the event loop, so that a reader never sees
+// half a commit. Test: test/tables/store/store.test.ts, test/properties/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'

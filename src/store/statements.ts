@@ -1,4 +1,4 @@
-// The SQL statements of the store, prepared once, and the types of their rows. The other files of the store run the statements.
+// The SQL statements that the store prepares once and runs often, and the types of their rows. The other files of the store run them.
 // Test: test/tables/store/store.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 

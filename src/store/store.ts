@@ -1,5 +1,5 @@
-// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Defines a commit. `Store` is what any
-// engine can keep; `LocalStore` is about the disk and the runs of one daemon. sqlite.ts implements both on one file.
+// The contract of the store, which has the facts, processes and usage of a home. All its methods are asynchronous. Defines a commit.
+// `Store` is what any engine can keep; `LocalStore` is about the disk and the runs of one daemon. sqlite.ts implements both on one file.
 // Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import type { Fact, FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
 import type { HomeBook } from '../kernel/model/home.ts'
@@ -216,7 +216,7 @@ export interface Store extends AsyncDisposable {
 
 /**
  * What a daemon keeps on the disk of its own machine, whatever engine has the store. That is the reserve for a full disk, the runs of the
- * daemon, and what it knows of this machine's clock.
+ * daemon, and what it knows of this machine's clock. It also checks the file for damage.
  */
 export interface LocalStore {
   /** Must be called at the end of the start: gives the page cache, which is small during the start, its full size. */

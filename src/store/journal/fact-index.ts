@@ -1,7 +1,7 @@
 // The index of a process's facts: blocks of 64 entries. Full blocks are in the table `places`; the last block, still open, is in
 // the process's row. An entry is the fact's type and the distance to the previous cursor; the first entry of a block has the
 // cursor itself. The blocks of a fork contain only its own facts; a page that starts before them reads the blocks of its origin.
-// Every entry is compared with its journal row when it is read, so a wrong entry is never trusted.
+// When a fact is read, its entry is compared with its journal row, so a wrong entry gives no wrong fact.
 // Test: test/tables/store/store.test.ts.
 import { damageError } from '../errors.ts'
 import { spanBefore, spansOf } from './lineage.ts'

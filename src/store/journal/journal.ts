@@ -1,7 +1,6 @@
 // Reads facts: those of a process in order or from its end, or those of all processes in the order of the store. Each page is
 // read within one turn of the event loop. Checks the checksum, type, position and order of each row. Errors: `STORE_DAMAGED` with
 // the location. Test: test/tables/store/store.test.ts, test/tables/store/rows/damage.test.ts.
-import { KernelError } from '../../kernel/model/errors.ts'
 import type { FactBody, FactMark, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
 import { restoreTexts } from './blobs.ts'
 import { codeOf, otherCodes, typeOf, unpackBody } from './fact-codec.ts'
@@ -12,21 +11,15 @@ import type { FactSpan } from './lineage.ts'
 import { readEntriesFrom, readLastEntries, findSeqAfter } from './fact-index.ts'
 import type { FactEntry, IndexReadDeps, EntryRun } from './fact-index.ts'
 import { factSum } from '../rows/checksums.ts'
+import { checkPageLimit } from '../rows/page-limit.ts'
 import { checkAscending } from '../rows/page-order.ts'
 import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** The maximum number of facts in one page. */
-export const PAGE_FACTS = 10_000
-
-export function checkLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 0 && limit <= PAGE_FACTS) return
-  throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
-}
 
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
 export function readFacts(deps: IndexReadDeps, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   return readEntriesFrom(deps, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(deps.sql, part))
 }
 
@@ -36,8 +29,8 @@ interface PageQuery {
 }
 
 /**
- * Reads a page in order: leaves out facts of the types `without`, and returns only marks for the types `marks`. The page's last fact
- * is always there, at least as a mark.
+ * Reads a page in order. Leaves out facts of the types `without`, or of all types but `only`. Returns only marks for the types `marks`.
+ * The page's last fact is always there, at least as a mark.
  */
 export function skimFacts(
   deps: IndexReadDeps,
@@ -45,7 +38,7 @@ export function skimFacts(
   { afterSeq, limit }: PageQuery,
   { without, marks, only, withoutLongTexts }: PageFilter,
 ): (StoredFact | FactMark)[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   const [excludedCodes, markedCodes] = [only ? otherCodes(codesOf([...only, ...marks])) : codesOf(without), codesOf(marks)]
   const texts = withoutLongTexts ? null : deps.sql
   const parts = readEntriesFrom(deps, ownFacts, afterSeq + 1, limit)
@@ -83,7 +76,7 @@ interface TailQuery {
 }
 
 export function readTail(deps: IndexReadDeps, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): StoredFact[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   return readLastEntries(deps, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
     lookUpFacts(deps.sql, part),
   )
@@ -140,7 +133,7 @@ function rowOf([cursor, process, seq, pid, at, type, sum, body, refs, moment]: F
 
 /** Reads a page of all facts after a cursor, in the order of the store. */
 export function readAll(sql: Statements, afterCursor: number, limit: number): StoredFact[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   const rows = sql.factsAfter.all(afterCursor, limit) as unknown as OwnedFactRow[]
   const last = new Map<string, number>()
   const facts = rows.map((row) => {

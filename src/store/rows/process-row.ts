@@ -4,7 +4,8 @@ import type { DeadQuery } from '../store.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { damageError } from '../errors.ts'
 import type { DamageLocation } from '../errors.ts'
-import { checkLimit, readOwnedFact } from '../journal/journal.ts'
+import { readOwnedFact } from '../journal/journal.ts'
+import { checkPageLimit } from './page-limit.ts'
 import { checkAscending } from './page-order.ts'
 import type { SortKey } from './page-order.ts'
 import { checkRow } from './row-lookup.ts'
@@ -17,8 +18,8 @@ export const LOAD_ROWS = 500
 /** The fields that the JSON lacks: the spec is in a fact, and the others have their own columns. */
 type FieldsOutsideBody = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 
-/** Returns the JSON for the row. It lists all fields, so that a missing field does not compile. This is also cheaper than a copy. */
-export function writeBody(process: Process): string {
+/** Returns the column `body` of the row, as JSON. It lists all fields, so that a missing field does not compile. A copy would cost more. */
+export function rowBodyOf(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
   const {
     context,
@@ -139,7 +140,7 @@ export function loadLive(sql: Statements, from: number): { readonly processes: P
 }
 
 export function readDead(sql: Statements, { limit, before }: DeadQuery): Process[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   const rows = (before === undefined
     ? sql.dead.all(limit)
     : sql.deadBefore.all(before.exitedAt, before.uuid, limit)) as unknown as ProcessRow[]

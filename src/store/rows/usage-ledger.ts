@@ -8,11 +8,12 @@ import { INITIAL_SPENDING_STATE, SPENDING_FACTS, foldSpending } from '../../kern
 import type { Spending, SpendingState } from '../../kernel/state/usage-by-model.ts'
 import { codeOf } from '../journal/fact-codec.ts'
 import { damageError } from '../errors.ts'
-import { checkLimit, readBrief } from '../journal/journal.ts'
+import { readBrief } from '../journal/journal.ts'
 import { metaValue } from '../schema.ts'
 import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from '../statements.ts'
 import type { SpentPage, SpentRow } from '../store.ts'
 import { rowSum } from './checksums.ts'
+import { checkPageLimit } from './page-limit.ts'
 import { checkAscending } from './page-order.ts'
 import { inTransaction } from '../write/transaction.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
@@ -175,7 +176,7 @@ export class UsageLedger {
 
 /** Reads a page of the ledger, in the order of its keys. */
 export function readSpent(sql: Statements, { limit, after, sinceHour = Number.MIN_SAFE_INTEGER }: SpentPage): SpentRow[] {
-  checkLimit(limit)
+  checkPageLimit(limit)
   const { spender, hour, model } = after ?? { spender: -1, hour: 0, model: '' }
   const rows = sql.spentAfter.all(spender, hour, model, sinceHour, limit) as unknown as (SpentColumns & {
     readonly uuid: string

@@ -1,5 +1,6 @@
 // Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Gives the facts their
-// cursors. Checks that there is no gap between facts, a row for each process with facts, and no PID above its counter. Test: test/tables/store/write/refusals.test.ts.
+// cursors. Checks that facts follow without a gap, that each process with facts has a row, and that no PID is above its counter.
+// Test: test/tables/store/write/refusals.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Fact, FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,5 +1,5 @@
-// Writes commits to the store, each in one transaction. The facts of a commit are durable with it. Must never change its own state
-// before COMMIT. The row of a process is a cache: folding the facts gives the same process. Facts of steps do not update the row,
+// Writes commits to the store, each in one transaction. The facts of a commit are durable with it. Must never change its counters or
+// heads before COMMIT. The row of a process is a cache: folding the facts gives the same process. Facts of steps do not update the row,
 // which saves a page and a JSON text per commit. Such a row may lack up to 2,047 facts. Readers then get the process from memory.
 // After a crash the row is rebuilt from the journal. Tests: test/tables/store/store.test.ts, test/properties/store.test.ts,
 // test/processes/daemon/store-faults.test.ts.
@@ -18,7 +18,7 @@ import { Lineage } from '../journal/lineage.ts'
 import { Planner, planError } from './commit-plan.ts'
 import type { CommitPlan } from './commit-plan.ts'
 import { findRow } from '../rows/row-lookup.ts'
-import { createIntern, readProcess, writeBody } from '../rows/process-row.ts'
+import { createIntern, readProcess, rowBodyOf } from '../rows/process-row.ts'
 import { reverseDigits } from '../rows/references.ts'
 import { metaValue } from '../schema.ts'
 import type { Statements } from '../statements.ts'
@@ -185,7 +185,7 @@ export class Writer {
     } = process
     const live = process.life.state === 'dead' ? 0 : 1
     const pinned = process.pinned ? 1 : 0
-    const body = writeBody(process)
+    const body = rowBodyOf(process)
     const sum = processSum({
       key,
       uuid,

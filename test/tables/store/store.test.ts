@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import { BLOCK_FACTS } from '../../../src/store/journal/fact-index.ts'
-import { PAGE_FACTS } from '../../../src/store/journal/journal.ts'
+import { MAX_PAGE_ROWS } from '../../../src/store/rows/page-limit.ts'
 import { LOAD_ROWS } from '../../../src/store/rows/process-row.ts'
 import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../support/store/facts.ts'
 import { changeStoreFile, openTestStore } from '../../support/store/test-store.ts'
@@ -184,7 +184,7 @@ describe('facts in pages', () => {
     const expectedSeqs = Array.from({ length: total }, (_, index) => index + 1)
     for (const limit of [1, BLOCK_FACTS - 1, BLOCK_FACTS, BLOCK_FACTS + 1, total, total + 1])
       expect(await readSeqs(limit)).toEqual(expectedSeqs)
-    const stream = await fixture.store.since({ afterCursor: 0, limit: PAGE_FACTS })
+    const stream = await fixture.store.since({ afterCursor: 0, limit: MAX_PAGE_ROWS })
     expect(stream.map(({ cursor }) => cursor)).toEqual(Array.from({ length: 2 * total }, (_, index) => index + 1))
     expect(stream.filter(({ uuid }) => uuid === A)).toStrictEqual(await fixture.store.facts(A, 0, total))
     for (const after of [0, 1, 2, 5, 130, 131, 2 * total - 1, 2 * total]) {
@@ -218,7 +218,7 @@ describe('facts in pages', () => {
     expect(await fixture.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
     expect(await fixture.store.since({ afterCursor: 0, limit: 10 })).toEqual([])
     await fixture.store.commit(new CommitMaker().spawn(A))
-    await expect(fixture.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
+    await expect(fixture.store.facts(A, 0, MAX_PAGE_ROWS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
     await expect(fixture.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
   })
 })
