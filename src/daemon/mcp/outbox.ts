@@ -1,5 +1,5 @@
-// Delivers the reports that `reeve mcp` has stored, and that the last daemon did not confirm before it died. Each is delivered once, for the
-// turn in which it was made; then it is logged and removed, also if the crew refuses it.
+// Delivers the reports that `reeve mcp` has stored, and that the last daemon did not confirm before it ended. Each counts for the turn in
+// which it was made. Then it is logged and removed, even if the crew refuses it. While the crew is unavailable, the report stays.
 // Tests: test/tables/daemon/mcp/outbox.test.ts, test/e2e/mcp/outbox.test.ts.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,10 +16,10 @@ import { ifMissing } from '../../kernel/util/missing-file.ts'
 
 const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const MAX_RECORDS = 10_000
-/** The facts by which the turn at a time is found. */
+/** The facts that show in which turn an incarnation was. */
 const TURN_FACTS = ['process.working', 'process.exited']
 const PAGE_FACTS = 32
-/** A report of an unavailable crew is tried again after this time, and at most this often: for a minute. */
+/** The pause before a report to an unavailable crew is tried again, and the largest number of such tries: together a minute. */
 const RETRY_MS = 500
 const MAX_TRIES = 120
 
@@ -83,7 +83,7 @@ async function readRecords({ dir, log }: OutboxDeps): Promise<OutboxRecord[]> {
   return found.filter((record) => record !== null)
 }
 
-/** Delivers one report, and removes its file. A report of an unavailable crew stays for the next start. */
+/** Delivers one report, and removes its file. A report to a crew that stays unavailable is kept for the next start. */
 async function deliver({ dir, host, store, log, signal }: OutboxDeps, { id, uuid, pid, name, input, at }: OutboxRecord): Promise<void> {
   const caller = await host.reads.find(uuid)
   const turn = caller ? await turnAt(store, caller, pid, at) : null

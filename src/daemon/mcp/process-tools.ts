@@ -1,6 +1,6 @@
-// The tools with which an agent works with other processes: start, inspect, wait, signal, pause, resume. Each of them is an operation of
-// the API in the name of the calling process. The kernel refuses what the process may not do, and records the refusal. Test:
-// test/e2e/mcp/server.test.ts.
+// The tools that list, inspect, start, await, signal, pause and resume processes. Each of them is an operation of the API in the name of
+// the calling process, or of the user. The kernel refuses what the process may not do, and records the refusal.
+// Test: test/e2e/mcp/server.test.ts.
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -281,7 +281,8 @@ const steerResult = (
     process: { status },
   }: { readonly affected: number; readonly note?: string; readonly process: { readonly status: string } },
 ): object => ({ pid: process.pid, affected, status, ...(note === undefined ? {} : { note }) })
-/** the client name that is recorded for signals of these tools */
+
+/** The name of the client that is recorded for signals of these tools. */
 const VIA = 'mcp'
 
 const signal = defineOwnTool({

@@ -1,6 +1,6 @@
-// The daemon's MCP server: Streamable HTTP on 127.0.0.1 for agents, and on a Unix socket for `reeve mcp`, in both revisions of the
-// protocol. Must never read the body of a request before Host, Origin, content type and token are checked; a body has a size limit.
-// Loads the MCP library, so it must only be imported when a client needs the server.
+// The daemon's MCP server: Streamable HTTP on 127.0.0.1 for agents, and on a Unix socket for `reeve mcp`. Speaks the revision 2026-07-28 of
+// the protocol, and the older one with sessions. Must never read the body of a request before Host, Origin, content type and token are
+// checked; a body has a size limit. Loads the MCP library, so it must only be imported when a client needs the server.
 // Tests: test/e2e/mcp/server.test.ts, test/e2e/mcp/security.test.ts.
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
 import { chmod, rm } from 'node:fs/promises'

@@ -1,5 +1,6 @@
-// Access tokens for reeve's own tools: 32 random bytes for each incarnation with such tools, and for each MCP client of the user.
-// Tokens exist only in memory, and end with their incarnation. A caller must only be identified by its token, never by a name. Test: test/e2e/mcp/security.test.ts.
+// Access tokens for the MCP server with reeve's own tools: 32 random bytes for an incarnation, or for an MCP client of the user. Tokens
+// exist only in memory, and those of an incarnation end with it. A caller must only be identified by its token, never by a name.
+// Test: test/e2e/mcp/security.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CallerContext } from './tool.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'

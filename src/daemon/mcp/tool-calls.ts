@@ -1,5 +1,5 @@
-// Decides which of reeve's own tools a caller may use, and runs their calls. All callers use this code: native agents in the daemon,
-// external agents over HTTP, and users over stdio. Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
+// Decides which of reeve's own tools a caller may use, and runs their calls. All callers use this code: native agents in the daemon, and
+// external agents and users through the MCP server. Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { isToolAllowed } from '../../kernel/state/tool-lists.ts'

@@ -1,5 +1,5 @@
-// Gives agents and users access to reeve's own tools. Each incarnation with such tools gets a token, which is valid until the incarnation
-// ends. The daemon has one MCP server, which is loaded when the first external agent or user needs it.
+// Gives agents and users access to reeve's own tools. A native agent calls them in the daemon. An external agent gets a token for the MCP
+// server, which is valid until its incarnation ends. The server is loaded when the first external agent or user needs it.
 // Tests: test/e2e/mcp/server.test.ts.
 import { join } from 'node:path'
 import { VERSION } from '../../api/version.ts'

@@ -1,4 +1,4 @@
-// Defines what a tool of reeve's own consists of: its description, its input schema, and a function that calls the daemon's operations.
+// Defines what one of reeve's own tools consists of: its description, its input schema, and a function that calls the daemon's operations.
 // The MCP server, native agents and docs/reference/mcp-tools.md all read the same definitions. Must never decide what a process may do:
 // the kernel decides. Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { z } from 'zod'
@@ -82,7 +82,7 @@ export interface OwnToolDefinition {
   readonly effect: ToolEffect
   readonly description: string
   readonly example: object
-  /** true for a report of finished work, which must not be lost while no daemon runs */
+  /** true for a report of a worker, which must not be lost while no daemon runs */
   readonly report?: true
   /** returns the JSON schema of the input */
   schema(): Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
-// The four tools with which a crew worker reports about its work. Each turn of a worker ends with a call of one of them. The crew decides
-// what follows from a call; a repeated call changes nothing. Test: test/e2e/mcp/crew.test.ts.
+// The four tools with which a crew worker reports about its work. Each turn of a worker should end with a call of one of them. The crew
+// decides what follows from a call; a repeated call changes nothing. Test: test/e2e/mcp/crew.test.ts.
 import { z } from 'zod'
 import { sendCommand, withQuotedLines } from './crew-call.ts'
 import { defineOwnTool, type OwnToolDefinition } from './tool.ts'

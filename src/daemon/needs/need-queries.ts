@@ -1,5 +1,5 @@
-// Reads what waits for the user: of all processes, of a subtree, or one need with its whole evidence. Reads applied state and ended
-// rows of the store; changes nothing. Test: test/e2e/lifecycle/needs.test.ts.
+// Reads what waits for the user: of all processes, of a subtree, or one need with its whole evidence. Reads applied state, and the ended
+// processes in the store. Changes nothing. Test: test/e2e/lifecycle/needs.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { snoozedUntil } from '../../kernel/state/attention.ts'
 import type { NeedView, NeedsView } from '../../api/views/needs.ts'
@@ -12,7 +12,7 @@ import type { CrewQueries } from '../crew/queries.ts'
 import type { Clock } from '../loop/clock.ts'
 import type { Table } from '../loop/table.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
-import { isBelow, needView } from './need-view.ts'
+import { isInSubtree, needView } from './need-view.ts'
 import { ENDS_MS, needsOf } from './needs-of.ts'
 import type { Need } from './needs-of.ts'
 import { compareNeeds } from './order.ts'
@@ -37,7 +37,7 @@ export interface NeedQueriesDeps {
 export interface NeedsQuery {
   /** only the needs of this process and of all below it */
   readonly under?: string | undefined
-  /** also the needs that are put off */
+  /** also the snoozed needs */
   readonly all?: boolean | undefined
   readonly limit: number
 }
@@ -61,7 +61,7 @@ export class NeedQueries {
   async list({ under, all = false, limit }: NeedsQuery): Promise<NeedsView> {
     const { reads, table, clock } = this.#deps
     const top = under === undefined ? null : await reads.resolve(under)
-    const found = (await this.#all()).filter(({ process }) => top === null || isBelow(process, top.uuid, table))
+    const found = (await this.#all()).filter(({ process }) => top === null || isInSubtree(process, top.uuid, table))
     const { wall } = clock.now()
     const shown = all ? found : found.filter(({ process, at }) => snoozedUntil(process, at, wall) === null)
     return {
@@ -72,7 +72,7 @@ export class NeedQueries {
     }
   }
 
-  /** Returns a need with its whole evidence, even if it is put off. Errors: NOT_FOUND if it no longer exists. */
+  /** Returns a need with its whole evidence, even if it is snoozed. Errors: NOT_FOUND if it no longer exists. */
   async get(id: string): Promise<NeedView> {
     const need = (await this.#all()).find((each) => each.id === id)
     if (!need)
@@ -104,7 +104,7 @@ export class NeedQueries {
     })
     const ends = ended.filter(({ uuid }) => table.get(uuid) === undefined).flatMap((process) => [...needsOf(process, context)])
     const all = [...living.flat(), ...ends]
-    return (top === null ? all : all.filter(({ process }) => isBelow(process, top, table))).sort(compareNeeds)
+    return (top === null ? all : all.filter(({ process }) => isInSubtree(process, top, table))).sort(compareNeeds)
   }
 
   /** The processes that ended recently enough to be needs, the newest first. */

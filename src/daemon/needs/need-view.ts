@@ -1,7 +1,8 @@
-// The API view of a need: one line, the possible answers, the commands, and the evidence that the row has. Pure.
+// The API view of a need: one line, the possible answers, the commands, and the evidence that the process row has. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { answerCommands, crewCommandName } from '../../api/text/answer-command.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
+import { firstLine, toPlainLine } from '../../api/text/plain-line.ts'
 import { shellWord } from '../../api/text/shell-quote.ts'
 import type { NeedTaskView, NeedView } from '../../api/views/needs.ts'
 import type { ProcessView } from '../../api/views/process.ts'
@@ -12,7 +13,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { isSeen, snoozedUntil } from '../../kernel/state/attention.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
-import { firstLine, toPlainLine } from '../notify/notices.ts'
+
 import { askView } from '../views/ask-view.ts'
 import { isoTime } from '../views/format-times.ts'
 import { snoozeTime } from './row-attention.ts'
@@ -67,7 +68,7 @@ export function needView(need: Need, { table, wall, top, view }: NeedViewContext
   }
 }
 
-/** The topmost living process above a process, at most `top`. */
+/** The topmost living process above a process, or the process itself. Nothing above `top` counts. */
 function rootOf(process: Process, table: Pick<LiveTable, 'get'>, top: Uuid | null): Process {
   let root = process
   for (const above of ancestorsOf(process, table)) {
@@ -77,7 +78,8 @@ function rootOf(process: Process, table: Pick<LiveTable, 'get'>, top: Uuid | nul
   return root
 }
 
-export function isBelow(process: Process, uuid: Uuid, table: Pick<LiveTable, 'get'>): boolean {
+/** Whether a process belongs to the subtree of the process `uuid`, that process included. */
+export function isInSubtree(process: Process, uuid: Uuid, table: Pick<LiveTable, 'get'>): boolean {
   return process.uuid === uuid || [...ancestorsOf(process, table)].some((above) => above.uuid === uuid)
 }
 

@@ -1,5 +1,5 @@
-// What a process needs from the user, according to its row alone: asks, holds that only the user ends, unseen ends, and silences. Programs
-// without a protocol for questions never appear to ask: their needs are ends and silences. Pure.
+// What a process needs from the user: answers to asks, help with a merge, the end of a hold, a look at an unseen end or at a silence.
+// Reads process rows only, never a journal. A program without a protocol for questions never appears to ask. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { hash } from 'node:crypto'
 import { openAsks } from '../../kernel/decide/asks.ts'

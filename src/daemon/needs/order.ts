@@ -1,5 +1,5 @@
-// The kinds of needs, which are what waits for the user, and the order of their urgency. Pure. Test:
-// test/tables/daemon/needs/order.test.ts.
+// The kinds of needs, and the order in which needs are urgent: by the rank of their kind, then by time. Pure.
+// Test: test/tables/daemon/needs/order.test.ts.
 
 /** The kinds of needs: calls of tools, plans, questions, those of a crew, holds, ends and silences. */
 export const NEED_KINDS = [

@@ -1,4 +1,4 @@
-// The needs of a process for its row, and how much it needs the user. Its most urgent need decides, even if it is seen or put off. Nothing
+// The needs of a process for its row, and how much it needs the user. Its most urgent need decides, even if it is seen or snoozed. Nothing
 // here depends on the time of the request, as nothing in the stream of rows does: a reader compares the time itself. Pure.
 // Tests: test/tables/daemon/needs/row-attention.test.ts, test/properties/rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
@@ -26,7 +26,7 @@ export function attentionOf(process: Process, needs: readonly Need[]): Pick<RowV
   return {
     attention: ATTENTION_BASE - first.rank,
     unseen: needs.some(({ at }) => !isSeen(process, at)),
-    // A need that came later is not put off, so the row must not be hidden.
+    // A need that came later is not snoozed, so the row must not be hidden.
     snoozedUntil: snooze && needs.every(({ at }) => at <= snooze.at) ? snoozeTime(snooze.until) : null,
   }
 }

@@ -1,6 +1,6 @@
-// Finds the facts of which the last daemon did not notify the user before it ended. Each channel, such as the desktop, has a mark. Each fact
-// up to that cursor was sent, was given up, or needs no notice. A later fact causes a notice if it is still true. The mark is written after
-// each delivery, so that a crash may repeat a notice, and loses none. Test: test/e2e/daemon/notifications.test.ts.
+// Finds the facts of which the last daemon did not notify the user before it ended. Each channel, such as the desktop, has a mark: a
+// cursor. The notices of all facts up to the mark were sent or lost. A later fact causes a notice if it is still true. The mark is written
+// after each delivery, so that a crash may repeat a notice, and loses none. Test: test/e2e/daemon/notifications.test.ts.
 import { isStillTrue } from './notices.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'

@@ -1,9 +1,9 @@
-// Decides which durable facts the user is notified of, and makes the text of each notice. Has no side effects.
-// The user's own actions cause no notice, and only the root of a tree of processes reports its end. What is a need has a notice with the
-// same words. Tests: test/tables/daemon/notify/notices.test.ts, test/tables/daemon/notify/notices-and-needs.test.ts.
-import { stripVTControlCharacters } from 'node:util'
+// Decides which durable facts the user is notified of, and makes the text of each notice. Pure.
+// The user's own actions cause no notice, and only the root of a tree of processes reports its end. Each kind of need has a notice, which
+// uses the words of the need. Tests: test/tables/daemon/notify/notices.test.ts, test/tables/daemon/notify/notices-and-needs.test.ts.
 import { answerCommands, crewCommandName, taskOfQuestion } from '../../api/text/answer-command.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
+import { firstLine, toPlainLine } from '../../api/text/plain-line.ts'
 import type { NoticeKind } from '../../config/keys/notifications.ts'
 import { amountsText, isHomeBudget } from '../../kernel/state/limits.ts'
 import { isLiving } from '../../kernel/model/status.ts'
@@ -72,7 +72,7 @@ const NOTIFYING_FACTS: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>
 
 /** Optional parts of a notice. */
 interface NoticeExtras {
-  /** the notice is about the home: other processes repeat it */
+  /** the notice is about the home, so equal notices of other processes are repetitions */
   readonly isOfHome?: true
   /** the end of the key, which distinguishes notices of the same kind */
   readonly key?: string
@@ -89,7 +89,7 @@ export function mayNotify({ type }: FactBody): boolean {
   return NOTIFYING_FACTS.has(type)
 }
 
-/** Returns the notice of a fact, or null. `process` is its process after the fact; undefined if it has left the table. */
+/** Returns the notice of a fact, or null. `process`: the process after the fact; undefined if it has left the table. */
 export function noticeOf({ uuid, pid, at, cursor, body }: StoredFact, process: Process | undefined): Notice | null {
   if (!process) return null
   const content = contentOf(body, process)
@@ -206,7 +206,7 @@ function holdContent({ hold }: Extract<FactBody, { type: 'process.held' }>, { no
   return [kind, `is suspended: ${holdText(hold)}${why}`]
 }
 
-/** The notice about a reached limit, for the process that the limit belongs to. Null if the process only waits for open calls: it continues by itself. */
+/** The notice about a reached limit, for the process that has the limit. Null if the process only waits for open calls. */
 function limitContent(
   { limit, used, of, action, scope }: Extract<FactBody, { type: 'limit.reached' }>,
   { uuid }: Process,
@@ -217,11 +217,6 @@ function limitContent(
     `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${amountsText(limit, used, of)}${isHomeBudget(limit) ? ' by all processes' : ''}`,
     isHomeBudget(limit) ? { key: ` ${limit} reached`, isOfHome: true } : { key: ' reached' },
   ]
-}
-
-/** The first line of a text, without spaces around it. */
-export function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0] ?? ''
 }
 
 /** The notice about a question of a crew. Each question has a notice of its own. */
@@ -240,13 +235,4 @@ function questionContent(question: string, id: string, { pid, spec: { name }, cr
     `asks: ${question}`,
     { key: ` ${id}`, command: diffCommand, commands: [diffCommand, ...answerCommands(asker, { id, options: [true] })].join(', ') },
   ]
-}
-
-/** Turns a text of a model or program into one line without control characters: it is sent to desktops and other machines. */
-export function toPlainLine(text: string, chars: number): string {
-  const line = stripVTControlCharacters(text.slice(0, 4 * chars).toWellFormed())
-    .replaceAll(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g, ' ')
-    .replaceAll(/ {2,}/g, ' ')
-    .trim()
-  return line.length > chars ? `${line.slice(0, chars - 1).toWellFormed()}…` : line
 }

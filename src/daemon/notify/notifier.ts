@@ -1,6 +1,6 @@
 // Notifies the user of committed facts over the configured channels. Must never delay a commit: a channel that does not work only costs a
 // limited amount of memory. Notices that were not sent before the daemon ended are made again from their facts at the next start. Reads the
-// configuration for each notice, so that a change takes effect at once. Test: test/e2e/daemon/notifications.test.ts.
+// configuration for each batch of facts, so that a change takes effect at once. Test: test/e2e/daemon/notifications.test.ts.
 import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import type { Check } from '../views/doctor.ts'
 import type { RunProgram } from '../host/run-program.ts'
@@ -83,7 +83,7 @@ export class Notifier {
     else for (const channel of [this.#webhook, this.#desktop]) if (channel.mark.isFarBehind(this.#newestCursor)) this.#advanceMark(channel)
   }
 
-  /** Reports a new session of the page from another machine. One attempt; a failure is in the log. */
+  /** Notifies the user of a new session of the page from another machine. Tries once, and logs a failure. */
   announceSession(text: string): void {
     const notice = { kind: 'session', text, at: this.#deps.clock.now().wall } as const
     this.#sendSession(notice).catch((error: unknown) => this.#deps.log('notifications: a new session of the page was not reported', error))
@@ -136,7 +136,7 @@ export class Notifier {
     this.#pendingBatches.add(first)
     this.#lastBatch = this.#lastBatch
       .then(work)
-      .catch((error: unknown) => this.#deps.log('notifications: some cannot be made', error))
+      .catch((error: unknown) => this.#deps.log('notifications: no notices could be made from the newest facts', error))
       .finally(() => this.#pendingBatches.delete(first))
   }
 
@@ -149,7 +149,7 @@ export class Notifier {
     ]
     mark
       .advance(this.#newestCursor, openCursors.length === 0 ? null : Math.min(...openCursors))
-      .catch((error: unknown) => this.#deps.log('notifications: the last sent one cannot be recorded', error))
+      .catch((error: unknown) => this.#deps.log('notifications: it cannot be recorded which notices were sent', error))
   }
 
   /** Reports the facts that the last daemon did not report. */

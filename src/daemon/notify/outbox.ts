@@ -1,7 +1,7 @@
 // The outbox of one channel: a bounded queue of notices, which are sent in order. A failed delivery is retried, and a lost notice is
 // logged. Repetitions of a notice within half a minute are delayed, and only the last one is sent. Sending never blocks the caller.
-// `oldestCursor` is that of the first notice that is not sent yet: the next start makes all notices from there on again (notifier.ts).
-// Test: test/tables/daemon/notify/outbox.test.ts.
+// `oldestCursor` is the cursor of the first notice that is not sent yet. The next start makes all notices from there on again
+// (notifier.ts). Test: test/tables/daemon/notify/outbox.test.ts.
 import type { Clock } from '../loop/clock.ts'
 import type { Notice } from './notices.ts'
 import { errorText } from '../../kernel/util/error-text.ts'

@@ -1,5 +1,5 @@
-// The needs of the processes of a projection. Each need is the JSON that all viewers get, in the order of urgency. Must
-// not depend on the time of the request: a need that is put off stays in the list, after the others.
+// The needs of the processes of a projection, in the order of urgency. Each need is kept as the JSON that all viewers get. Must not depend
+// on the time of the request: a snoozed need stays in the list, after the others.
 // Tests: test/properties/rows.test.ts, test/e2e/rows/needs-stream.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
