@@ -82,8 +82,7 @@ export interface OwnToolDefinition {
   readonly effect: ToolEffect
   readonly description: string
   readonly example: object
-  /** true for a report of a worker, which must not be lost while no daemon runs */
-  readonly report?: true
+
   /** returns the JSON schema of the input */
   schema(): Readonly<Record<string, unknown>>
   /** runs a call; the result is sent as JSON. Errors: KernelError, such as INVALID for an input that does not match the schema */

@@ -1,5 +1,5 @@
-// The four tools with which a crew worker reports about its work. Each turn of a worker should end with a call of one of them. The crew
-// decides what follows from a call; a repeated call changes nothing. Test: test/e2e/mcp/crew.test.ts.
+// The four tools with which a crew worker reports about its work (`REPORT_TOOLS`). Each turn of a worker should end with a call of one of
+// them. The crew decides what follows from a call; a repeated call changes nothing. Test: test/e2e/mcp/crew.test.ts.
 import { z } from 'zod'
 import { sendCommand, withQuotedLines } from './crew-call.ts'
 import { defineOwnTool, type OwnToolDefinition } from './tool.ts'
@@ -12,7 +12,6 @@ const postMessage = defineOwnTool({
   name: 'post_message',
   who: 'worker',
   effect: 'idempotent',
-  report: true,
   description:
     'Sends a question, a problem or a finding to the coordinator, or to the thread of a task by its id. Then end your turn. An answer arrives as a message.',
   input: z.strictObject({ to: z.string().min(1).max(40).describe('`coordinator`, or the id of a task'), text }),
@@ -24,7 +23,6 @@ const reportImplementation = defineOwnTool({
   name: 'report_implementation_complete',
   who: 'worker',
   effect: 'idempotent',
-  report: true,
   description:
     'Reports that your task is done. The summary describes what you changed and how you checked it. Do not commit before a message asks you to. Then end your turn.',
   input: z.strictObject({ summary: text }),
@@ -36,7 +34,6 @@ const reportVerdict = defineOwnTool({
   name: 'report_review_verdict',
   who: 'worker',
   effect: 'idempotent',
-  report: true,
   description:
     'Reports the verdict of your review: APPROVED, or DENIED with comments. Each comment names the file and the line, the problem, and what would fix it. Then end your turn.',
   input: z.strictObject({
@@ -64,7 +61,6 @@ const signalReady = defineOwnTool({
   name: 'signal_ready',
   who: 'worker',
   effect: 'idempotent',
-  report: true,
   description: 'Reports that you have no task and no review, and can take work. Then end your turn.',
   input: z.strictObject({}),
   example: {},

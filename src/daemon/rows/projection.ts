@@ -93,7 +93,7 @@ export interface Frame {
   readonly removed: readonly Uuid[]
 }
 
-/** What a viewer has missed that comes again. */
+/** What a viewer missed while it was not connected. */
 interface MissedChanges {
   readonly up: readonly RowView[]
   readonly gone: readonly Uuid[]
@@ -210,7 +210,7 @@ export class Projection {
     }
   }
 
-  /** Rebuilds all marked rows. Returns what has changed; null: nothing. Must not run twice at a time. */
+  /** Rebuilds all marked rows. Returns what has changed; null: nothing. Must not be called while another call runs. */
   async flush(): Promise<Frame | null> {
     await this.#loadMissing()
     const dirty = this.#dirty
@@ -246,7 +246,7 @@ export class Projection {
     }
   }
 
-  /** The current rows of a scope, in the order of their birth. */
+  /** The current rows of a scope, oldest first. */
   rows(scope: RowScope): RowView[] {
     const found: RowView[] = []
     for (const { view } of this.#rows.values()) if (view !== null && this.isIn(scope, view)) found.push(view)

@@ -23,7 +23,7 @@ const LIVE_MS = 1_000
 const ALIVE_MS = 2_500
 /** A projection without viewers is dropped after this time, in ms. */
 const LINGER_MS = 10_000
-/** The largest number of changed rows that wait for one viewer. */
+/** The largest number of changed rows that wait for one viewer. A single frame may have more. */
 const MAX_WAITING_ROWS = 1_000
 /** How long ended processes stay among the recent rows, in ms. */
 const RECENT_MS = 86_400_000

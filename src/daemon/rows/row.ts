@@ -68,7 +68,7 @@ export function ownFieldsOf(process: Process, context: RowContext): OwnFields {
     asks: life.state === 'dead' ? 0 : openAsks(process).length,
     elapsedMs: Math.round(clock.elapsedMs),
     runsSince: clock.since === null ? null : isoOrNull(clock.sinceAt),
-    ctx: contextOf(process),
+    ctx: contextSizeOf(process),
     tokens: {
       input: usage.inputTokens,
       output: usage.outputTokens,
@@ -108,8 +108,8 @@ function kindOf({ spec: { driver } }: Process): RowView['kind'] {
 /** A native agent is compacted when its context and the room for an answer fill this share of the window. */
 const FULL_SHARE = 0.85
 
-/** The size of the context of a process, and when it is compacted; null while its window is unknown. */
-export function contextOf({ context, usage, spec }: Process): RowView['ctx'] {
+/** The size of the context of a process, and when it is compacted, in tokens; null while its window is unknown. */
+export function contextSizeOf({ context, usage, spec }: Process): RowView['ctx'] {
   const window = context?.window ?? null
   if (window === null) return null
   const isCompacted = CAPABILITIES[spec.driver].recordsContext
@@ -136,8 +136,8 @@ const RESERVED: { readonly [L in LimitName]?: (tally: Tally) => number } = {
 }
 
 /**
- * The limit of the process itself of which the largest share is used. Limits of time and of children are left
- * out: usage does not fill them up. `tally`: the usage of the process and of all that it pays for.
+ * Of the process's own limits, the one of which the largest share is used. Limits of time and of children are left out: usage does not fill
+ * them up. `tally`: the usage of the process and of all that it pays for.
  */
 export function budgetOf(process: Process, tally: Tally): RowBudgetView | null {
   const { limits } = process.spec
@@ -162,7 +162,7 @@ function shareOf({ used, of }: RowBudgetView): number {
   return of === 0 ? 1 : used / of
 }
 
-/** The nearest process whose limits the usage of this one counts for, itself included; null: none has such a limit. */
+/** The nearest process with a limit for which the usage of this process counts, itself included; null: there is none. */
 export function budgetScopeOf(table: LiveTable, process: Process): Uuid | null {
   const found = payerChainOf(table, process).find(({ spec: { limits } }) => configuredLimits(limits).some(isFilledByUsage))
   return found?.uuid ?? null

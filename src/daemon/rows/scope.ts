@@ -1,4 +1,4 @@
-// The scopes of rows: which rows a viewer wants. Test: test/e2e/rows/rows.test.ts.
+// Which rows a viewer wants, and in which form. Test: test/e2e/rows/rows.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /**
@@ -10,6 +10,7 @@ export type RowScope = { readonly of: 'live' | 'recent' | 'all' } | { readonly o
 /** `columns`: a list of values for each field; `objects`: a list of rows. */
 export type RowShape = 'columns' | 'objects'
 
+/** A text that is equal for equal scopes. */
 export function scopeKey(scope: RowScope): string {
   return scope.of === 'subtree' ? `subtree:${scope.root}` : scope.of
 }

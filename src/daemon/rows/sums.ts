@@ -1,6 +1,6 @@
-// Sums over the tree of processes: how many live, work, ask, are held or have failed, at each process with all below it. Follows the
-// processes that spawned each other, which never changes; so a change costs one step per level of the tree. Money is not counted here: the
-// accounts of the table have it. Test: test/properties/rows.test.ts.
+// Sums over the tree of processes: how many live, work, ask, are held or have failed, at each process with all below it. The parent of a
+// process is the one that spawned it, which never changes. So a change costs one step per level of the tree. Money is not counted here:
+// the accounts of the table have it. Test: test/properties/rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

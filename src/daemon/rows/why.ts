@@ -1,6 +1,6 @@
 // Explains in one sentence what a process waits for, or what it is busy with. The sentence comes with data: since when, until when, on
-// which process, and which commands end the wait. Has the sentence of each state, hold and wait. Must use facts only, and never guess:
-// where nothing is known, the sentence states that. Depends on no clock, so that the same state always has the same sentence. Pure.
+// which process or task, and which commands end the wait. Must use facts only, and never guess: where nothing is known, the sentence
+// states that. Depends on no clock, so that the same state always has the same sentence. Pure.
 // Test: test/tables/daemon/rows/why.test.ts.
 import { openAsks } from '../../kernel/decide/asks.ts'
 import { composeRunOf, composeSpecOf } from '../../kernel/compose/run-row.ts'

@@ -1,5 +1,5 @@
-// Gathers the data about what an action would cost: rows, the kernel's decisions, open calls from the journal, and git. Reads only.
-// Passes the request's `filesMs` to git; after that time the files are not known. The view is made in stakes.ts.
+// Gathers the data about what an action would cost: rows, the kernel's decisions, open calls from the journal, and files from git. Git has
+// at most the time `filesMs` of the request; after that the files are unknown. Reads only. The view is made in stakes.ts.
 // Test: test/e2e/lifecycle/stakes.test.ts.
 import { oneLine, toolInputLine } from '../../api/text/safe-text.ts'
 import { foresee, type Foreseen } from '../../kernel/decide/foresee.ts'
@@ -76,7 +76,7 @@ async function foreseeAction(
   }
 }
 
-/** Returns the input that the action would be. `row`: the row of the table; undefined: the process has ended. */
+/** Returns the kernel's input for an action. `row`: the process in the table; undefined: it has ended. */
 function inputFor(
   process: Process,
   row: Process | undefined,
@@ -97,7 +97,7 @@ function inputFor(
   }
 }
 
-/** Reads since when the open calls run, and what they do. */
+/** Reads when each open call began, and what it does. */
 async function openWork({ store }: StakesDeps, rows: readonly Process[]): Promise<ReadonlyMap<string, OpenWork>> {
   const busy = rows.filter(({ progress: { modelOpen, openCalls }, context }) => modelOpen || openCalls.length > 0 || context?.compacting)
   const all = await Promise.all(

@@ -249,7 +249,7 @@ function notesOf(world: StakesWorld, outcome: Outcome): string[] {
   ]
 }
 
-/** Notes about how the end comes: later than the request, or with a message to the agent. */
+/** Notes about how the end or the pause comes: later than the request, or with a message to the agent. */
 function endNotes({ action, process, foreseen }: StakesWorld, { inFlight }: Outcome): string[] {
   const notes: string[] = []
   if (action === 'pause' && inFlight.some(({ becomes: word }) => word === 'finishes'))

@@ -1,6 +1,6 @@
 // Folds the facts of a history into one short row for each step: times, tokens, cost, flags, tools and the beginning of its text. Pure, and
-// incremental: later facts continue it. Each moment of a step counts as time of the user, of a hold, or of the tools. The time of a model
-// call is the one that the driver reports. Test: test/tables/daemon/steps/brief-steps.test.ts, test/properties/brief-steps.test.ts.
+// incremental: later facts continue it. A moment counts once at most: for a hold, for the user, or for the tools. The driver reports the
+// time of a finished model call. Tests: test/tables/daemon/steps/brief-steps.test.ts, test/properties/brief-steps.test.ts.
 import { STEP_FLAGS } from '../../api/step-flags.ts'
 import { oneLine } from '../../api/text/safe-text.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'

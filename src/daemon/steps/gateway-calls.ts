@@ -1,6 +1,6 @@
 // Finds the step that each model call at the gateway belongs to. An external agent reports a step when the model begins to answer. So the
-// call of a step begins before the step, and after the step before it. Other calls between two steps, such as those of a
-// subagent, count for the later one. After the last step of a turn they count for that step. Pure. Test: test/tables/daemon/steps/gateway-calls.test.ts.
+// call of a step begins before that step, and after the previous one. Other calls between two steps, such as those of a subagent, count
+// for the later step. After the last step of a turn they count for that step. Pure. Test: test/tables/daemon/steps/gateway-calls.test.ts.
 import type { FactBody, FactType } from '../../kernel/model/facts.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
 
@@ -55,7 +55,7 @@ export class GatewayCalls {
     return []
   }
 
-  /** The waiting usage, for the last step. */
+  /** Assigns the waiting usage to the last step. */
   #takeWaiting(): readonly StepUsage[] {
     const waiting = this.#waiting
     this.#waiting = []

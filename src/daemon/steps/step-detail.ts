@@ -1,5 +1,6 @@
 // Makes the view of one step with all that the journal has about it: its facts, and the messages before it. A long result is cut, and
-// a long input is left out; `partOf` has them whole. Pure. Test: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
+// a long input is left out; `partOf` has them whole. Pure.
+// Tests: test/tables/daemon/steps/step-detail.test.ts, test/e2e/library/steps.test.ts.
 import { resultText } from '../../api/text/log-lines.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { isoOrNull, isoTime } from '../views/format-times.ts'
@@ -78,8 +79,8 @@ function reasoningOf(facts: readonly StoredFact[], step: number): string | null 
 }
 
 /**
- * Returns the time to the first piece of the answer, from the driver or from the gateway. Null if several calls at the gateway may be that
- * of the step: subagents have calls, too.
+ * Returns the time to the first piece of the answer in ms, from the driver or from the gateway. Null if it is unknown, or if several calls
+ * at the gateway may be that of the step: subagents have calls, too.
  */
 function firstTokenOf(facts: readonly StoredFact[], step: number): number | null {
   const finished = factsOfType(facts, 'model.finished').find(({ body }) => body.step === step)?.body

@@ -41,9 +41,9 @@ const DETAIL_FILTER: PageFilter = { without: [], marks: [], only: [...BRIEF_FACT
 
 interface History {
   readonly brief: BriefSteps
-  /** the first fact of each row */
+  /** the number of the first fact of each row */
   readonly starts: number[]
-  /** the last fact that was read */
+  /** the number of the last fact that was read */
   seq: number
   /** the read that is running; a later request waits for it */
   running: Promise<void>
@@ -172,12 +172,12 @@ export class StepReads {
     return isKnown ? { first, next } : this.#deps.store.stepBounds(uuid, step)
   }
 
-  /** Returns the first fact of the step before; 1 if there is none. */
+  /** Returns the number of the first fact of the previous step; 1 if there is none. */
   async #startBefore(uuid: Uuid, step: number): Promise<number> {
     return (step > 1 ? (await this.#boundsOf(uuid, step - 1))?.first : undefined) ?? 1
   }
 
-  /** Reads the facts from the first number to the one before the second, up to a limit. */
+  /** Reads the facts from the number `first` to the one before `end`, up to a limit. */
   async #range(uuid: Uuid, [first, end]: readonly [number, number], filter: PageFilter): Promise<readonly StoredFact[]> {
     const found: StoredFact[] = []
     for (let after = first - 1; after < end - 1 && found.length < MAX_FACTS;) {
@@ -191,10 +191,10 @@ export class StepReads {
     return found
   }
 
-  /** Reads the texts of the messages that were read, by id. */
-  async #messagesOf(uuid: Uuid, read: readonly StoredFact[]): Promise<ReadonlyMap<string, StoredFact>> {
+  /** Reads the facts with the texts of the messages that the agent received. Returns them by the ids of the messages. */
+  async #messagesOf(uuid: Uuid, received: readonly StoredFact[]): Promise<ReadonlyMap<string, StoredFact>> {
     const found = new Map<string, StoredFact>()
-    for (const { body, seq } of read) {
+    for (const { body, seq } of received) {
       if (body.type === 'process.incoming') {
         const [queued] = await this.#deps.store.facts(uuid, body.queuedAt - 1, 1)
         if (queued) found.set(body.id, queued)

@@ -5,7 +5,7 @@ import { messageBytes, SUMMARY_HEADING } from '../../drivers/native/context/cont
 import { chooseKeptPart, compactionLimits } from '../../drivers/native/context/kept-part.ts'
 import { loadContext } from '../../drivers/native/context/load-context.ts'
 import { systemPromptOf } from '../../drivers/native/system-prompt.ts'
-import { contextOf } from '../rows/row.ts'
+import { contextSizeOf } from '../rows/row.ts'
 import { cutTexts } from '../http/event-filter.ts'
 import type { ContextBlockView, ContextView } from '../../api/views/context.ts'
 import type { Context, ContextMessage } from '../../drivers/native/context/context.ts'
@@ -26,7 +26,7 @@ export interface ContextDeps {
 /** Returns the context of a process. `hasTexts`: with the beginning of each text. */
 export async function contextView({ store, slices }: ContextDeps, process: Process, hasTexts: boolean): Promise<ContextView> {
   const { uuid, pid, spec, usage, context: state } = process
-  const size = contextOf(process)
+  const size = contextSizeOf(process)
   const head = {
     version: 1 as const,
     uuid,
