@@ -1,8 +1,8 @@
-// Changes what users record about a process, dead or alive: its pin, name and labels, and what the user has seen. Must be called within
-// `runExclusively` of removals.ts, so that the process is not removed at the same time. Test: test/e2e/daemon/gc.test.ts,
-// test/e2e/naming/rename.test.ts.
+// Changes what the user records about a process, dead or alive: its pin, name and labels, and whether its needs are seen or snoozed. Must
+// be called within `runExclusively` of removals.ts, so that the process is not removed at the same time.
+// Tests: test/e2e/daemon/gc.test.ts, test/e2e/naming/rename.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import { checkName } from './spec-builder.ts'
+import { checkProcessName } from './spec-builder.ts'
 import type { SteerView } from '../../api/views/process.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
 import { viaOf } from '../loop/pipeline.ts'
@@ -30,7 +30,7 @@ export class Annotations {
     this.#via = via
   }
 
-  /** Returns the same for a session of the page; its facts record the name of the session, `web:ID`. */
+  /** Returns the same annotations for a session of the page; their facts record the name of the session, `web:ID`. */
   asClient(via: string): Annotations {
     return new Annotations(this.#deps, via)
   }
@@ -45,14 +45,14 @@ export class Annotations {
     return this.#annotate(uuid, { type: 'seen' })
   }
 
-  /** Puts the needs of a process off until a wall time in ms; null: shows them again. Errors: INVALID. */
+  /** Hides the needs of a process until a wall time in ms; null: shows them again. Errors: INVALID. */
   snooze(uuid: Uuid, until: number | null): Promise<SteerView> {
     return this.#annotate(uuid, { type: 'snooze', until })
   }
 
   /** Gives a process a new name. Errors: INVALID, CONFLICT. */
   async rename(uuid: Uuid, name: string): Promise<SteerView> {
-    checkName(name)
+    checkProcessName(name)
     return this.#annotate(uuid, { type: 'describe', change: { name } })
   }
 

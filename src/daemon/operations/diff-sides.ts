@@ -1,5 +1,5 @@
 // The two sides of a diff. A side is the beginning of a worktree or of a fork, a step, or the present files. It may belong to another
-// process. Parses a side, and finds the files that stand for it. Of a removed worktree, these are the files that are left.
+// process. Parses a side, and finds its files. For a removed worktree, these are the files that are left.
 // Tests: test/e2e/worktree/files.test.ts, test/e2e/worktree/diff.test.ts.
 import { join } from 'node:path'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'

@@ -51,18 +51,17 @@ export async function findForkPoint(
 
 /**
  * Checks that the state of the process equals the state that its newest checkpoint and the facts after it give.
- * Returns the checkpoint's step. Errors: NOT_RESUMABLE if there is no checkpoint, STORE_DAMAGED if the states differ.
+ * Errors: NOT_RESUMABLE if there is no checkpoint, STORE_DAMAGED if the states differ.
  */
-export async function checkFromCheckpoint(store: HistoryStore, process: Process): Promise<number> {
+export async function compareWithCheckpoint(store: HistoryStore, process: Process): Promise<void> {
   const checkpoint = await newestCheckpoint(store, process)
-  const rebuilt = await replay(store, process, [checkpoint], (state) => state.seq === process.seq)
+  const rebuilt = await foldUntil(store, process, [checkpoint], (state) => state.seq === process.seq)
   if (!rebuilt || comparableText(forkState(rebuilt)) !== comparableText(forkState(process))) {
     throw new KernelError(
       'STORE_DAMAGED',
       `process ${process.pid} differs from its checkpoint of step ${checkpoint.body.step} with the facts after it; without --from-checkpoint it continues from its journal`,
     )
   }
-  return checkpoint.body.step
 }
 
 /** Returns the state as text for a comparison. Leaves out the last text for users, which a checkpoint does not store. */
@@ -92,14 +91,14 @@ function isCheckpoint(fact: Fact): fact is CheckpointFact {
   return fact.body.type === 'checkpoint.written'
 }
 
-/** The point at which a step was completed. Step 0 ends when the first model call starts. */
+/** Finds the point at which a step was completed. Step 0 ends when the first model call starts. Errors: STORE_DAMAGED, COLLECTED. */
 async function forkPointAtStep(store: HistoryStore, origin: Process, step: number): Promise<ForkPoint> {
   const bounds = await store.stepBounds(origin.uuid, Math.max(1, step))
   if (!bounds && step > 0) throw await missingFactsError(store, origin, `has no step ${step}`)
   // Facts after the read row do not count: the origin may have started another step since.
   const beforeSeq = Math.min(bounds?.first ?? Infinity, origin.seq + 1)
   const isAtPoint = step === 0 ? (state: Process) => state.seq === beforeSeq - 1 : (state: Process) => state.progress.wholeStep === step
-  const found = await replay(store, origin, stateFactsBefore(store, origin, beforeSeq), isAtPoint)
+  const found = await foldUntil(store, origin, stateFactsBefore(store, origin, beforeSeq), isAtPoint)
   if (!found) throw await missingFactsError(store, origin, `does not reach the end of step ${step}`)
   return { step, seq: found.seq, state: forkState(found) }
 }
@@ -112,7 +111,7 @@ async function missingFactsError(store: HistoryStore, { uuid, pid }: Process, wh
     : new KernelError('STORE_DAMAGED', `the journal of process ${pid} ${what}`)
 }
 
-/** The facts with a whole state from which a replay can start, newest first; null stands for the beginning of the journal. */
+/** The facts with a whole state from which a fold can start, newest first; null stands for the beginning of the journal. */
 async function* stateFactsBefore(store: HistoryStore, { uuid }: Process, seq: number): AsyncGenerator<Fact | null> {
   for (let beforeSeq = seq; ;) {
     const [found] = await store.tail(uuid, 1, STATE_FACTS, beforeSeq)
@@ -123,10 +122,10 @@ async function* stateFactsBefore(store: HistoryStore, { uuid }: Process, seq: nu
 }
 
 /**
- * Replays the journal from the first usable one of the starting facts. Returns the first state for which `isAtPoint` is true; null if
- * there is none.
+ * Folds the journal from the first usable one of the starting facts. Returns the first state for which `isAtPoint` is true; null if there
+ * is none.
  */
-async function replay(
+async function foldUntil(
   store: HistoryStore,
   origin: Process,
   startFacts: AsyncIterable<Fact | null> | Iterable<Fact>,
@@ -135,13 +134,13 @@ async function replay(
   for await (const start of startFacts) {
     const initial = start === null ? null : processAt(origin, isCheckpoint(start) ? start : null, isCheckpoint(start) ? [] : [start])
     if (start !== null && initial === null) continue
-    return replayFrom(store, origin, initial, isAtPoint)
+    return foldFrom(store, origin, initial, isAtPoint)
   }
   return null
 }
 
 /** Folds the facts after `initial` until `isAtPoint` is true; null if the origin's last fact comes first. */
-async function replayFrom(
+async function foldFrom(
   store: HistoryStore,
   origin: Process,
   initial: Process | null,

@@ -1,5 +1,6 @@
 // Finds the ended processes that a process of the table still needs. These are members of a crew, and nodes of a compose run, whose
-// results other nodes use. Such processes are exempt from collection, but the user can remove them. Test: test/e2e/compose/collection.test.ts.
+// results other nodes use. Such processes are exempt from collection, but the user can remove them.
+// Test: test/e2e/compose/collection.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
 import type { Table } from '../loop/table.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'

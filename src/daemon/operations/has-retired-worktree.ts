@@ -1,4 +1,5 @@
-// Checks whether the worktree of a process can be removed because the process has retired. Test: test/e2e/worktree/retired-worktree.test.ts.
+// Tells whether the worktree of a process can be removed because the process has retired.
+// Test: test/e2e/worktree/retired-worktree.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
 
 /** True if the process has retired, is dead, and was started with a worktree. */

@@ -1,7 +1,7 @@
 // Applies the limits that the user has configured for all top-level processes. The process's own limits take precedence.
 // Leaves out limits that cannot be enforced for a plain command. Test: test/e2e/limits/home-limits.test.ts.
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
-import { unenforceableLimits } from './limit-change.ts'
+import { unenforceableLimits } from './request-limits.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Limits } from '../../kernel/model/words.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'

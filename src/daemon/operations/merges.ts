@@ -1,5 +1,6 @@
 // Plans merges of what a process did in its worktree, or a crew on its branch, and commits the files. For a removed worktree it uses what
-// is left: its branch, or its records. Only `commit` changes anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
+// is left: its salvaged files, or its branch. Also finds unsaved changes. Only `commit` changes anything.
+// Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpath } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'

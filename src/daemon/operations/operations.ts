@@ -5,12 +5,13 @@ import { v7 as uuidv7 } from 'uuid'
 import { CAPABILITIES, resumeSource, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { withHomeLimits } from './home-limits.ts'
-import { limitChange } from './limit-change.ts'
+import { limitChange } from './request-limits.ts'
+import { isHeldFor } from '../../kernel/model/holds.ts'
 import { SIGNAL_TABLE } from '../../kernel/model/signals.ts'
 import { changedAskError, openAsks } from '../../kernel/decide/asks.ts'
 import { askHash } from '../views/ask-view.ts'
 import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
-import { checkFromCheckpoint, type HistoryStore } from './fork-point.ts'
+import { compareWithCheckpoint, type HistoryStore } from './fork-point.ts'
 import { checkResumeOptions } from './fork.ts'
 import { withoutCallerEnv } from '../incarnation/nested-env.ts'
 import { withRealPaths } from './permission-paths.ts'
@@ -315,13 +316,13 @@ export class Operations {
     return this.#requestChange(process, { ...answer, id })
   }
 
-  /** Takes back the answer to a question, which the agent does not have yet. Errors: `CONFLICT` if it has, or if there is no answer. */
+  /** Takes back the answer to a question. Errors: `CONFLICT` if the agent already has the answer, or if there is none. */
   async withdrawAnswer(ref: string, id: string): Promise<SteerView> {
     const process = await this.#deps.reads.resolve(ref)
     return this.#requestChange(process, { type: 'withdrawAnswer', by: this.#sender, uuid: process.uuid, id })
   }
 
-  /** Checks that the process can continue from its newest checkpoint and the facts after it. Errors: NOT_RESUMABLE, INVALID, STORE_DAMAGED. */
+  /** Checks that the process can continue from its newest checkpoint. Errors: NOT_RESUMABLE, INVALID, STORE_DAMAGED. */
   async #checkCheckpoint(process: Process): Promise<void> {
     if (resumeSource(process) !== 'context')
       throw new KernelError(
@@ -330,7 +331,7 @@ export class Operations {
       )
     if (isLiving(process) && !isSuspended(process))
       throw new KernelError('INVALID', `process ${process.pid} is running, so it cannot restart from a checkpoint`)
-    await checkFromCheckpoint(this.#deps.store, process)
+    await compareWithCheckpoint(this.#deps.store, process)
   }
 
   /** Waits until a zombie is dead. Returns it as a zombie if that takes too long; the kernel then refuses the resume. */
@@ -386,9 +387,4 @@ function withoutHold(answer: SteerView): SteerView {
   if (answer.process.status === 'suspended') return answer
   const { note: _, ...rest } = answer
   return { ...rest, affected: Math.max(1, answer.affected) }
-}
-
-/** True if the process has a hold with this reason. */
-export function isHeldFor(process: Process, reason: string): boolean {
-  return process.life.state === 'running' && process.life.holds.some((hold) => hold.reason === reason)
 }

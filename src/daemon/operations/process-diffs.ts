@@ -1,7 +1,6 @@
-// Compares the files of a process at two times: as a diff, and as a list of files with the steps that changed them. The two states
-// may belong to different processes, such as a fork and its origin. Without a worktree, uses the edits that the agent reported. Changes
-// nothing.
-// Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
+// Compares the files of a process at two times: as a diff, and as a list of files with the steps that changed them. The two states may
+// belong to different processes, such as a fork and its origin. Without a worktree, it uses the edits that the agent reported. Must change
+// nothing. Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
@@ -59,8 +58,8 @@ export class ProcessDiffs {
   }
 
   /**
-   * Compares two states of files. Default: the commit from which the worktree began, and the present files. Errors: `INVALID` without a
-   * worktree, a step or a record, `NOT_FOUND` if nothing is left of the worktree.
+   * Compares two states of files. Default: the commit from which the worktree began, and the present files. Errors: `INVALID` for a missing
+   * worktree, step or record, `NOT_FOUND` if nothing is left of the worktree.
    */
   async diff(process: Process, request: ProcessDiffRequest): Promise<ProcessDiff> {
     const { maxLines, context, cut } = request

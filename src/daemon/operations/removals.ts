@@ -1,6 +1,6 @@
-// Removes ended processes for good, with their worktrees and recorded calls. Resuming, removing and pinning a process exclude each other:
-// for each process they run one at a time, in order. The kernel cannot do this, because its table contains no dead processes. Must never
-// remove a process that is not dead, or one that is being exported.
+// Removes ended processes for good, with their worktrees and recorded calls, and sweeps their data. Resuming, removing and pinning a
+// process exclude each other: they run one at a time, in order. The kernel cannot do this, because its table contains no dead processes.
+// Must never remove a process that is not dead, or one that is being exported.
 // Tests: test/e2e/daemon/removal.test.ts, test/e2e/daemon/gc.test.ts, test/tables/daemon/operations/removals.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -35,7 +35,9 @@ interface RemovalsDeps {
 }
 
 export interface RemoveOptions {
+  /** also removes a pinned process */
   readonly force?: boolean
+  /** removes the process only if its worktree has no changes */
   readonly unchanged?: boolean
   /** the session of the page that requests it */
   readonly via?: string | undefined
@@ -52,10 +54,7 @@ export class Removals {
     this.#deps = deps
   }
 
-  /**
-   * Removes a process. `force`: also a pinned one. `unchanged`: only if its worktree has no changes. Errors: `CONFLICT` if it may not be
-   * removed; those of a reference and of the store.
-   */
+  /** Removes a process. Errors: `CONFLICT` if it may not be removed; those of a reference and of the store. */
   remove(ref: string, { force = false, unchanged = false, via }: RemoveOptions = {}): Promise<RemovedView> {
     return this.runExclusively(ref, async (uuid) => {
       const process = await this.#deps.reads.get(uuid)

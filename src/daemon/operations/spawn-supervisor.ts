@@ -1,5 +1,5 @@
 // Starts a supervisor with its children, from an API request or a reeve.yaml: all of them start, or none does. All specs are built before
-// the first process is spawned. Decides nothing about restarts. Test: test/e2e/cli/supervisors.test.ts.
+// the first process is spawned. Also removes a child. Decides nothing about restarts. Test: test/e2e/cli/supervisors.test.ts.
 import { findSupervisor } from '../../config/config.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ProcessView, SpawnBody, SteerView, SupervisorBody } from '../../api/views/process.ts'
@@ -79,7 +79,7 @@ export class SupervisorSpawner {
     return { version: 1, affected: done.affected, process: reads.view(await reads.get(uuid)) }
   }
 
-  /** Appends the process of `body` and all its children to `planned`. `ancestors` are the names of the supervisors above it. */
+  /** Appends the process of `body` and all its children to `planned`. `ancestors`: the names of the supervisors of a file above it. */
   async #plan(body: SpawnBody, parent: Uuid | null, planned: PlannedProcess[], ancestors: readonly string[]): Promise<void> {
     const { supervisor } = body
     if (supervisor === undefined) {

@@ -33,7 +33,7 @@ import { bypassableRule } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
 import { withRealPaths } from './permission-paths.ts'
-import { limitChange, unenforceableLimits } from './limit-change.ts'
+import { limitChange, unenforceableLimits } from './request-limits.ts'
 import type { ResumeBody, SpawnBody } from '../../api/views/process.ts'
 import type { Config } from '../../config/config.ts'
 import type { Paths } from '../../config/paths.ts'
@@ -109,7 +109,7 @@ export class SpecBuilder {
     // Fails if the requested kind of containment does not work.
     containments.plan('probe', 0, config.containment)
     const shared = {
-      name: checkName(body.name),
+      name: checkProcessName(body.name),
       cwd: body.cwd,
       env,
       interactive: body.interactive ?? false,
@@ -252,7 +252,7 @@ export class SpecBuilder {
     checkRules(body)
     const { effort, cwd, allow, deny, gateway } = body
     const { limits } = body.fork ? limitChange(body) : {}
-    const name = body.name === undefined ? undefined : (checkName(body.name) ?? undefined)
+    const name = body.name === undefined ? undefined : (checkProcessName(body.name) ?? undefined)
     if (cwd !== undefined) await checkCwd(cwd)
     const model = body.model === undefined ? undefined : await this.#withFullUuid(body.model)
     if (model === `${REPLAY_PREFIX}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
@@ -719,7 +719,7 @@ async function checkCwd(cwd: string): Promise<void> {
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 /** Checks the name of a process; null if it has none. Errors: INVALID. */
-export function checkName(name: string | undefined): string | null {
+export function checkProcessName(name: string | undefined): string | null {
   if (name === undefined) return null
   if (!NAME.test(name) || /^\d+$/.test(name))
     throw new KernelError(

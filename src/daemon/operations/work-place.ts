@@ -1,4 +1,4 @@
-// Finds where the work of a process is: its worktree, or the branch of a crew. Has the errors for processes without work of their own.
+// Finds where the work of a process is: its worktree, or the branch of a crew. Runs git there, and has the errors for missing work.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { GitError, gitUser, type Git } from '../../drivers/files/git.ts'
@@ -19,7 +19,7 @@ export function placeOf(process: Process): WorkPlace {
   return { uuid, dir, repository, branch: files?.branch ?? branch, ...gitUser(spec) }
 }
 
-/** Returns the error for a process of whose work nothing is left, or none exists yet. */
+/** Returns the error for a process whose work is gone, or does not exist yet. */
 export function nothingLeftError({ pid, files, spec: { worktree, crew } }: Process): KernelError {
   if (crew?.git)
     return new KernelError(

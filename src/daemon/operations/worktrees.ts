@@ -1,6 +1,6 @@
 // Manages the worktrees and file records of processes: plans them with a spec, opens them for an incarnation, and removes them with their
-// process. Also notes which removals have begun. A worktree is salvaged before it is removed. Files of a process that the store does not
-// know must never be removed: they are moved aside.
+// process. Also finds and lists records. A worktree is salvaged before it is removed. A worktree or record of a process that the store
+// does not know must never be removed: it is moved aside.
 // Test: test/e2e/worktree/worktree.test.ts, test/e2e/worktree/removal.test.ts, test/e2e/worktree/retired-worktree.test.ts.
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -124,7 +124,7 @@ export class Worktrees {
 
   /**
    * Returns the spec of a fork, in the requested directory or in a new worktree. The new worktree gets the files of the newest record at
-   * or before the step, and these files are copied here. Errors: `INVALID`, which names the steps that have a record.
+   * or before the step. Copies that record for the fork. Errors: `INVALID`, for example without such a record.
    */
   async planFork({
     uuid,

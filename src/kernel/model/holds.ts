@@ -1,6 +1,6 @@
 // Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. Has the table of holds that a
 // resume by the user releases; all other holds end with their cause. Test: test/tables/kernel/model/holds.test.ts.
-import type { Hold } from './process.ts'
+import type { Hold, Process } from './process.ts'
 import type { Sender, Uuid } from './ids.ts'
 import type { HoldReason } from './words.ts'
 
@@ -25,6 +25,11 @@ export const HOLDS: Readonly<Record<HoldReason, HoldProperties>> = {
   budget: { isReleasable: false, hasNote: true },
   'disk-full': { isReleasable: false, hasNote: false },
   credentials: { isReleasable: false, hasNote: true },
+}
+
+/** True if the process has a hold with this reason. */
+export function isHeldFor({ life }: Process, reason: HoldReason): boolean {
+  return life.state === 'running' && life.holds.some((hold) => hold.reason === reason)
 }
 
 /** True for a hold that is recorded with a note about its cause. The note is cleared with the hold. */

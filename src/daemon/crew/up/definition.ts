@@ -7,7 +7,7 @@ import { readTasks, type FileTask } from '../../../config/crew/tasks.ts'
 import { MissingCrewError, type FileCrew, type WorkerRoleName } from '../../../config/crew/crews.ts'
 import { canRoleImplement } from '../../../kernel/crew/state/queries.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
-import { checkName } from '../../operations/spec-builder.ts'
+import { checkProcessName } from '../../operations/spec-builder.ts'
 import type { CrewTaskBody, CrewUpBody, CrewWhoBody } from '../../../api/views/crew-up.ts'
 import type { Paths } from '../../../config/paths.ts'
 import type { NewTask } from '../../../kernel/model/crew/commands.ts'
@@ -58,7 +58,7 @@ const DEFAULT_HAND_OVER_SHARE = 0.9
 /** Resolves the definition. Errors: AGENT_INVALID with file and line; INVALID. */
 export async function resolveDefinition(body: CrewUpBody, paths: Paths): Promise<CrewDefinition> {
   const { name, crew, baseDir, file } = await readCrew(body, paths)
-  checkName(body.name ?? name)
+  checkProcessName(body.name ?? name)
   const tasks = await tasksOf(body, crew, baseDir)
   const reviews = body.reviews ?? crew.reviews ?? true
   const staff = staffOf(body, crew, reviews)

@@ -1,18 +1,18 @@
-// Changes of limits in a request: limits to set, and amounts to add. Has the list of limits that can be enforced for a plain command; the
-// others count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/external/acp.test.ts.
+// The limits in a request: the change that a resume asks for, and the limits that cannot be enforced for a plain command. Most of these
+// count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/external/acp.test.ts.
 import { LIMITS, configuredLimits, type LimitCheck } from '../../kernel/state/limits.ts'
 import type { ResumeBody } from '../../api/views/process.ts'
 import type { LimitName, Limits } from '../../kernel/model/words.ts'
 import type { LimitChange } from '../../kernel/model/inputs.ts'
 
-/** Returns the change of limits in a request as a field of an input; empty if there is none. */
+/** Returns the limits to set and the amounts to add, as a field of an input; empty if the request has neither. */
 export function limitChange({ limits, raise }: Pick<ResumeBody, 'limits' | 'raise'>): { readonly limits?: LimitChange } {
   return limits === undefined && raise === undefined ? {} : { limits: { set: limits ?? {}, add: raise ?? {} } }
 }
 
 /**
- * For each moment of a check: true if its limits can be enforced for a plain command. `metered`: only if its model calls go through the
- * gateway, which counts the calls of any program.
+ * For each moment of a check: true if the limits that are checked then can be enforced for a plain command. `metered`: only if its model
+ * calls go through the gateway, which counts the calls of any program.
  */
 const IS_ENFORCED_FOR_COMMANDS: Readonly<Record<LimitCheck, boolean | 'metered'>> = {
   step: false,
