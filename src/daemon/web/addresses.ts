@@ -57,7 +57,7 @@ export async function readCertificate({ cert, key }: Pick<TlsAddress, 'cert' | '
     throw new KernelError('INVALID', `other users can read the key in ${key}`, undefined, `Run: chmod 600 ${key}`)
   const { subjectAltName, validTo } = parse(certText, cert)
   if (Date.parse(validTo) < now) throw new KernelError('INVALID', `the certificate in ${cert} expired on ${validTo}`)
-  const names = namesOf(subjectAltName ?? '')
+  const names = certificateHosts(subjectAltName ?? '')
   if (names.length === 0)
     throw new KernelError(
       'INVALID',
@@ -90,7 +90,7 @@ function parse(text: Buffer, file: string): X509Certificate {
 }
 
 /** The names and addresses of a certificate, from `DNS:box.example, IP Address:10.0.0.1`. A pattern names no host. */
-export function namesOf(subjectAltName: string): string[] {
+export function certificateHosts(subjectAltName: string): string[] {
   return subjectAltName.split(', ').flatMap((entry) => {
     const [, kind, value = ''] = /^(DNS|IP Address):(.*)$/.exec(entry) ?? []
     if (kind === 'DNS') return /^[\w-]+(\.[\w-]+)*$/.test(value) ? [value.toLowerCase()] : []

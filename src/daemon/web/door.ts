@@ -1,11 +1,11 @@
 // The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
 // then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. A
-// request that fails a check before the right gets the same refusal, whatever was wrong.
+// request that fails a check up to the token gets the same refusal, whatever was wrong. Only too many wrong tokens get another one.
 // Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
 import type { WebAddresses } from './addresses.ts'
-import { pathParts } from './path.ts'
+import { pathParts } from './request-path.ts'
 import { findRoute, type RouteAccess } from './find-route.ts'
 import { isOpenToRedacted } from './redact.ts'
 import type { WebSession } from './sessions.ts'
@@ -107,7 +107,7 @@ function missingRight(
 ): Extract<Verdict, { type: 'no right' }> | null {
   const lacks = (message: string, hint: string): ReturnType<typeof missingRight> => ({ type: 'no right', message, hint })
   if (right === 'socket' || right === 'anyone') return lacks(`${id} is only open on the Unix socket`, 'Use `reeve` on the machine itself.')
-  if (!covers(session.right, right))
+  if (!includesRight(session.right, right))
     return lacks(`${id} needs the right \`${right}\`; this session has \`${session.right}\``, 'A new link of `reeve web` has more rights.')
   if (closed !== undefined && !openings.includes(closed))
     return lacks(`${id} is closed to the page`, `\`web: { allow: [${closed}] }\` in config.yaml opens it; see docs/guides/web.md.`)
@@ -118,7 +118,7 @@ function missingRight(
 }
 
 /** Whether a right includes another. */
-export function covers(held: WebRight, needed: WebRight): boolean {
+export function includesRight(held: WebRight, needed: WebRight): boolean {
   return WEB_RIGHTS.indexOf(held) >= WEB_RIGHTS.indexOf(needed)
 }
 
@@ -142,7 +142,7 @@ function hasAllowedBody(method: string, headers: ReadonlyMap<string, string>): b
   return type === undefined ? method === 'DELETE' && !hasBody : JSON_TYPE.test(type)
 }
 
-/** Whether the body has a stated length, which the parser holds, and few bytes. */
+/** Whether the body is short. Its length must be stated: the HTTP parser then reads no more. */
 function isShort(headers: ReadonlyMap<string, string>): boolean {
   return !headers.has('transfer-encoding') && Number(headers.get('content-length') ?? 0) <= MAX_STRANGER_BODY
 }

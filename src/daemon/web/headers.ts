@@ -1,4 +1,4 @@
-// The headers of every answer over TCP. The page loads nothing from elsewhere, is never framed, and makes no HTML from text.
+// The headers of every answer over TCP. They let the page load nothing from another server, be in no frame, and make no HTML from text.
 // Test: test/e2e/web/access/listener.test.ts.
 
 /** The name of the page's only Trusted Types policy, which makes the address of its worker. */
@@ -34,5 +34,5 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** For files whose names have a hash of their content. */
+/** The `cache-control` of files whose names have a hash of their content. */
 export const IMMUTABLE = 'private, max-age=31536000, immutable'

@@ -1,7 +1,7 @@
-// The state of the page that outlives a killed or restarted daemon: where the page is open, and which sessions continue. These are the
-// remembered ones, and those whose page was open. It is a file of the home (0600), with only the hashes of the tokens. A file that others
-// can read, or with an unknown format, counts as none. Must not open a port or decide who gets in. Test: test/tables/daemon/web/kept-page.test.ts,
-// test/e2e/web/access/return.test.ts.
+// The state of the page that outlives its daemon: where the page is open, and which sessions continue. These are the remembered ones, and
+// after a kill or a restart those whose page was open. The state is a file of the home (0600), with only the hashes of the tokens. A file
+// that others can read, or with an unknown format, is ignored. Must not open a port or decide who gets in.
+// Tests: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/access/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { z } from 'zod'
@@ -60,8 +60,8 @@ export class KeptPageFile {
   }
 
   /**
-   * Reads what was kept, and how long ago, in ms. A string: why it does not count. Null: nothing was kept. The time is the longer one of
-   * two clocks: a wall clock that was set back must not make a session live longer.
+   * Reads what was kept, and how long ago, in ms. A string: why it is ignored. Null: nothing was kept. The time is the longer one of two
+   * clocks: a wall clock that was set back must not make a session live longer.
    */
   async read(): Promise<{ readonly kept: KeptPage; readonly elapsedMs: number } | string | null> {
     const found = await this.#readText()

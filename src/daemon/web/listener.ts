@@ -15,10 +15,10 @@ import { SECURITY_HEADERS } from './headers.ts'
 import { letPass } from './pass.ts'
 import type { RouteAccess } from './find-route.ts'
 import type { Sessions } from './sessions.ts'
-import type { WrongTokens } from './wrong-tokens.ts'
+import type { FailedAttempts } from './failed-attempts.ts'
 
 export const WEB_PORT = 7338
-/** how often another free port is tried, if the other address has the port in use */
+/** how often another free port is tried, if the first one is in use on ::1 */
 const PORT_ATTEMPTS = 10
 const MAX_CONNECTIONS = 256
 /** the time limits for the head of a request, and for the whole request, in ms */
@@ -33,7 +33,7 @@ export interface ListenerDeps {
   readonly route: (request: IncomingMessage, response: ServerResponse) => void
   readonly routes: readonly RouteAccess[]
   readonly sessions: Sessions
-  readonly wrongTokens: WrongTokens
+  readonly wrongTokens: FailedAttempts
   readonly openings: readonly WebOpening[]
   /** the files of the page; while it is developed they are read for each document */
   readonly assets: () => Assets

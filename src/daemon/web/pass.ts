@@ -17,7 +17,7 @@ export interface Grant {
   readonly label: string | null
   /** the only way by which the link and its session work */
   readonly way: WebWay
-  /** true: the session lives until 30 days without a use, even without an open page; never on loopback: any program may have the port */
+  /** true: the session lasts until 30 days without a use, even without an open page; never on loopback: any program may have the port */
   readonly remembered: boolean
 }
 
@@ -35,7 +35,7 @@ export interface Pass {
 
 const passes = new WeakMap<object, Pass>()
 
-/** Lets a request pass. Only the listener may call this, after the door. */
+/** Records the pass of a request. Only the listener may call this, after the door. */
 export function letPass(request: object, pass: Pass): void {
   passes.set(request, pass)
 }

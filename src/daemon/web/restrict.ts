@@ -9,7 +9,7 @@ import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 import type { BatchBody } from '../../api/views/batch.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { RoutesDeps } from '../http/route.ts'
-import { covers } from './door.ts'
+import { includesRight } from './door.ts'
 import { OtherProcesses } from './hide-others.ts'
 import type { Pass } from './pass.ts'
 import { redact } from './redact.ts'
@@ -140,7 +140,8 @@ function feedWithin(feed: RoutesDeps['feed'], others: OtherProcesses): RoutesDep
 }
 
 function checkRight(what: string, held: WebRight, needed: WebRight): void {
-  if (!covers(held, needed)) throw new KernelError('PERMISSION', `${what} needs the right \`${needed}\`; this session has \`${held}\``)
+  if (!includesRight(held, needed))
+    throw new KernelError('PERMISSION', `${what} needs the right \`${needed}\`; this session has \`${held}\``)
 }
 
 /** An unknown verb needs all rights. */

@@ -1,6 +1,6 @@
-// Rows for a session that must not see everything. One for a subtree gets no sums of all processes, and nothing about other processes, not
-// even an event when they change. A redacted one gets no inputs of tools and no questions. Other viewers share the bytes of their rows;
-// these few get their own.
+// Rows for a session that must not see everything. A session for a subtree gets no sums of all processes, and nothing about other
+// processes, not even an event when they change. A redacted session gets no inputs of tools and no questions. All other viewers share the
+// bytes of their rows; each of these sessions gets its own.
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { OtherProcesses } from './hide-others.ts'

@@ -1,5 +1,5 @@
 // The page's part of the daemon. Opens the listener when a link is requested, makes links and sessions, and closes the listener 12 hours
-// after the last use. After a kill or a restart of the daemon it opens the same port again, with the sessions whose page was open.
+// after the last use. After a new start of the daemon it opens the same port again, with the sessions that were kept (kept-page.ts).
 // Loaded at its first use, so that an idle daemon has neither a port nor this code.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/web/access/return.test.ts, test/tables/daemon/web/codes.test.ts.
 import { createHmac } from 'node:crypto'
@@ -30,7 +30,7 @@ import { KeptPageFile, type KeptPage } from './kept-page.ts'
 import { WebListener, refusal, type ListenerDeps } from './listener.ts'
 import type { RouteAccess } from './find-route.ts'
 import { IDLE_MS, Sessions, type WebSession, type Visitor } from './sessions.ts'
-import { WrongTokens } from './wrong-tokens.ts'
+import { FailedAttempts } from './failed-attempts.ts'
 
 /** The file is written this long after a change, because most requests have an open answer only for a moment. */
 const SETTLE_MS = 1_000
@@ -56,8 +56,9 @@ export class WebService {
   readonly #deps: WebDeps
   readonly #codes: Codes
   readonly #sessions: Sessions
-  readonly #wrongTokens: WrongTokens
-  readonly #unknownSessions: WrongTokens
+  /** wrong tokens and codes */
+  readonly #wrongTokens: FailedAttempts
+  readonly #unknownSessions: FailedAttempts
   readonly #file: KeptPageFile
   /** resolves when the last read or write of the file is done: there is one at a time */
   #filing: Promise<unknown> = Promise.resolve()
@@ -86,8 +87,8 @@ export class WebService {
       for (const wake of [...this.#watchers]) wake()
     })
     this.#sessions = new Sessions(deps.clock, () => this.#keepSoon())
-    this.#wrongTokens = new WrongTokens(deps.clock)
-    this.#unknownSessions = new WrongTokens(deps.clock)
+    this.#wrongTokens = new FailedAttempts(deps.clock)
+    this.#unknownSessions = new FailedAttempts(deps.clock)
     this.#file = new KeptPageFile(deps.file, deps.clock)
   }
 
@@ -118,7 +119,7 @@ export class WebService {
     return { version: 1, url, code, number, link: link.id, usableMs: this.#leftMs(link), localPort }
   }
 
-  /** Starts a session by a code. Errors: FORBIDDEN, which looks like every refusal of the door; RESOURCE_EXHAUSTED after too many. */
+  /** Starts a session by a code. Errors: FORBIDDEN, like a refusal of the door; RESOURCE_EXHAUSTED after too many wrong codes. */
   start(redemption: Redemption, visitor: Visitor): WebStartedView {
     const grant = this.#codes.redeem(redemption)
     if (!grant) {
@@ -174,7 +175,7 @@ export class WebService {
     return { version: 1, wasOpen }
   }
 
-  /** Closes the listener, ends all sessions, and forgets both. */
+  /** Closes the listener and ends all sessions. The next daemon opens neither again. */
   close(): Promise<void> {
     return this.#inTurn(async () => {
       this.#sessions.revoke(null)

@@ -1,6 +1,6 @@
-// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. They end with the daemon, after 12 hours without a request, at
-// the end of their own time, or when the user revokes them. Only those whose page is open when the daemon is killed can be taken up again.
-// Those that are remembered are kept until 30 days without a request. Test: test/tables/daemon/web/sessions.test.ts.
+// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. A session ends after 12 hours without a request, at the end of its
+// own time, or when the user revokes it. A remembered one ends after 30 days without a request. The next daemon takes up the remembered
+// sessions, and after a kill or a restart also those whose page was open. Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
 import type { WebWay } from '../../kernel/model/words.ts'
@@ -8,13 +8,13 @@ import type { KeptSession } from './kept-page.ts'
 import type { Grant } from './pass.ts'
 
 const TOKEN_BYTES = 32
-/** Any other session ends after this time without a request or an open stream; the listener closes then, too. */
+/** A session that is not remembered ends after this time without a request or an open answer. The listener closes then, too. */
 export const IDLE_MS = 12 * 3_600_000
-/** A remembered session ends after this time without a request or an open stream. */
+/** A remembered session ends after this time without a request or an open answer. */
 const REMEMBERED_IDLE_MS = 30 * 24 * 3_600_000
 const MAX_SESSIONS = 256
 
-/** Who started a session, as the browser describes itself. */
+/** The browser that started a session: its address, and how it describes itself. */
 export interface Visitor {
   readonly address: string
   readonly userAgent: string
@@ -71,7 +71,7 @@ export class Sessions {
     return { token, session }
   }
 
-  /** Finds the session of a token, and counts this as its use. Null: there is none that works by this way. */
+  /** Finds the session of a token, and counts this as its use. Null: no session has this token and this way. */
   find(token: string, way: WebWay): WebSession | null {
     this.endOld()
     const hash = hashOf(token)
@@ -132,7 +132,7 @@ export class Sessions {
     return ending.length
   }
 
-  /** Keeps a session in use while an answer to it is open. `end` is called if the session ends before. Returns what to call afterwards. */
+  /** Keeps a session in use while an answer to it is open. `end` is called if the session ends first. Returns what to call afterwards. */
   holdOpen(id: string, end: () => void): () => void {
     const session = this.#byId(id)
     session?.streams.add(end)

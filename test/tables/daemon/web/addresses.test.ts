@@ -1,6 +1,6 @@
 // The addresses at which the page is open: those of loopback, the names of proxies, and the names of a certificate.
 import { expect, test } from 'vitest'
-import { localAddresses, namesOf, tlsAddresses } from '../../../../src/daemon/web/addresses.ts'
+import { localAddresses, certificateHosts, tlsAddresses } from '../../../../src/daemon/web/addresses.ts'
 
 test('loopback has three names with its port, and a proxy exactly its own', () => {
   expect([...localAddresses(7338, ['box.example', 'box.example:8443'])]).toEqual([
@@ -29,5 +29,5 @@ test.each([
   ['DNS:"a, DNS:b"', []],
   ['', []],
 ])('a certificate with %j names %j', (text, names) => {
-  expect(namesOf(text)).toEqual(names)
+  expect(certificateHosts(text)).toEqual(names)
 })

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { ROUTES } from '../../../../src/daemon/http/routes.ts'
 import { localAddresses } from '../../../../src/daemon/web/addresses.ts'
-import { checkDoor, covers, type DoorDeps, type RequestHead, type Verdict } from '../../../../src/daemon/web/door.ts'
-import { pathParts } from '../../../../src/daemon/web/path.ts'
+import { checkDoor, includesRight, type DoorDeps, type RequestHead, type Verdict } from '../../../../src/daemon/web/door.ts'
+import { pathParts } from '../../../../src/daemon/web/request-path.ts'
 import { findRoute } from '../../../../src/daemon/web/find-route.ts'
 import type { WebSession } from '../../../../src/daemon/web/sessions.ts'
 import { WEB_RIGHTS } from '../../../../src/kernel/model/words.ts'
@@ -233,7 +233,7 @@ describe('the document', () => {
 
 describe('the rights', () => {
   test('include those before them', () => {
-    expect(WEB_RIGHTS.map((held) => WEB_RIGHTS.filter((needed) => covers(held, needed)).length)).toEqual([1, 2, 3, 4, 5])
+    expect(WEB_RIGHTS.map((held) => WEB_RIGHTS.filter((needed) => includesRight(held, needed)).length)).toEqual([1, 2, 3, 4, 5])
   })
 
   test.each(ROUTES.map((route) => [route.id, route] as const))('for the route %s are checked for each session', (_, route) => {
@@ -245,7 +245,7 @@ describe('the rights', () => {
       return
     }
     for (const right of WEB_RIGHTS) {
-      const isAllowed = route.right !== 'socket' && covers(right, route.right) && route.closed === undefined
+      const isAllowed = route.right !== 'socket' && includesRight(right, route.right) && route.closed === undefined
       expect(verdictOf({ right }).type, right).toBe(isAllowed ? 'api' : 'no right')
     }
     if (route.right === 'socket') return

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Grant } from '../../../../src/daemon/web/pass.ts'
 import { IDLE_MS, Sessions } from '../../../../src/daemon/web/sessions.ts'
-import { WrongTokens } from '../../../../src/daemon/web/wrong-tokens.ts'
+import { FailedAttempts } from '../../../../src/daemon/web/failed-attempts.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
 const GRANT: Grant = { right: 'read', only: null, redact: false, ttlMs: null, label: null, way: 'loopback', remembered: false }
@@ -73,7 +73,7 @@ test('the oldest session ends when there are too many', () => {
 
 test('three wrong tokens in a second are allowed, the fourth is too many, and after a second three are allowed again', () => {
   const clock = new ManualClock()
-  const wrong = new WrongTokens(clock)
+  const wrong = new FailedAttempts(clock)
   const count = (times: number): boolean[] => Array.from({ length: times }, () => wrong.count())
   expect(count(5)).toEqual([false, false, false, true, true])
   clock.wind(1_000)
