@@ -48,7 +48,7 @@ import { ProcessQueries } from './views/process-queries.ts'
 import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './views/format-times.ts'
-import { historyViews } from './views/history-views.ts'
+import { routeQueries } from './views/route-queries.ts'
 import { LazyWebService } from './web/lazy-service.ts'
 import { VERSION } from '../api/version.ts'
 import { Waiter } from './loop/waiter.ts'
@@ -355,7 +355,7 @@ class RunningDaemon implements Daemon {
       parentUuid: null,
       waiter,
       openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
-      ...historyViews({ ...history, readBudgets: () => homeBudgetWatch.readNow(), startedAt: this.#startedAt.wall }),
+      ...routeQueries({ ...history, readBudgets: () => homeBudgetWatch.readNow(), startedAt: this.#startedAt.wall }),
       removals,
       collector,
       archive: this.#createArchive(reads, removals),

@@ -1,5 +1,5 @@
 // The view of an ask, with the evidence that its fact recorded, and the hash of what it shows. An answer that names the hash counts only
-// for an ask that shows the same. The hash covers everything that the user decides by. Pure.
+// for an ask that shows the same. The hash covers all that the user decides on: kind, text, options, call and diff. Pure.
 // Tests: test/tables/daemon/views/ask-view.test.ts, test/properties/ask-evidence.test.ts.
 import { hash } from 'node:crypto'
 import type { Ask } from '../../kernel/model/asks.ts'

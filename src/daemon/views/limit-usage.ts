@@ -52,7 +52,7 @@ export function limitUse(table: LiveTable, process: Process, mono: number): Limi
   })
 }
 
-/** A limit that was changed after the start is the process's own, whatever the configuration has. */
+/** Where a limit comes from. A limit that was changed after the start counts as the process's own. */
 function sourceOf({ limits, homeLimits }: Process['spec'], limit: LimitName): LimitUseView['source'] {
   return homeLimits?.[limit] !== undefined && homeLimits[limit] === limits[limit] ? 'config' : 'process'
 }

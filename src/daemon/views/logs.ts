@@ -27,7 +27,7 @@ export interface LogPosition {
 
 export interface LogQuery {
   readonly tail: number
-  /** only lines since this wall time */
+  /** only lines since this time, in wall ms */
   readonly since?: number | null | undefined
   /** only lines before this position */
   readonly before?: LogPosition | undefined

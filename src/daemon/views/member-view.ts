@@ -3,7 +3,7 @@
 import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'
-import type { RowLookup } from './restart-view.ts'
+import type { RowLookup } from './row-lookup.ts'
 
 /**
  * Returns the record of a member in its crew. Returns undefined for other processes, and if the process or its crew has ended. The record

@@ -1,4 +1,4 @@
-// The directories in which processes were started, for the page, which has no working directory of its own.
+// Lists the directories in which processes were started. The page offers them, because it has no working directory.
 // Test: test/e2e/daemon/batch.test.ts.
 import { sep } from 'node:path'
 import { loadConfig } from '../../config/config.ts'

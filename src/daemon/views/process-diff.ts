@@ -1,4 +1,4 @@
-// The views of what a process changed in its worktree, and of the plan of its merge.
+// The views of the files that a process changed, and of the plan of its merge.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts, test/e2e/worktree/merge.test.ts.
 import type { DiffSideView, MergePlanView, ProcessDiffView, ProcessFilesView } from '../../api/views/diff.ts'
 import { isLiving } from '../../kernel/model/status.ts'
@@ -53,7 +53,7 @@ function sideView({ process: { uuid, pid, spec }, of, step, commit }: DiffSide):
   return { uuid, pid, name: spec.name, of, step, commit }
 }
 
-/** Returns the view of a plan. */
+/** Returns the view of a plan of a merge. */
 export function mergePlanView(process: Process, { files, commits, conflicts, ...plan }: WorkPlan): MergePlanView {
   const { spec, clock } = process
   return {

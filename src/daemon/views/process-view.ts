@@ -14,7 +14,8 @@ import { answerCommands } from '../../api/text/answer-command.ts'
 import { compactionText, resultText } from '../../api/text/log-lines.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { askView } from './ask-view.ts'
-import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup } from './restart-view.ts'
+import { gaveUpNote, pendingRestart, restartNote, supervisorView } from './restart-view.ts'
+import type { RowLookup } from './row-lookup.ts'
 import { crewNote, memberRecord, phaseOf } from './member-view.ts'
 import { limitUse, subtreeUsage } from './limit-usage.ts'
 import { runNote } from './run-note.ts'
@@ -370,7 +371,7 @@ function asksNote(process: Process): string | null {
 /** A step view that is being built. */
 type StepDraft = { -readonly [K in keyof StepView]: StepView[K] }
 
-/** Builds the views of steps from the facts of a process, which must be in order. `unbegun`: the ids of the open calls that have not begun. */
+/** Builds the views of steps from facts of a process in order. `unbegun`: the ids of the open calls that have not begun. */
 export function stepsOf(facts: Iterable<StoredFact>, unbegun: ReadonlySet<string>): StepView[] {
   const steps = new Map<number, StepDraft>()
   const calls = new GatewayCalls()

@@ -3,18 +3,10 @@
 import { restartsWithin } from '../../kernel/supervise/restart-decision.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { isoTime, isoOrNull } from './format-times.ts'
+import type { RowLookup } from './row-lookup.ts'
 import type { ProcessView, SupervisedView } from '../../api/views/process.ts'
 import type { SupervisedChild } from '../../kernel/model/supervision.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Uuid } from '../../kernel/model/ids.ts'
-
-/** A lookup in the table, and the time. Both are absent for a process that is not in the table, such as one read from a file. */
-export interface RowLookup {
-  /** returns a row of the table */
-  readonly row?: (uuid: Uuid) => Process | undefined
-  /** returns the time now, in wall ms */
-  readonly wall?: () => number
-}
 
 export function pendingRestart({ restart }: Process): ProcessView['pendingRestart'] {
   if (!restart) return null

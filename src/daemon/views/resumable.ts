@@ -1,4 +1,4 @@
-// The read of `list-resumable`: which processes can be resumed, and how. Works in bounded pages. Must never read a journal: rows are
+// Lists the processes that can be resumed, and how, for `reeve list-resumable`. Works in bounded pages. Must never read a journal: rows are
 // enough. Test: test/e2e/cli/resume.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { resumeModes } from '../../kernel/decide/resume-modes.ts'

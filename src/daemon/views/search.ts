@@ -142,7 +142,7 @@ class Search {
     this.#pageSize = Math.max(1, Math.min(MAX_PAGE, Math.floor(this.#pageSize * factor)))
   }
 
-  /** Whether a fact that a fork shares with its origin is found in the origin. */
+  /** Whether a fact of the origin of a fork is left out, because the origin is searched itself. */
   async #isOfOther({ uuid }: Process, owner: Uuid): Promise<boolean> {
     if (owner === uuid) return false
     return this.#named ? this.#named.has(owner) : (await this.#deps.reads.find(owner)) !== undefined

@@ -1,5 +1,6 @@
-// Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. The ledger
-// is updated first. Yields to the event loop between two pages. Test: test/e2e/limits/usage.test.ts.
+// Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. Updates
+// the ledger first, and yields to the event loop between two pages. Also makes the view of the present spending rate.
+// Test: test/e2e/limits/usage.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
 import { readTree } from './descendants.ts'
@@ -97,7 +98,7 @@ export interface UsageRateDeps extends Pick<UsageDeps, 'reads' | 'table'> {
   readonly startedAt: number
 }
 
-/** Returns what is spent per minute now, by tree; the most expensive tree first. */
+/** Returns what is spent per minute now, by tree; the tree that spent most in the last hour comes first. */
 export async function usageRateView({ rate, store, reads, table, clock, startedAt }: UsageRateDeps): Promise<UsageRateView> {
   const trees = await Promise.all(
     rate.trees().map(async ([root, rates, usdByMinute]) => ({
@@ -147,7 +148,7 @@ async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | 
   }
 }
 
-/** What groups know of a process beside the ledger. Both are empty if the record of the process is gone. */
+/** What groups by project or label need of a process, which the ledger lacks. Both are empty if the process was removed. */
 interface Owner {
   readonly project: string
   /** the value of the label; empty: the process does not have it */
@@ -156,7 +157,7 @@ interface Owner {
 
 const NO_OWNER: Owner = { project: '', label: '' }
 
-/** Reads each process once. */
+/** Returns a function that reads the owner of a row of the ledger. Each process is read once. */
 function ownerReader(reads: UsageDeps['reads'], label: string | undefined): (uuid: Uuid) => Owner | Promise<Owner> {
   const known = new Map<Uuid, Owner>()
   return async (uuid) => {

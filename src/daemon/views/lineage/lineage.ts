@@ -21,7 +21,7 @@ export interface LineageDeps {
   readonly reads: Pick<ProcessQueries, 'resolve'>
 }
 
-/** A process of the tree; of a removed one its tombstone. */
+/** A process of the tree, or the tombstone of a removed one. */
 type Found = Process | Tombstone
 
 /** The largest number of processes of a tree of forks that are shown. */
@@ -67,7 +67,7 @@ export async function lineageView(deps: LineageDeps, ref: string): Promise<Linea
   return { version: 1, uuid, processes: [...found.values()], truncated: stack.length > 0 }
 }
 
-/** The forks of a process, which may be removed. Newest first, so that the oldest fork is on top of the stack. */
+/** The forks of a process, removed ones included. Newest first, so that the oldest fork is on top of the stack. */
 async function forksOf({ table, store }: LineageDeps, uuid: Uuid): Promise<Found[]> {
   const existing = (await store.forks(uuid)).map((fork) => table.get(fork.uuid) ?? fork)
   return [...existing, ...(await store.removedForks(uuid))].toSorted((a, b) => (a.uuid < b.uuid ? 1 : -1))

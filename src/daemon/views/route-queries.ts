@@ -1,4 +1,4 @@
-// The reads of histories that the API offers: forks, files, steps, usage, searches, and what an action would cost. Connects each with what it needs.
+// Connects queries of the API's routes with what they need: resumes and forks, usage, places, searches, files, steps and stakes.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/worktree/files.test.ts.
 import { ProcessDiffs } from '../operations/process-diffs.ts'
 import { placesView } from './places.ts'
@@ -16,7 +16,7 @@ import type { Paths } from '../../config/paths.ts'
 import type { SpendingRate } from '../loop/spending-rate.ts'
 import type { Table } from '../loop/table.ts'
 
-export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slices'> {
+export interface RouteQueriesDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slices'> {
   readonly table: Table
   readonly worktrees: Worktrees
   readonly removals: Removals
@@ -28,8 +28,9 @@ export interface HistoryDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slice
   readonly startedAt: number
 }
 
-export function historyViews(
-  deps: HistoryDeps,
+/** Returns a part of what the routes need. */
+export function routeQueries(
+  deps: RouteQueriesDeps,
 ): Pick<RoutesDeps, 'resumeQueries' | 'usage' | 'usageRate' | 'places' | 'search' | 'diffs' | 'stakes' | 'steps'> {
   return {
     resumeQueries: {
