@@ -56,7 +56,7 @@ export function createServer({ log, recordStart }: ApiServerDeps): ApiServer {
     // Set on the raw response, because streams do not use fastify's reply.
     if (BUILD) reply.raw.setHeader(BUILD_HEADER, BUILD)
     recordStart(`${request.method} ${request.url}`)
-    // For a request over TCP, web/door.ts has already applied stricter rules.
+    // For a request over TCP, web/access-check.ts has already applied stricter rules.
     if (!passOf(request.raw)) refuseBrowsers(request)
   })
   app.addHook('onSend', async ({ raw }, reply, payload) => {

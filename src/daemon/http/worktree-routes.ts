@@ -1,6 +1,6 @@
 // The routes of a process's worktree; routes.ts registers them.
 // Test: test/e2e/worktree/diff.test.ts, test/e2e/worktree/files.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/daemon/openapi.test.ts.
-import { mergePlanView, processDiffView, processFilesView } from '../views/process-diff.ts'
+import { mergePlanView, processDiffView, processFilesView } from '../views/diff-view.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 import { commitBody, diffQuery, filesQuery, mergeQuery } from './schemas.ts'
 

@@ -7,7 +7,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 import type { Git } from '../../drivers/files/git.ts'
 import { readCurrentFiles, findLeftWork } from '../../drivers/files/current-files.ts'
-import { findNewestRecord, nothingLeftError, placeOf } from './work-place.ts'
+import { findNewestRecord, nothingLeftError, workPlaceOf } from './work-place.ts'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { RecordFact, Worktrees } from './worktrees.ts'
@@ -64,7 +64,7 @@ export async function findSide(worktrees: SideWorktrees, git: Git, process: Proc
   }
   if (at === 'base' || at === 'origin') return plainSide(process, 'base', process.files?.base ?? worktree?.base ?? '')
   if (at !== 'now') return recordSide(worktrees, process, await recordOfStep(worktrees, process, at))
-  const place = placeOf(process)
+  const place = workPlaceOf(process)
   if (!worktree || !process.files || !(await pathExists(worktree.dir))) return leftSide(worktrees, git, process)
   const { tree, objects } = await readCurrentFiles(git, { ...place, dir: worktree.dir })
   return { ...plainSide(process, 'worktree', tree), objects: [objects] }
@@ -73,7 +73,7 @@ export async function findSide(worktrees: SideWorktrees, git: Git, process: Proc
 /** Finds the branch of a crew, or the commit from which it began. */
 async function crewSide(git: Git, process: Process, at: SideRequest['at']): Promise<DiffSide> {
   if (typeof at === 'number') throw new KernelError('INVALID', `process ${process.pid} is a crew, which has no steps`)
-  const place = placeOf(process)
+  const place = workPlaceOf(process)
   if (at !== 'now') return plainSide(process, 'base', process.spec.crew?.git?.base ?? '')
   const { branch } = await findLeftWork(git, place)
   if (branch === null) throw nothingLeftError(process)
@@ -82,7 +82,7 @@ async function crewSide(git: Git, process: Process, at: SideRequest['at']): Prom
 
 /** Finds what is left of a removed worktree. */
 async function leftSide(worktrees: SideWorktrees, git: Git, process: Process): Promise<DiffSide> {
-  const left = await findLeftWork(git, placeOf(process))
+  const left = await findLeftWork(git, workPlaceOf(process))
   const record = left.salvage === null ? await findNewestRecord(worktrees, process) : null
   if (record) return recordSide(worktrees, process, record)
   const commit = left.salvage ?? left.branch
@@ -106,6 +106,6 @@ async function recordOfStep(worktrees: SideWorktrees, process: Process, step: nu
   const last = Math.max(progress.wholeStep, files?.recordedStep ?? 0)
   if (step > last)
     throw new KernelError('INVALID', `process ${pid} has no whole step ${step}: its last one is ${last}`, { from: 0, to: last })
-  placeOf(process)
+  workPlaceOf(process)
   return worktrees.findRecord(process, step)
 }

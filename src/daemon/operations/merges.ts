@@ -17,7 +17,7 @@ import {
 } from '../../drivers/files/merge-work.ts'
 import { findUnsavedChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import { findNewestRecord, nothingLeftError, placeOf, useWork } from './work-place.ts'
+import { findNewestRecord, nothingLeftError, workPlaceOf, useGitExclusively } from './work-place.ts'
 import type { Worktrees } from './worktrees.ts'
 
 export interface MergePlanRequest extends WorkPlanRequest {
@@ -60,9 +60,9 @@ export class Merges {
    * cannot read the work; `NOT_FOUND` if nothing is left of the worktree.
    */
   async planMerge(process: Process, { onto, top, repository }: MergePlanRequest): Promise<WorkPlan> {
-    const place = placeOf(process)
+    const place = workPlaceOf(process)
     await checkRepository(process, place, repository)
-    return useWork(this.#worktrees, place.dir ?? place.repository, async (git) => {
+    return useGitExclusively(this.#worktrees, place.dir ?? place.repository, async (git) => {
       const plan = await planMerge(git, place, { onto, top })
       if (plan === null) throw nothingLeftError(process)
       if (plan.of === 'branch') await this.#checkBranchHasRecord(git, process, plan.head)
@@ -75,7 +75,7 @@ export class Merges {
    * worktree, unless `unfinished` is true; those of `planMerge`.
    */
   async commit(process: Process, author: WorkCommitRequest['author'], unfinished: boolean): Promise<CommittedWork> {
-    const place = placeOf(process)
+    const place = workPlaceOf(process)
     if (!unfinished && this.#isInUse(process))
       throw new KernelError(
         'CONFLICT',
@@ -83,7 +83,7 @@ export class Merges {
         undefined,
         `\`reeve wait ${process.pid}\` waits for its end. \`reeve merge --unfinished ${process.pid}\` merges its files as they are now.`,
       )
-    return useWork(this.#worktrees, place.dir ?? place.repository, async (git) => {
+    return useGitExclusively(this.#worktrees, place.dir ?? place.repository, async (git) => {
       const committed = await commitWork(git, place, { author, message: messageFor(process) })
       if (committed === null) throw nothingLeftError(process)
       return committed
@@ -106,7 +106,7 @@ export class Merges {
       'INVALID',
       `the worktree of process ${process.pid} is gone, and its branch lacks files that were recorded after step ${record.body.step}`,
       undefined,
-      `\`reeve diff ${process.pid} | git apply --3way\` takes them over. \`git merge ${placeOf(process).branch}\` merges only its commits.`,
+      `\`reeve diff ${process.pid} | git apply --3way\` takes them over. \`git merge ${workPlaceOf(process).branch}\` merges only its commits.`,
     )
   }
 }

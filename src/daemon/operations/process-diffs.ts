@@ -10,7 +10,7 @@ import { scratchObjects } from '../../drivers/files/current-files.ts'
 import { findCommonStep } from '../views/lineage/common-step.ts'
 import { findSide, parseSide, type DiffSide, type SideRequest, type SidesRequest } from './diff-sides.ts'
 import { reportedEdits, type EditDeps } from './reported-edits.ts'
-import { placeOf, useWork } from './work-place.ts'
+import { workPlaceOf, useGitExclusively } from './work-place.ts'
 import type { Git } from '../../drivers/files/git.ts'
 import type { OmittedPath } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -89,10 +89,10 @@ export class ProcessDiffs {
   }
 
   async #open<T>(process: Process, request: SidesRequest, work: (sides: OpenSides) => Promise<T>): Promise<T> {
-    const place = placeOf(process)
+    const place = workPlaceOf(process)
     const [fromRequest, toRequest] = [parseSide(request.from ?? 'base'), parseSide(request.to ?? 'now')]
     const [from, to] = [await this.#processOf(process, fromRequest), await this.#processOf(process, toRequest)]
-    return useWork(this.#deps.worktrees, place.dir ?? place.repository, async (git) => {
+    return useGitExclusively(this.#deps.worktrees, place.dir ?? place.repository, async (git) => {
       const sides = {
         from: await findSide(this.#deps.worktrees, git, from, fromRequest.at),
         to: await findSide(this.#deps.worktrees, git, to, toRequest.at),
@@ -113,7 +113,7 @@ export class ProcessDiffs {
   async #processOf(process: Process, { ref }: SideRequest): Promise<Process> {
     if (ref === null) return process
     const other = await this.#deps.reads.resolve(ref)
-    const [own, others] = [placeOf(process), placeOf(other)]
+    const [own, others] = [workPlaceOf(process), workPlaceOf(other)]
     if (own.repository === others.repository) return other
     throw new KernelError('INVALID', `processes ${process.pid} and ${other.pid} work in different repositories`, {
       repositories: [own.repository, others.repository],

@@ -6,7 +6,7 @@ import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { cutForReading } from '../../drivers/files/diff.ts'
 import { findEdits, hunkOf, type FileEdit } from './file-edits.ts'
 import { parseSide, type SideRequest, type SidesRequest } from './diff-sides.ts'
-import { placeOf } from './work-place.ts'
+import { workPlaceOf } from './work-place.ts'
 import type { ChangedFile } from '../../drivers/files/changed-files.ts'
 import type { DiffCut, Diff } from '../../drivers/files/diff.ts'
 import type { StoredFact, ToolOutcome } from '../../kernel/model/facts.ts'
@@ -42,7 +42,7 @@ export async function reportedEdits(
   if (spec.worktree || spec.crew || isPlainCommand(spec) || spec.driver === 'compose' || spec.driver === 'supervisor') return null
   const sides = [parseSide(from ?? 'base'), parseSide(to ?? 'now')] as const
   // Without a worktree there are no files that could be compared with those of another process.
-  if (sides.some(({ ref }) => ref !== null)) placeOf(process)
+  if (sides.some(({ ref }) => ref !== null)) workPlaceOf(process)
   const [after, upTo] = sides.map(({ at }) => stepOf(at, process)) as [number, number]
   const edits = (await readEdits(deps, process, after, upTo)).map((edit) => ({ ...edit, path: pathFrom(spec.cwd, edit.path) }))
   const byPath = Map.groupBy(

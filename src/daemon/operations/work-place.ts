@@ -9,7 +9,7 @@ import type { WorktreeSpec } from '../../kernel/model/spec-parts.ts'
 import type { RecordFact, Worktrees } from './worktrees.ts'
 
 /** Returns the place of the work. Errors: `INVALID` if the process has none. */
-export function placeOf(process: Process): WorkPlace {
+export function workPlaceOf(process: Process): WorkPlace {
   const { uuid, spec, files } = process
   if (spec.crew) {
     const { repository, branch } = requireBranch(process, spec.crew)
@@ -45,7 +45,11 @@ export function nothingLeftError({ pid, files, spec: { worktree, crew } }: Proce
 }
 
 /** Runs `work` while no other job uses the worktree `dir`. Errors: `INVALID` instead of those of git. */
-export async function useWork<T>(worktrees: Pick<Worktrees, 'useExclusively'>, dir: string, work: (git: Git) => Promise<T>): Promise<T> {
+export async function useGitExclusively<T>(
+  worktrees: Pick<Worktrees, 'useExclusively'>,
+  dir: string,
+  work: (git: Git) => Promise<T>,
+): Promise<T> {
   return worktrees.useExclusively(dir, work).catch((error: unknown) => {
     if (error instanceof GitError) throw new KernelError('INVALID', `git cannot read the work: ${error.message}`)
     throw error

@@ -1,6 +1,6 @@
 // The addresses at which the page is open, and the only ones that a request may name. They are those of loopback, the names of proxies of
 // the user that end TLS, and the names of a certificate. Nothing but loopback is ever open without TLS.
-// Test: test/tables/daemon/web/addresses.test.ts, test/tables/daemon/web/door.test.ts.
+// Test: test/tables/daemon/web/addresses.test.ts, test/tables/daemon/web/access-check.test.ts.
 import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'

@@ -1,8 +1,8 @@
-// Matches a request to its API route before the server does, so that the door (door.ts) knows which right the route needs.
-// Later, restrict.ts checks that the server chose the same route. Test: test/tables/daemon/web/door.test.ts.
+// Matches a request to its API route before the server does, so that the access check (access-check.ts) knows which right it needs.
+// Later, restrict.ts checks that the server chose the same route. Test: test/tables/daemon/web/access-check.test.ts.
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 
-/** What the door must know about a route; src/daemon/http/route.ts explains the fields. */
+/** What the access check must know about a route; src/daemon/http/route.ts explains the fields. */
 export interface RouteAccess {
   readonly id: string
   readonly method: string

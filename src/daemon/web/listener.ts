@@ -1,6 +1,6 @@
-// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. The door checks
-// each request. A request of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request before the
-// door has decided, and must never listen beyond loopback without TLS.
+// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. access-check.ts
+// checks each request. A request of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request
+// before that check, and must never listen beyond loopback without TLS.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/web/security.test.ts.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
@@ -10,7 +10,7 @@ import type { WebOpening } from '../../kernel/model/words.ts'
 import { errorBody } from '../http/error-body.ts'
 import { localAddresses, tlsAddresses, type Certificate, type TlsAddress, type WebAddresses } from './addresses.ts'
 import type { Assets } from './assets.ts'
-import { checkDoor, type Verdict } from './door.ts'
+import { checkAccess, type AccessVerdict } from './access-check.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 import { letPass } from './pass.ts'
 import type { RouteAccess } from './find-route.ts'
@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 256
 /** the time limits for the head of a request, and for the whole request, in ms */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
-/** The door refuses a request without Host, with the same answer as all others. */
+/** A request without Host is refused by the access check, with the same answer as all others. */
 const SERVER_OPTIONS = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS, requireHostHeader: false }
 /** headers that name the sender of a request on the Unix socket; over TCP the session is the sender */
 const SENDER_HEADERS = ['x-reeve-process', 'x-reeve-client']
@@ -132,7 +132,7 @@ export class WebListener {
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
     const { routes, sessions, wrongTokens, openings } = this.#deps
     const { method = '', url = '', rawHeaders } = request
-    const verdict = checkDoor(
+    const verdict = checkAccess(
       { method, url, rawHeaders },
       {
         addresses: this.#addresses,
@@ -152,7 +152,7 @@ export class WebListener {
   }
 
   /** Hands a request to the routes, in the name of its session. */
-  #pass({ route, session, way }: Extract<Verdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
+  #pass({ route, session, way }: Extract<AccessVerdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
     for (const name of SENDER_HEADERS) delete request.headers[name]
     letPass(request, { session, way, routeId: route.id, openings: this.#deps.openings })
     if (session) {
@@ -177,9 +177,9 @@ function closeServer(server: Server | TlsServer): Promise<void> {
   return closed
 }
 
-type Refusal = Exclude<Verdict, { type: 'api' | 'document' | 'asset' }>
+type Refusal = Exclude<AccessVerdict, { type: 'api' | 'document' | 'asset' }>
 
-/** The refusal of the door, which is the same whatever was wrong. */
+/** The refusal of the access check, which is the same whatever was wrong. */
 export function refusal(): KernelError {
   return new KernelError('FORBIDDEN', 'the request is refused', undefined, '`reeve web` opens the page with a new link.')
 }

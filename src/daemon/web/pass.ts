@@ -1,6 +1,6 @@
-// What the door has decided about a request that came over TCP: its session, and the route that it may use. The routes look here, because
-// nothing that a client sends can make such a pass. Must stay small: the daemon loads this file at its start.
-// Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
+// What the access check has decided about a request that came over TCP: its session, and the route that it may use. The routes look here,
+// because nothing that a client sends can make such a pass. Must stay small: the daemon loads this file at its start.
+// Test: test/tables/daemon/web/access-check.test.ts, test/e2e/web/security.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 
@@ -21,7 +21,7 @@ export interface Grant {
   readonly remembered: boolean
 }
 
-/** A request that came through the door. */
+/** The permission of a request that the access check let through. */
 export interface Pass {
   /** the session; null for a request that needs none, such as the one that starts a session */
   readonly session: (Grant & { readonly id: string }) | null
@@ -35,7 +35,7 @@ export interface Pass {
 
 const passes = new WeakMap<object, Pass>()
 
-/** Records the pass of a request. Only the listener may call this, after the door. */
+/** Records the pass of a request. Only the listener may call this, after the access check. */
 export function letPass(request: object, pass: Pass): void {
   passes.set(request, pass)
 }

@@ -1,5 +1,5 @@
-// Reads the path of a request, in the only spelling that is accepted. What the door checks and what is routed are then the same path.
-// Refuses dots, empty parts, backslashes, needless escapes, and whole URLs. Test: test/tables/daemon/web/door.test.ts.
+// Reads the path of a request, in the only spelling that is accepted. So the path that is checked and the path that is routed are the same.
+// Refuses dots, empty parts, backslashes, needless escapes, and whole URLs. Test: test/tables/daemon/web/access-check.test.ts.
 
 const MAX_URL = 16_384
 /** The characters of a part of a path; `%` begins an escape. */

@@ -9,7 +9,7 @@ import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 import type { BatchBody } from '../../api/views/batch.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { RoutesDeps } from '../http/route.ts'
-import { includesRight } from './door.ts'
+import { includesRight } from './access-check.ts'
 import { OtherProcesses } from './hide-others.ts'
 import type { Pass } from './pass.ts'
 import { redact } from './redact.ts'
@@ -92,7 +92,7 @@ const FILE_MODEL = /^(script|replay):/
 
 /**
  * Restricts a request to its session. Errors: PERMISSION for what the session may not send; NOT_FOUND for a process outside its subtree;
- * FORBIDDEN for another route than the door has checked.
+ * FORBIDDEN for another route than the access check has allowed.
  */
 export async function restrictToSession<
   D extends Pick<RoutesDeps, 'needs' | 'annotations' | 'feed'> & {
@@ -104,7 +104,7 @@ export async function restrictToSession<
   { id, ref, query }: { readonly id: string; readonly ref: string; readonly query: unknown },
   { deps, body }: { readonly deps: D; readonly body: Body },
 ): Promise<SessionContext<D>> {
-  // The door has looked at the same path. If the two ever differed, nothing may happen.
+  // The access check has looked at the same path. If the two ever differed, nothing may happen.
   if (id !== routeId) throw new KernelError('FORBIDDEN', 'the request is refused')
   if (session === null) return { ref, deps, body, query, adapt: async (answer) => answer }
   checkFields(id, body, openings)

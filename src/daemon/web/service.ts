@@ -119,7 +119,7 @@ export class WebService {
     return { version: 1, url, code, number, link: link.id, usableMs: this.#leftMs(link), localPort }
   }
 
-  /** Starts a session by a code. Errors: FORBIDDEN, like a refusal of the door; RESOURCE_EXHAUSTED after too many wrong codes. */
+  /** Starts a session by a code. Errors: FORBIDDEN, like a refused request; RESOURCE_EXHAUSTED after too many wrong codes. */
   start(redemption: Redemption, visitor: Visitor): WebStartedView {
     const grant = this.#codes.redeem(redemption)
     if (!grant) {
@@ -137,9 +137,9 @@ export class WebService {
   }
 
   /**
-   * Proves that this daemon knows a session, before the page sends its token. `host`: the address that the page uses, which the door has
-   * checked. Errors: FORBIDDEN without such a session; RESOURCE_EXHAUSTED after too many unknown ones. Known ones have no limit: another
-   * user could lock the page out with it, and a proof costs no more than a refusal.
+   * Proves that this daemon knows a session, before the page sends its token. `host`: the address that the page uses, already checked.
+   * Errors: FORBIDDEN without such a session; RESOURCE_EXHAUSTED after too many unknown ones. Known sessions have no limit: another user
+   * could use it to lock the page out, and a proof costs no more than a refusal.
    */
   prove({ session, nonce }: WebHelloBody, host: string): WebHelloView {
     const key = this.#sessions.proofKey(session)

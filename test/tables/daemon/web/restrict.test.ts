@@ -186,7 +186,7 @@ describe('a batch', () => {
       expect(await codeOf(restrict('batch', { verb, refs: ['root'] }, { right }))).toBe(
         WEB_RIGHTS.indexOf(right) >= WEB_RIGHTS.indexOf(needed as never) ? 'passes' : 'PERMISSION',
       )
-    // The door admits no session with less than the right of the route `batch`, so no verb may need less.
+    // The access check admits no session with less than the right of the route `batch`, so no verb may need less.
     expect(WEB_RIGHTS.indexOf(ROUTES.find(({ id }) => id === 'batch')?.right as never)).toBeLessThanOrEqual(
       WEB_RIGHTS.indexOf(needed as never),
     )

@@ -1,8 +1,14 @@
-// The door: which requests over TCP pass, by their headers, the spelling of their path, and the right of their session.
+// The access check: which requests over TCP pass, by their headers, the spelling of their path, and the right of their session.
 import { describe, expect, test } from 'vitest'
 import { ROUTES } from '../../../../src/daemon/http/routes.ts'
 import { localAddresses } from '../../../../src/daemon/web/addresses.ts'
-import { checkDoor, includesRight, type DoorDeps, type RequestHead, type Verdict } from '../../../../src/daemon/web/door.ts'
+import {
+  checkAccess,
+  includesRight,
+  type AccessCheckDeps,
+  type RequestHead,
+  type AccessVerdict,
+} from '../../../../src/daemon/web/access-check.ts'
 import { pathParts } from '../../../../src/daemon/web/request-path.ts'
 import { findRoute } from '../../../../src/daemon/web/find-route.ts'
 import type { WebSession } from '../../../../src/daemon/web/sessions.ts'
@@ -29,7 +35,7 @@ const SESSION: WebSession = {
   userAgent: '',
 }
 
-function depsWith(session: Partial<WebSession> = {}, more: Partial<DoorDeps> = {}): DoorDeps {
+function depsWith(session: Partial<WebSession> = {}, more: Partial<AccessCheckDeps> = {}): AccessCheckDeps {
   return {
     addresses: localAddresses(PORT, [PROXY]),
     routes: ROUTES,
@@ -60,8 +66,8 @@ function headOf(method: string, url: string, headers: Headers = {}): RequestHead
   return { method, url, rawHeaders }
 }
 
-const check = (method: string, url: string, headers?: Headers, deps = depsWith()): Verdict['type'] =>
-  checkDoor(headOf(method, url, headers), deps).type
+const check = (method: string, url: string, headers?: Headers, deps = depsWith()): AccessVerdict['type'] =>
+  checkAccess(headOf(method, url, headers), deps).type
 
 describe('a request of the page', () => {
   test.each([
@@ -70,7 +76,7 @@ describe('a request of the page', () => {
     ['POST', '/v1/processes/12/pause'],
     ['DELETE', '/v1/processes/12'],
   ])('%s %s passes', (method, url) => {
-    expect(checkDoor(headOf(method, url), depsWith())).toMatchObject({ type: 'api', session: { id: '7f3a' } })
+    expect(checkAccess(headOf(method, url), depsWith())).toMatchObject({ type: 'api', session: { id: '7f3a' } })
   })
 
   test.each(['127.0.0.1', 'localhost', '[::1]'])('at %s passes, with its own origin', (name) => {
@@ -80,7 +86,7 @@ describe('a request of the page', () => {
   test('through a proxy needs its name, the origin with HTTPS, and a session of that way', () => {
     const deps = depsWith({}, { findSession: (token, way) => (token === TOKEN && way === 'proxy' ? { ...SESSION, way } : null) })
     const headers = { host: PROXY, origin: `https://${PROXY}` }
-    expect(checkDoor(headOf('POST', '/v1/processes/12/pause', headers), deps)).toMatchObject({ type: 'api', way: 'proxy' })
+    expect(checkAccess(headOf('POST', '/v1/processes/12/pause', headers), deps)).toMatchObject({ type: 'api', way: 'proxy' })
     expect(check('POST', '/v1/processes/12/pause', { host: PROXY, origin: `http://${PROXY}` }, deps)).toBe('refused')
     expect(check('POST', '/v1/processes/12/pause', { host: PROXY, origin: `http://${HOST}` }, deps)).toBe('refused')
     expect(check('POST', '/v1/processes/12/pause', { host: `${PROXY}:${PORT}`, origin: `https://${PROXY}:${PORT}` }, deps)).toBe('refused')
@@ -139,7 +145,7 @@ describe('a request of the page', () => {
     ['two tokens', 'GET', { authorization: [`Bearer ${TOKEN}`, 'Bearer other'] }],
   ])('with %s in a %s is refused', (_, method, headers) => {
     const path = method === 'POST' ? '/v1/processes/12/pause' : '/v1/processes/12'
-    expect(checkDoor(headOf(method, path, headers), depsWith())).toEqual({ type: 'refused' })
+    expect(checkAccess(headOf(method, path, headers), depsWith())).toEqual({ type: 'refused' })
   })
 
   test.each(['OPTIONS', 'HEAD', 'PUT', 'PATCH', 'TRACE', 'get'])('with the method %s is refused', (method) => {
@@ -207,7 +213,7 @@ describe('a path', () => {
 })
 
 describe('the document', () => {
-  test.each<[string, Headers, Verdict['type']]>([
+  test.each<[string, Headers, AccessVerdict['type']]>([
     ['typed', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }, 'document'],
     ['opened from a file', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }, 'document'],
     ['of a program', { 'sec-fetch-site': undefined }, 'document'],
@@ -238,8 +244,8 @@ describe('the rights', () => {
 
   test.each(ROUTES.map((route) => [route.id, route] as const))('for the route %s are checked for each session', (_, route) => {
     const path = route.path.replaceAll(/:\w+/g, '12')
-    const verdictOf = (session: Partial<WebSession>, more: Partial<DoorDeps> = {}): Verdict =>
-      checkDoor(headOf(route.method, path), depsWith(session, more))
+    const verdictOf = (session: Partial<WebSession>, more: Partial<AccessCheckDeps> = {}): AccessVerdict =>
+      checkAccess(headOf(route.method, path), depsWith(session, more))
     if (route.right === 'anyone') {
       expect(verdictOf({})).toMatchObject({ type: 'api', session: null })
       return

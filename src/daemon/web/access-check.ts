@@ -1,7 +1,7 @@
-// The door of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the path,
-// then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. A
+// The access check of the page: one function that decides about each request over TCP, before it is routed. It checks the spelling of the
+// path, then Host, Origin, Sec-Fetch-Site, content type, token and right, in this order. On loopback it also refuses what a proxy marks. A
 // request that fails a check up to the token gets the same refusal, whatever was wrong. Only too many wrong tokens get another one.
-// Must not answer, start or change anything. Test: test/tables/daemon/web/door.test.ts, test/e2e/web/security.test.ts.
+// Must not answer, start or change anything. Test: test/tables/daemon/web/access-check.test.ts, test/e2e/web/security.test.ts.
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 import { WEB_RIGHTS } from '../../kernel/model/words.ts'
 import type { WebAddresses } from './addresses.ts'
@@ -17,7 +17,7 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[]
 }
 
-export interface DoorDeps {
+export interface AccessCheckDeps {
   /** the addresses of the listener */
   readonly addresses: WebAddresses
   readonly routes: readonly RouteAccess[]
@@ -28,7 +28,7 @@ export interface DoorDeps {
   readonly isAsset: (path: string) => boolean
 }
 
-export type Verdict =
+export type AccessVerdict =
   | { readonly type: 'api'; readonly route: RouteAccess; readonly session: WebSession | null; readonly way: WebWay }
   | { readonly type: 'document' }
   | { readonly type: 'asset'; readonly path: string }
@@ -61,7 +61,7 @@ const FORWARDED = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/
 /** The largest body that is read before a session is known, in bytes. */
 const MAX_STRANGER_BODY = 4_096
 
-export function checkDoor(head: RequestHead, deps: DoorDeps): Verdict {
+export function checkAccess(head: RequestHead, deps: AccessCheckDeps): AccessVerdict {
   const parts = pathParts(head.url)
   const headers = readHeaders(head.rawHeaders)
   if (parts === null || headers === null || !METHODS.has(head.method)) return REFUSED
@@ -87,8 +87,8 @@ function checkApi(
     headers,
     way,
   }: { readonly method: string; readonly parts: readonly string[]; readonly headers: ReadonlyMap<string, string>; readonly way: WebWay },
-  deps: DoorDeps,
-): Verdict {
+  deps: AccessCheckDeps,
+): AccessVerdict {
   const route = findRoute(deps.routes, method, parts)
   if (route?.right === 'anyone') return isShort(headers) ? { type: 'api', route, session: null, way } : REFUSED
   const token = BEARER.exec(headers.get('authorization') ?? '')?.[1]
@@ -104,7 +104,7 @@ function missingRight(
   { id, right, closed, within }: RouteAccess,
   session: WebSession,
   openings: readonly WebOpening[],
-): Extract<Verdict, { type: 'no right' }> | null {
+): Extract<AccessVerdict, { type: 'no right' }> | null {
   const lacks = (message: string, hint: string): ReturnType<typeof missingRight> => ({ type: 'no right', message, hint })
   if (right === 'socket' || right === 'anyone') return lacks(`${id} is only open on the Unix socket`, 'Use `reeve` on the machine itself.')
   if (!includesRight(session.right, right))
