@@ -130,7 +130,7 @@ function silenceNeeds(process: Process): Need[] {
   return [makeNeed(process, 'silent', { key: liveness.word, at: liveness.since, isSuspended: false })]
 }
 
-/** The end of a process that no other process started, unless the user or a parent caused it, or the user has seen it. */
+/** The end of a process without a parent, unless the user or a parent caused the end, or the user has seen it. */
 function endNeeds(process: Process, { wall, seenUntil = -1 }: NeedsContext): Need[] {
   const { life, clock, parentUuid } = process
   if ((life.state !== 'zombie' && life.state !== 'dead') || parentUuid !== null || clock.exitedAt === null) return []

@@ -1,5 +1,5 @@
-// Reads from the input of a tool call which files it edits, and how. Tools of many agents have different names for the same fields, so
-// the shape of the input counts, not the name of the tool. Pure. Test: test/tables/daemon/operations/file-edits.test.ts.
+// Reads from the input of a tool call which files it edits, and how. Agents have different names for the same tools and fields. So the
+// shape of the input counts, not the name of the tool. Pure. Test: test/tables/daemon/operations/file-edits.test.ts.
 
 export interface FileEdit {
   readonly path: string

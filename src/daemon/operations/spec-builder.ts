@@ -519,7 +519,7 @@ function checkInteractive(agent: AgentDefinition, format: OutputFormat | null): 
 }
 
 /**
- * Refuses options that have no effect on a command, such as a budget for a program that does not report its model calls.
+ * Refuses options without an effect on a command, such as a budget for a program that does not report its model calls.
  * `subject` begins the error message. Errors: INVALID.
  */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, subject = 'a plain command'): void {

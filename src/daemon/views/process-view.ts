@@ -162,6 +162,7 @@ const USAGE_FIELDS: { readonly [K in UsageField]: (process: Process) => unknown 
   'usage.unpriced': ({ usage }) => usage.unpriced,
 }
 
+/** Whether a client may request a field with this name. */
 export function isField(name: string): name is Field | UsageField {
   return Object.hasOwn(FIELDS, name) || Object.hasOwn(USAGE_FIELDS, name)
 }

@@ -1,5 +1,5 @@
-// The spans of time in which a process, or each process of a tree, had a status, each with the cause that is shown. Reads only the facts
-// that can change a status. Tests: test/e2e/daemon/spans.test.ts, test/tables/daemon/views/spans.test.ts.
+// The spans of time in which a process, or each process of a tree, had a status. Each span has the cause that is shown. Reads only the
+// facts that can change a status. Tests: test/e2e/daemon/spans.test.ts, test/tables/daemon/views/spans.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { readTree, type TreeDeps } from './descendants.ts'

@@ -1,4 +1,4 @@
-// Rows for a session that must not see everything. A session for a subtree gets no sums of all processes, and nothing about other
+// Rows for a session that must not see everything. A session for a subtree gets no sums of all processes. It also gets nothing about other
 // processes, not even an event when they change. A redacted session gets no inputs of tools and no questions. All other viewers share the
 // bytes of their rows; each of these sessions gets its own.
 // Test: test/tables/daemon/web/restrict.test.ts, test/e2e/web/security.test.ts.

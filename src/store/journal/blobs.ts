@@ -1,6 +1,6 @@
 // Stores each long text of fact bodies only once, under its SHA-256. A reference to a long text names the path of that text
-// within the body. References are in a column of their own (`refs`), never in the body, so that no text of an agent can look like
-// one. Test: test/tables/store/journal/blobs.test.ts.
+// within the body. References are in a separate column (`refs`), so that no text of an agent can look like one.
+// Test: test/tables/store/journal/blobs.test.ts.
 import { hash } from 'node:crypto'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { damageError } from '../errors.ts'

@@ -16,7 +16,6 @@ import { checkAscending } from '../rows/page-order.ts'
 import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
 export function readFacts(deps: IndexReadDeps, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
   checkPageLimit(limit)
@@ -110,6 +109,7 @@ function readRun(sql: Statements, part: EntryRun, { excluded = [], texts = sql }
   return rows.length === entries.length ? checkFacts(texts, part, rows) : lookUpFacts(sql, part, texts)
 }
 
+/** Reads the facts of the entries, one lookup for each. `texts`: where long texts are read; null: they stay empty. */
 export function lookUpFacts(sql: Statements, part: EntryRun, texts: Statements | null = sql): StoredFact[] {
   return checkFacts(texts, part, sql.factsAt.all(JSON.stringify(part.entries.map((entry) => entry.cursor))) as unknown as FactColumns[])
 }

@@ -1,5 +1,5 @@
-// Tombstones record the identity and the removal time of removed processes, so that a removed process can be distinguished from
-// an unknown one. A tombstone is checked when it is read, like every row. Test: test/tables/store/write/remove.test.ts.
+// A tombstone records the identity of a removed process, and the time of its removal. It distinguishes a removed process from an unknown
+// one. A tombstone is checked when it is read, like every row. Test: test/tables/store/write/remove.test.ts.
 import { damageError } from '../errors.ts'
 import { uuidPartRanges } from './references.ts'
 import type { Statements, TombstoneRow } from '../statements.ts'

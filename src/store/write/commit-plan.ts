@@ -1,5 +1,5 @@
 // Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Gives the facts their
-// cursors. Checks that facts follow without a gap, that each process with facts has a row, and that no PID is above its counter.
+// cursors. Checks that facts follow without a gap, each process with facts has a row, and no PID is above its counter.
 // Test: test/tables/store/write/refusals.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Fact, FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'

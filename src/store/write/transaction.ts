@@ -1,5 +1,5 @@
 // Runs one transaction of the store: all of its writes are applied or none, and no transaction stays open. This is a hot path of
-// every commit, so it uses prepared statements and calls `get`, because `run` builds an object of the changes.
+// every commit, so it uses prepared statements. It calls `get`, because `run` would build an object with the number of changes.
 // Test: test/tables/store/write/refusals.test.ts, test/tables/store/write/remove.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import type { Statements } from '../statements.ts'
