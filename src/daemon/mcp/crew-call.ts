@@ -1,4 +1,4 @@
-// Calls from the tools of crew members to the crew of the caller: a command, the quoted lines of a review, and the view of the crew.
+// Calls from the tools of crew members to the crew of the caller. They run a command, quote the lines of a review, or show the crew.
 // Test: test/e2e/mcp/crew.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { LeadCommand, WorkerCommand } from '../../kernel/model/crew/commands.ts'

@@ -1,4 +1,4 @@
-// What a process needs from the user: answers to asks, help with a merge, the end of a hold, a look at an unseen end or at a silence.
+// What a process needs from the user. Its needs come from asks, blocked merges, holds that only the user ends, unseen ends, and silences.
 // Reads process rows only, never a journal. A program without a protocol for questions never appears to ask. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { hash } from 'node:crypto'

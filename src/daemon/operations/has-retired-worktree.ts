@@ -1,4 +1,4 @@
-// Tells whether the worktree of a process can be removed because the process has retired.
+// Checks whether the worktree of a process can be removed because the process has retired.
 // Test: test/e2e/worktree/retired-worktree.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
 

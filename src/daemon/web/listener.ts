@@ -1,5 +1,5 @@
-// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. access-check.ts
-// checks each request. A request of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request
+// A listener of the page: two TCP servers, on 127.0.0.1 and on ::1, at one port; or one with TLS at the user's address. Each request passes
+// the access check first. A request of the API then goes to the same Fastify app as those of the Unix socket. Must never answer a request
 // before that check, and must never listen beyond loopback without TLS.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/web/security.test.ts.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
