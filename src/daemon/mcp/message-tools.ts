@@ -7,7 +7,7 @@ import { defineOwnTool, requireCaller, type OwnToolDefinition } from './tool.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 const MAX_TEXT = 200_000
-/** The largest number of messages that `inbox` shows, and the largest length of each text. */
+/** The largest number of messages that `inbox` shows, and the largest length of each text in characters. */
 const MAX_SHOWN = 20
 const MAX_SHOWN_CHARS = 20_000
 
