@@ -40,7 +40,7 @@ const besideCli = {
     const beside = (filter, path) =>
       hooks.onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path, external: true } : null))
     beside(/config\/(edit|completion-values)\.ts$/, './config.cjs')
-    beside(/\/(topics|completion-scripts)\.ts$/, './texts.cjs')
+    beside(/\/(topics|shell-scripts)\.ts$/, './texts.cjs')
   },
 }
 // `ps` has its own file. For everything that it loads on demand (except the hints of errors), main.cjs runs the command from its beginning.
@@ -75,7 +75,7 @@ const bundles = [
     options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver], minifyIdentifiers: true },
   },
   besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/completion-values.ts'),
-  besideBundle('dist/cli/texts.cjs', 'src/cli/table/topics.ts', 'src/cli/table/completion-scripts.ts'),
+  besideBundle('dist/cli/texts.cjs', 'src/cli/table/topics.ts', 'src/cli/completion/shell-scripts.ts'),
   { entry: DAEMON, options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
   {
     entry: 'dist/index.js',

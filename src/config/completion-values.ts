@@ -1,5 +1,5 @@
 // Returns the values from the configuration that a shell can complete: models, agents, tools and keys, each with a description.
-// An invalid agent file is ignored. Test: test/tables/cli/table/completion.test.ts.
+// An invalid agent file is ignored. Test: test/tables/cli/completion/complete-line.test.ts.
 import { findAgents } from './agents/find-agents.ts'
 import { loadConfig } from './config.ts'
 import { explainConfig, inlineYaml } from './edit.ts'

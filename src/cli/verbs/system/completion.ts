@@ -1,14 +1,14 @@
 // `reeve completion`: prints the script for a shell, and answers requests of that script. Such a request must never fail: its error would
 // appear in the line that the user types. Test: test/e2e/cli/completion.test.ts.
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
-import { completeLine } from '../../table/completion.ts'
+import { completeLine } from '../../completion/complete-line.ts'
 import { UsageError } from '../../errors.ts'
 import type { Output } from '../../print/output.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
 export async function run({ args, out, loadVerbs }: VerbCall): Promise<number> {
   if (args.command !== null) return answerShell(args.command, out, loadVerbs)
-  const { SCRIPTS } = await import('../../table/completion-scripts.ts')
+  const { SCRIPTS } = await import('../../completion/shell-scripts.ts')
   const [shell = ''] = args.words
   if (!Object.hasOwn(SCRIPTS, shell)) {
     const near = closestWord(shell, Object.keys(SCRIPTS))

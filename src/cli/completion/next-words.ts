@@ -1,6 +1,6 @@
 // Finds the words that can come next in the command line of a verb. It reads them from the usage lines in the verb table. A word of a
 // usage line is a literal, or the name of a kind (`P`, `KEY`, `DIR`). Completion thus needs no list of its own. Pure.
-// Test: test/tables/cli/table/completion.test.ts.
+// Test: test/tables/cli/completion/complete-line.test.ts.
 
 /** A word of a usage. */
 interface UsageWord {

@@ -1,6 +1,6 @@
 // Finds what a shell can offer at the cursor: verbs, flags, values, and names of processes. These come from the verb table, the
 // configuration and the running daemon. Must never start a daemon, and must not wait long for one.
-// Test: test/tables/cli/table/completion.test.ts, test/e2e/cli/completion.test.ts.
+// Test: test/tables/cli/completion/complete-line.test.ts, test/e2e/cli/completion.test.ts.
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ProcessView } from '../../api/views/process.ts'
@@ -10,8 +10,8 @@ import { BLOCKABLE_SIGNALS } from '../../kernel/model/signals.ts'
 import { SIGNAL_NUMBERS } from '../input/signals.ts'
 import { oneLine } from '../print/text.ts'
 import { isLiteral, nextWords } from './next-words.ts'
-import { findVerb, findVerbName } from './verb-names.ts'
-import type { Verb, VerbTable } from './verb.ts'
+import { findVerb, findVerbName } from '../table/verb-names.ts'
+import type { Verb, VerbTable } from '../table/verb.ts'
 import {
   EFFORTS,
   GATEWAY_MODES,
@@ -149,7 +149,7 @@ async function candidatesOf(kind: string, context: Context, words: readonly stri
     case 'ROLE':
       return ROLES.map((role) => [role, ''])
     case 'TOPIC':
-      return Object.entries((await import('./topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
+      return Object.entries((await import('../table/topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
     case 'SIGNAL':
       return SIGNAL_NUMBERS.map(([name, number]) => [name, number])
     case 'SIGNAL=HANDLER':
