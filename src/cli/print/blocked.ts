@@ -3,7 +3,7 @@
 import { answerCommands, crewCommandName, isChangeQuestion, taskOfQuestion, type Asker } from '../../api/text/answer-command.ts'
 import type { AskView, HoldView } from '../../api/views/process.ts'
 import type { Status } from '../../kernel/model/status.ts'
-import { questionLines } from '../input/prompts.ts'
+import { questionLines } from '../input/questions.ts'
 import { processTitle } from './process-text.ts'
 import { shortId } from '../../faces/format.ts'
 import { raiseLimitCommand } from '../input/limit-flags.ts'

@@ -2,7 +2,7 @@
 // parameter. Test: test/tables/cli/print/needs.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
 import type { AskDiffView } from '../../api/views/process.ts'
-import { questionLines } from '../input/prompts.ts'
+import { questionLines } from '../input/questions.ts'
 import { linesOfChange, type ChangeLine } from '../../faces/ask-diff.ts'
 import { formatElapsed } from '../../faces/format.ts'
 import { formatTable, type Column } from './format-table.ts'

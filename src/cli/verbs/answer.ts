@@ -2,7 +2,7 @@
 import { answerCommands, taskOfQuestion } from '../../api/text/answer-command.ts'
 import type { LineCommentBody } from '../../api/views/crew.ts'
 import type { AnswerBody, AskView, ProcessView } from '../../api/views/process.ts'
-import { parseAnswer, questionLines, yesOrNoAnswer } from '../input/prompts.ts'
+import { parseAnswer, questionLines, yesOrNoAnswer } from '../input/questions.ts'
 import { processTitle } from '../print/process-text.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { parseLineComment } from '../input/line-comments.ts'

@@ -2,7 +2,7 @@
 import { labelsText } from '../../api/text/labels-text.ts'
 import { limitRows } from '../print/limits.ts'
 import type { HoldView, ProcessView, SupervisedView } from '../../api/views/process.ts'
-import { questionLines } from '../input/prompts.ts'
+import { questionLines } from '../input/questions.ts'
 import { processTitle, endingText, holdsText, tokensText } from '../print/process-text.ts'
 import { formatCost, formatElapsed, formatCount, shortId, formatBytes, formatDuration, formatMoment } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'

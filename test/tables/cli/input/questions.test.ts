@@ -1,6 +1,6 @@
 // Typed answers, and the option that each selects.
 import { describe, expect, test } from 'vitest'
-import { parseAnswer, questionLines, yesOrNoAnswer } from '../../../../src/cli/input/prompts.ts'
+import { parseAnswer, questionLines, yesOrNoAnswer } from '../../../../src/cli/input/questions.ts'
 import type { AskView } from '../../../../src/api/views/process.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 

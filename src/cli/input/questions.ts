@@ -1,5 +1,5 @@
 // Formats the questions of a process with numbered options, and parses typed answers. Pure. Test:
-// test/tables/cli/input/prompts.test.ts, test/e2e/external/questions.test.ts.
+// test/tables/cli/input/questions.test.ts, test/e2e/external/questions.test.ts.
 import type { AnswerBody, AskView } from '../../api/views/process.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 
@@ -15,7 +15,10 @@ export function questionLines({ text, options }: Question): string[] {
   return [...question, ...options.map(({ name }, index) => `  ${index + 1} ${oneLine(name)}`)]
 }
 
-/** Parses a typed answer: an option by number, name, id or kind; the text itself if there are no options. The answer counts for this question alone. Null if no option matches. */
+/**
+ * Parses a typed answer: an option by number, name, id or kind; the text itself if there are no options. Null if no option matches, or the
+ * text is empty. The answer counts for this question alone.
+ */
 export function parseAnswer(ask: AskView, typed: string): AnswerBody | null {
   const text = typed.trim()
   if (ask.options.length === 0) return text === '' ? null : { id: ask.id, text: typed, seen: ask.hash }
