@@ -28,9 +28,9 @@ export async function runCommand({ name, verb, rest }: ParsedLine): Promise<numb
     return await runVerb(name, verb, parseCommandLine(rest, { ...COMMON_FLAGS, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
     const { toReportedError } = await import('./print/hints.ts')
-    const { withPagePaths } = await import('./service/package-root.ts')
+    const { withDocsPaths } = await import('./print/docs-pages.ts')
     const reported = toReportedError(error, knownVerb && name)
-    const shown = { ...reported, message: withPagePaths(reported.message), hint: withPagePaths(reported.hint) }
+    const shown = { ...reported, message: withDocsPaths(reported.message), hint: withDocsPaths(reported.hint) }
     exitOnBrokenPipe(process.stderr).write(`${errorText(shown, isJson(rest, knownVerb))}\n`)
     return exitCode(error, knownVerb?.exitsWithProcessCode === true)
   }

@@ -1,5 +1,5 @@
-// What `kill` and `stop` cost: shown by `--dry-run`, before a question, and after the action. Only a dry run fails if the daemon does not
-// answer that: an older daemon has no such route. Test: test/e2e/lifecycle/stakes-cli.test.ts.
+// What `kill` and `stop` cost: shown by `--dry-run`, before a question, and after the action. An older daemon does not know the costs: then
+// only a dry run fails. Test: test/e2e/lifecycle/stakes-cli.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { Reeve } from '../../index.ts'
 import type { StakesView } from '../../api/views/stakes.ts'
@@ -11,7 +11,7 @@ import type { Target } from './select-processes.ts'
 
 /** for more processes than this, costs are neither requested nor shown: the text would be too long to read */
 const MAX_PROCESSES = 10
-/** the longest time of git for a dry run, in ms: the user waits for nothing else */
+/** how long git may examine the files in a dry run, in ms: the user waits for nothing else */
 const DRY_RUN_FILES_MS = 3_000
 
 const ACTIONS: Readonly<Partial<Record<Signal, StakesAction>>> = {
@@ -39,15 +39,15 @@ export async function dryRun(reeve: Reeve, ref: string, { signal, subtree }: End
   }
 }
 
-/** Returns lines that show before a question what a signal would cost. */
-export async function previewLines(reeve: Reeve, targets: readonly Target[], request: EndRequest): Promise<string[]> {
+/** Returns the lines that state, before a question, what a signal would cost. */
+export async function stakesPreview(reeve: Reeve, targets: readonly Target[], request: EndRequest): Promise<string[]> {
   if (targets.length > MAX_PROCESSES) return []
   const all = await Promise.all(targets.map(({ ref }) => requestStakes(reeve, ref, request, true)))
   return all.flatMap((stakes) => (stakes ? stakesLines(stakes, Date.now()) : []))
 }
 
-/** Runs an action that ends a process. Adds what it has cost to its result, unless many processes end. */
-export async function withSummary(
+/** Runs an action that ends a process, and adds its cost to its result. `count`: how many processes end; no cost is added for many. */
+export async function withStakesSummary(
   reeve: Reeve,
   { ref, count }: { readonly ref: string; readonly count: number },
   request: EndRequest,
@@ -65,7 +65,7 @@ export async function withSummary(
   }
 }
 
-/** Returns what a signal would cost; null if the daemon does not answer that. */
+/** Returns what a signal would cost; null if that is unknown. */
 async function requestStakes(reeve: Reeve, ref: string, { signal, subtree }: EndRequest, files: boolean): Promise<StakesView | null> {
   const action = ACTIONS[signal]
   if (action === undefined) return null

@@ -1,9 +1,10 @@
-// Ends a process and waits until it has ended, for verbs such as `kill` and `stop`. Must never report the end before the process has ended. Test:
-// test/e2e/cli/cli.test.ts.
+// Ends a process and waits until it has ended, for verbs such as `kill` and `stop`. Must never report the end before the process has
+// ended. Test: test/e2e/cli/cli.test.ts.
 import type { Reeve } from '../../index.ts'
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
 import { processTitle, endingText, hasEnded } from '../print/process-text.ts'
 import type { ActionResult } from './for-each-process.ts'
+import { outcomeFields, outcomeSuffix } from './signal-outcome.ts'
 import { formatClock, formatCount } from '../../faces/format.ts'
 import { withWaitNote } from '../follow/wait-note.ts'
 import type { Wait } from '../print/wait-text.ts'
@@ -46,7 +47,7 @@ export async function stopAndWait({ reeve, out }: CommandContext, ref: string, r
   )
   const notEnded = others.filter((other) => other.timedOut || !hasEnded(other.process)).map((other) => processTitle(other.process))
   const suffix = `${outcomeSuffix(answer)}${notEnded.length === 0 ? '' : `; not ended yet: ${notEnded.join(', ')}`}`
-  const fields = { affected: answer.affected, process, ...optionalFields(answer) }
+  const fields = { affected: answer.affected, process, ...outcomeFields(answer) }
   if (timedOut || !hasEnded(process))
     return {
       message: `${processTitle(process)} has not ended yet (${process.state === 'zombie' && process.note ? process.note : process.status})${suffix}`,
@@ -67,7 +68,7 @@ function describeWait(titles: readonly string[], killAt: number | null): Wait | 
     what: `${first}${more} to end`,
     ends:
       killAt === null || killAt < now
-        ? 'SIGKILL was sent, and its programs must be gone'
+        ? 'after SIGKILL it ends when its programs are gone'
         : `SIGKILL ends it at ${formatClock(new Date(killAt).toISOString(), now)}`,
   }
 }
@@ -91,26 +92,4 @@ async function findDescendants(reeve: Reeve, ref: string): Promise<Map<string, s
 /** Returns the grace in force, or the requested one while the process delays the signal. */
 function graceOf({ process }: SteerView, requestedMs: number): number {
   return process.stopping?.graceMs ?? requestedMs
-}
-
-/** Returns the end of the message: the number of processes reached, the children that keep running, and a note. */
-export function outcomeSuffix(answer: SteerView): string {
-  const parts: string[] = []
-  if (answer.affected > 1) parts.push(`${formatCount(answer.affected, 'process')} in all`)
-  if (answer.childrenGoOn) parts.push(answer.childrenGoOn === 1 ? '1 child keeps running' : `${answer.childrenGoOn} children keep running`)
-  if (answer.note) parts.push(answer.note)
-  return parts.map((part) => `; ${part}`).join('')
-}
-
-/** Returns the note that the process delays a signal of the user, or an empty text. */
-export function deferralNote({ pid, signals }: ProcessView, signal: Signal): string {
-  return signals.pending.includes(signal)
-    ? `; ${signal} is delayed for at most 10 s, as the process requested (\`reeve signals ${pid}\`)`
-    : ''
-}
-
-/** Returns the optional fields of an answer, for the JSON result. */
-export function optionalFields(answer: SteerView): object {
-  const { note, childrenGoOn } = answer
-  return { ...(note === undefined ? {} : { note }), ...(childrenGoOn === undefined ? {} : { childrenGoOn }) }
 }

@@ -2,7 +2,7 @@
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { processTitle } from '../print/process-text.ts'
 import { forEachSelected } from '../actions/for-each-process.ts'
-import { outcomeSuffix, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'
+import { deferralNote, outcomeFields, outcomeSuffix } from '../actions/signal-outcome.ts'
 import { stripControls } from '../print/text.ts'
 import type { VerbCall } from '../table/verb.ts'
 
@@ -23,7 +23,7 @@ export async function run(call: VerbCall): Promise<number> {
         message: stripControls(
           `${processTitle(process)} ${mark}${process.status}${outcomeSuffix(answer)}${deferralNote(process, 'SIGPAUSE')}`,
         ),
-        fields: { affected: answer.affected, process, ...optionalFields(answer) },
+        fields: { affected: answer.affected, process, ...outcomeFields(answer) },
       }
     },
   })

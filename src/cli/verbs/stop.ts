@@ -1,6 +1,6 @@
 // `reeve stop`: ends processes with SIGTERM, and gives them time to clean up. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { forEachSelected } from '../actions/for-each-process.ts'
-import { dryRun, previewLines, withSummary } from '../actions/stakes.ts'
+import { dryRun, stakesPreview, withStakesSummary } from '../actions/stakes.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'
 import type { VerbCall } from '../table/verb.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
@@ -15,10 +15,10 @@ export async function run(call: VerbCall): Promise<number> {
     question: 'Stop',
     outcome: isDryRun ? 'examined' : 'stopped',
     isDryRun,
-    preview: (targets) => previewLines(reeve, targets, REQUEST),
+    preview: (targets) => stakesPreview(reeve, targets, REQUEST),
     act: (ref, _, count) =>
       isDryRun
         ? dryRun(reeve, ref, REQUEST)
-        : withSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(call, ref, { ...REQUEST, minGraceMs: STOP_GRACE_MS })),
+        : withStakesSummary(reeve, { ref, count }, REQUEST, () => stopAndWait(call, ref, { ...REQUEST, minGraceMs: STOP_GRACE_MS })),
   })
 }

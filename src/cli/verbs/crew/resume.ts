@@ -2,7 +2,7 @@
 // test/e2e/cli/crew.test.ts.
 import { findBlock } from '../../print/blocked.ts'
 import { crewTitle, resolveCrew } from '../../input/which-crew.ts'
-import { outcomeSuffix, optionalFields } from '../../actions/stop-and-wait.ts'
+import { outcomeFields, outcomeSuffix } from '../../actions/signal-outcome.ts'
 import { parseLimitChanges } from '../../input/limit-flags.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -10,7 +10,7 @@ import type { VerbCall } from '../../table/verb.ts'
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const { uuid } = await resolveCrew(reeve, args.words[0])
   const answer = await reeve.resume(uuid, { subtree: true, ...parseLimitChanges(args) })
-  if (out.json) await out.value({ affected: answer.affected, process: answer.process, ...optionalFields(answer) })
+  if (out.json) await out.value({ affected: answer.affected, process: answer.process, ...outcomeFields(answer) })
   else await out.message(`${crewTitle(answer.process)} ${answer.process.status}${outcomeSuffix(answer)}`)
   const block = findBlock(answer.process)
   // A crew that is not suspended may have a question. A question is printed with the commands that answer it.

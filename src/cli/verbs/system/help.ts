@@ -3,7 +3,7 @@
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { COMMON_FLAGS } from '../../input/args.ts'
 import { UsageError } from '../../errors.ts'
-import { pagesNote } from '../../service/package-root.ts'
+import { docsFolderNote } from '../../print/docs-pages.ts'
 import { topicPage, verbPage } from '../../table/manual.ts'
 import { padWidth } from '../../print/text.ts'
 import { findVerb, listVerbs } from '../../table/verb-names.ts'
@@ -101,14 +101,14 @@ export async function run({ args, out, loadVerbs }: VerbCall): Promise<number> {
   const columns = Number.isFinite(out.columns) ? Math.max(MIN_COLUMNS, Math.min(out.columns, MAX_COLUMNS)) : DEFAULT_COLUMNS
   const layout = { columns, heading: (text: string) => out.paint('bold', text) }
   if (out.json) await out.value(verb ? verbJson(name, verb) : { name, ...topic })
-  else if (verb) await out.line(withPagesNote(verbPage(name, verb, seeAlso(verbs, name, TOPICS), layout)))
-  else if (topic) await out.line(withPagesNote(topicPage(name, topic, layout)))
+  else if (verb) await out.line(withDocsNote(verbPage(name, verb, seeAlso(verbs, name, TOPICS), layout)))
+  else if (topic) await out.line(withDocsNote(topicPage(name, topic, layout)))
   return 0
 }
 
 /** Adds the path of the folder docs/, if the text names one of its pages. */
-function withPagesNote(text: string): string {
-  const note = pagesNote(text)
+function withDocsNote(text: string): string {
+  const note = docsFolderNote(text)
   return note === null ? text : `${text}\n\n${note}`
 }
 

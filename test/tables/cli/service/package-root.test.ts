@@ -1,22 +1,6 @@
-// The paths on this machine of pages that messages name.
-import { join, resolve } from 'node:path'
+// The directory of the package, found from a file in it.
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot, pagesNote, withPagePaths } from '../../../../src/cli/service/package-root.ts'
+import { packageRoot } from '../../../../src/cli/service/package-root.ts'
 
-const ROOT = resolve(import.meta.dirname, '../../../..')
-const page = (name: string): string => join(ROOT, 'docs', name)
-
-test('the package is found from its sources', () => expect(packageRoot()).toBe(ROOT))
-
-test.each([
-  ['see docs/guides/web.md.', `see ${page('guides/web.md')}.`],
-  ['(docs/reference/crews.md)', `(${page('reference/crews.md')})`],
-  ['no page docs/none.md', 'no page docs/none.md'],
-  ['another /x/docs/guides/web.md', 'another /x/docs/guides/web.md'],
-  ['nothing', 'nothing'],
-])('in the message %j, an existing page has its path', (text, expected) => expect(withPagePaths(text)).toBe(expected))
-
-test('a help page that names a page says where the folder is', () => {
-  expect(pagesNote('The rules are in docs/trust/security.md.')).toBe(`The folder docs/ is ${join(ROOT, 'docs')}`)
-  expect(pagesNote('No page.')).toBeNull()
-})
+test('the package is found from its sources', () => expect(packageRoot()).toBe(resolve(import.meta.dirname, '../../../..')))

@@ -1,6 +1,6 @@
 // A read that is requested while another runs comes after it, once; so the last answer is the newest.
 import { expect, test } from 'vitest'
-import { LatestRead } from '../../../../src/cli/live/latest-read.ts'
+import { LatestRead } from '../../../../src/cli/top/latest-read.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 test('reads run one after another, and requests during a read give one more', async () => {

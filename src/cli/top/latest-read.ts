@@ -1,5 +1,5 @@
 // Reads something again whenever it may have changed: one read at a time, and one more after it if a change came meanwhile. So an older
-// answer never replaces a newer one. Test: test/tables/cli/live/latest-read.test.ts.
+// answer never replaces a newer one. Test: test/tables/cli/top/latest-read.test.ts.
 import { Throttle } from '../screen/throttle.ts'
 
 export class LatestRead implements Disposable {
