@@ -24,7 +24,7 @@ export interface PullRequest {
   readonly base: string | undefined
 }
 
-/** Returns the default title and text: from the intent, and for a crew from its commits. */
+/** Returns the default title and text, both from the intent; the text of a crew is the list of its commits. */
 export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,
@@ -43,7 +43,7 @@ export function describePullRequest(
   }
 }
 
-export type ToolName = 'gh' | 'glab'
+export type HostingTool = 'gh' | 'glab'
 
 /** What is pushed where. `fork`: the owner of the remote, if the pull request is for another repository. */
 export interface PushedBranch {
@@ -52,7 +52,7 @@ export interface PushedBranch {
   readonly fork: string | null
 }
 
-const TOOL_ARGS: Readonly<Record<ToolName, (pushed: PushedBranch, pullRequest: PullRequest) => string[]>> = {
+const TOOL_ARGS: Readonly<Record<HostingTool, (pushed: PushedBranch, pullRequest: PullRequest) => string[]>> = {
   gh: ({ branch, fork }, { title, body, isDraft, base }) => [
     ...['pr', 'create', '--head', fork === null ? branch : `${fork}:${branch}`, '--title', title, '--body', body],
     ...(base === undefined ? [] : ['--base', base]),
@@ -66,8 +66,8 @@ const TOOL_ARGS: Readonly<Record<ToolName, (pushed: PushedBranch, pullRequest: P
 }
 
 /** Returns the installed tool for the remote; for an unknown host, the first that is installed. */
-export async function findTool(address: string): Promise<ToolName | null> {
-  const fitting: readonly ToolName[] = /gitlab/i.test(address) ? ['glab'] : /github/i.test(address) ? ['gh'] : ['gh', 'glab']
+export async function findHostingTool(address: string): Promise<HostingTool | null> {
+  const fitting: readonly HostingTool[] = /gitlab/i.test(address) ? ['glab'] : /github/i.test(address) ? ['gh'] : ['gh', 'glab']
   for (const name of fitting) if (await isInstalled(name)) return name
   return null
 }
@@ -98,7 +98,7 @@ export interface OpenedPullRequest {
 /** Opens the pull request of a pushed branch. Errors: exit 1 with the message of the tool. */
 export async function openPullRequest(
   checkout: UserCheckout,
-  tool: ToolName,
+  tool: HostingTool,
   pushed: PushedBranch,
   pullRequest: PullRequest,
 ): Promise<OpenedPullRequest> {
@@ -127,6 +127,6 @@ export function pullRequestPage(output: string, { address, branch }: PushedBranc
 }
 
 /** Returns the owner of a repository on GitHub: `ann` of `git@github.com:ann/shop.git`. */
-export function ownerOf(address: string): string | null {
+export function repositoryOwner(address: string): string | null {
   return /[:/]([^:/]+)\/[^/]+\/?$/.exec(address)?.[1] ?? null
 }

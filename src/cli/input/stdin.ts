@@ -1,5 +1,6 @@
-// Reads stdin of `reeve run`: the input of a command, or text that belongs to an intent. Must not wait for an idle pipe that a parent program
-// left open, and must not read a terminal. Tests: test/e2e/lifecycle/command-input.test.ts, test/e2e/cli/intent.test.ts.
+// Reads stdin of `reeve run`: the input of a command, or text that belongs to an intent. Must not wait without a limit for an idle pipe
+// that a parent program left open, and must not read a terminal.
+// Tests: test/e2e/lifecycle/command-input.test.ts, test/e2e/cli/intent.test.ts.
 import { isUtf8 } from 'node:buffer'
 import { fstatSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
@@ -30,8 +31,8 @@ const INTENT: StdinUse = {
   hint: 'Let the agent read a file itself, or give it no text (`< /dev/null`).',
 }
 
-/** Reads the input of a command, as `readStdin` does. */
-export const readInput = (out: Output): Promise<string | undefined> => readStdin(out, COMMAND)
+/** Reads the input of a command. Returns and throws what `readStdin` does. */
+export const readCommandInput = (out: Output): Promise<string | undefined> => readStdin(out, COMMAND)
 
 /** Adds what stdin has to the intent, as in `git diff | reeve run "review this"`. Errors: those of `readStdin`. */
 export async function withTextOfStdin(intent: string, out: Output): Promise<string> {

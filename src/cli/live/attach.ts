@@ -8,7 +8,7 @@ import { followProcess, type FollowPrinter } from '../follow/follow.ts'
 import { Interrupts, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import { replayEvents } from '../follow/replay-events.ts'
-import { Console } from './console.ts'
+import { AttachedInput } from './attached-input.ts'
 import { Keyboard } from '../screen/keyboard.ts'
 import { ProcessRows } from './process-rows.ts'
 
@@ -26,11 +26,11 @@ export interface AttachOptions {
 /** Resolves to the exit code of the process, or to 0 after a detach. */
 export async function attachTerminal(process: ProcessView, { reeve, out, printer, from }: AttachOptions): Promise<number> {
   using interrupts = new Interrupts(out, { detachOnly: true })
-  const consoleInput = new Console()
-  // Before anything else, because the terminal must not echo what the user types.
-  using _keyboard = new Keyboard(consoleInput.onKey, consoleInput.onInputClosed)
-  using rows = new ProcessRows(process, { out, printer, input: consoleInput })
-  consoleInput.attach({
+  const input = new AttachedInput()
+  // Before the first request, because the terminal must not echo what the user types.
+  using _keyboard = new Keyboard(input.onKey, input.onInputClosed)
+  using rows = new ProcessRows(process, { out, printer, input })
+  input.attach({
     reeve,
     out,
     uuid: process.uuid,
@@ -48,7 +48,7 @@ export async function attachTerminal(process: ProcessView, { reeve, out, printer
     return current.exit?.code ?? 0
   }
   const onAction = (handler: (action: UserAction) => void): void => {
-    consoleInput.onAction(handler)
+    input.onAction(handler)
     interrupts.onAction(handler)
   }
   const code = await followProcess(current, {
@@ -59,6 +59,6 @@ export async function attachTerminal(process: ProcessView, { reeve, out, printer
     interrupts: { onAction },
     notices: new BlockNotices(out, INPUT_COMMANDS),
   })
-  await consoleInput.settled
+  await input.settled
   return code
 }

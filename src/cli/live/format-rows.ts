@@ -1,5 +1,5 @@
-// Formats the activity of a process and its children: one line each. A line that is too long loses its least important parts first. Pure.
-// Test: test/tables/cli/live/format-rows.test.ts.
+// Formats the rows of a followed process and its children, one line each. If the row of the process is too long, its least important parts
+// are omitted. Pure. Test: test/tables/cli/live/format-rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { formatTable } from '../print/format-table.ts'
 import { elapsedAt, formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../../faces/format.ts'

@@ -1,6 +1,7 @@
 // `reeve ps --watch`: keeps a table up to date with the rows that the daemon sends. On a terminal the table uses the alternate screen.
-// Every end except by SIGKILL restores the normal screen. Without a terminal the table is printed after each change. Redraws after changes, and
-// once a second for elapsed times. Must never start a daemon, because the user may have stopped it. Test: test/e2e/screen/watch.test.ts.
+// Every end except by SIGKILL restores the normal screen. Without a terminal the table is printed after each change. Redraws after changes,
+// and once a second for elapsed times. Must not start a daemon after the first answer, because the user may have stopped it. Test:
+// test/e2e/screen/watch.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
@@ -112,7 +113,7 @@ class TablePrinter implements Disposable {
 const MIN_ROWS_FOR_BOTH = 6
 const AWAY_TEXT = 'the daemon does not answer; this is the last known state'
 
-/** Draws the table on a screen of its own. */
+/** Draws the table on the alternate screen. */
 class TableScreen implements Disposable {
   readonly #table: WatchTable
   readonly #out: Output
@@ -162,7 +163,7 @@ class TableScreen implements Disposable {
     return [...head, ...shown].slice(0, height)
   }
 
-  /** What is above the table: the needs, and the summary. */
+  /** Returns the lines above the table: the summary, and the processes that need the user. */
   #headLines(height: number): (readonly ['dim' | 'yellow', string])[] {
     if (this.#isDaemonAway) return [['dim', AWAY_TEXT]]
     const needs = needsText(this.#rows)

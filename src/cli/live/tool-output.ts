@@ -1,4 +1,4 @@
-// The last line that each open tool call has printed, from live events. Untrusted text passes through `oneLine`.
+// Keeps the last line that each open tool call has printed, from live events. Untrusted text passes through `oneLine`.
 // Test: test/tables/cli/live/activity.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'

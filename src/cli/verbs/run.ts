@@ -13,7 +13,7 @@ import { followHere } from '../follow/follow-here.ts'
 import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
-import { readInput, withTextOfStdin } from '../input/stdin.ts'
+import { readCommandInput, withTextOfStdin } from '../input/stdin.ts'
 import { oneLine, stripControls } from '../print/text.ts'
 import type { CommandContext, VerbCall } from '../table/verb.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
@@ -35,7 +35,7 @@ async function withInput(body: SpawnBody, { args, out }: Pick<VerbCall, 'args' |
   const [word] = args.words
   if (word !== undefined && word !== '-' && body.intent !== undefined && !args.on('interactive'))
     return { ...body, intent: await withTextOfStdin(body.intent, out) }
-  const input = body.argv && (await readInput(out))
+  const input = body.argv && (await readCommandInput(out))
   return input === undefined ? body : { ...body, input }
 }
 
@@ -47,7 +47,7 @@ async function runAndFollow(body: SpawnBody, { out, reeve }: CommandContext): Pr
   return code
 }
 
-/** Removes the process if it has ended. Reports why it stays; the daemon removes what a failed request leaves. */
+/** Removes the process if it has ended, or reports why it stays. After any other failure the daemon removes it later. */
 async function removeEnded(uuid: string, { out, reeve }: CommandContext): Promise<void> {
   // Without an answer there is nothing to report.
   const ended = await reeve.get(uuid).catch(() => null)

@@ -14,13 +14,13 @@ import {
 } from '../../actions/finished-work.ts'
 import {
   describePullRequest,
-  findTool,
+  findHostingTool,
   openPullRequest,
-  ownerOf,
   pullRequestPage,
+  repositoryOwner,
+  type HostingTool,
   type PullRequest,
   type PushedBranch,
-  type ToolName,
 } from '../../actions/pull-request.ts'
 import { Failure, UsageError } from '../../errors.ts'
 import { withWaitNote } from '../../follow/wait-note.ts'
@@ -38,7 +38,7 @@ interface Push {
   readonly target: Target
   readonly pullRequest: PullRequest
   /** null: neither gh nor glab is installed */
-  readonly tool: ToolName | null
+  readonly tool: HostingTool | null
 }
 
 /** Where the work is pushed. */
@@ -68,7 +68,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const fork = await forkOwner(checkout, remote, address)
   const target = { remote, address, branch, fork, addresses: [address, ...more].map(withoutPassword).join(', ') }
   const pullRequest = await pullRequestOf(args, plan, async () => (await reeve.get(plan.uuid)).intent)
-  const push: Push = { plan, checkout, target, pullRequest, tool: await findTool(address) }
+  const push: Push = { plan, checkout, target, pullRequest, tool: await findHostingTool(address) }
   if (isEmptyWork(plan)) {
     await out.message(`nothing to push: ${base.name} has all the work of ${processTitle(plan)}`)
     return printResult(out, push, NOTHING)
@@ -119,7 +119,7 @@ async function findBase(checkout: UserCheckout, remote: string, base: string | u
 
 /** The owner of the remote, if the repository has an `upstream` for which pull requests are made. */
 async function forkOwner(checkout: UserCheckout, remote: string, address: string): Promise<string | null> {
-  return remote !== 'upstream' && (await checkout.remotes()).includes('upstream') ? ownerOf(address) : null
+  return remote !== 'upstream' && (await checkout.remotes()).includes('upstream') ? repositoryOwner(address) : null
 }
 
 async function pullRequestOf(args: Args, plan: MergePlanView, readIntent: () => Promise<string>): Promise<PullRequest> {

@@ -1,10 +1,10 @@
-// Handles the input of the user for an attached process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Executes them in
-// the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
+// Handles what the user types while attached to a process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Sends messages
+// and runs commands in the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { RowView } from '../../api/views/rows.ts'
 import type { Reeve } from '../../index.ts'
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
-import { parseAnswer } from '../input/prompts.ts'
+import { parseAnswer } from '../input/questions.ts'
 import { formatCount } from '../../faces/format.ts'
 import { ACTION_BY_KEY, TURN_QUESTION, READY_QUESTION, type UserAction } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
@@ -27,8 +27,8 @@ const HELP = [
   .map((line) => `  ${line}`)
   .join('\n')
 
-/** The attached process, and what the console does with it. */
-export interface Attached {
+/** The attached process, and what this input uses of its terminal. */
+export interface AttachedProcess {
   readonly reeve: Reeve
   readonly out: Output
   readonly uuid: string
@@ -41,9 +41,9 @@ export interface Attached {
   readonly unfold: (() => Promise<void>) | undefined
 }
 
-export class Console implements FooterInput {
+export class AttachedInput implements FooterInput {
   readonly #editor = new LineEditor()
-  #attached: Attached | undefined
+  #attached: AttachedProcess | undefined
   #handler: ((action: UserAction) => void) | undefined
   /** an action that was requested before the handler was set */
   #pendingAction: UserAction | undefined
@@ -54,7 +54,7 @@ export class Console implements FooterInput {
   /** the number that the user typed without an open question, until the next line */
   #unsentNumber: string | undefined
 
-  attach(attached: Attached): void {
+  attach(attached: AttachedProcess): void {
     this.#attached = attached
   }
 
@@ -142,14 +142,14 @@ export class Console implements FooterInput {
   }
 
   /** Puts the line back. The next Enter sends it, or answers a question that has appeared by then. */
-  async #askToSend(line: string, { out, redraw }: Attached): Promise<void> {
+  async #askToSend(line: string, { out, redraw }: AttachedProcess): Promise<void> {
     this.#unsentNumber = line
     if (this.#editor.text === '') this.#editor.insert(line)
     await out.message(out.paintMessage('yellow', `  no question is open: Enter sends "${line}" as a message`))
     redraw()
   }
 
-  async #runCommand(line: string, attached: Attached): Promise<void> {
+  async #runCommand(line: string, attached: AttachedProcess): Promise<void> {
     const command = Object.hasOwn(COMMANDS, line) ? COMMANDS[line] : undefined
     if (command) return command(attached, this.#requestAction)
     const near = closestWord(line, Object.keys(COMMANDS))
@@ -158,7 +158,7 @@ export class Console implements FooterInput {
 }
 
 /** Sends the line as the answer to the question that is shown. Returns false if there is no question, or no option matches the line. */
-async function answerQuestion(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
+async function answerQuestion(line: string, { reeve, out, uuid }: AttachedProcess): Promise<boolean> {
   const [ask] = (await reeve.get(uuid)).asks
   const answer = ask && !line.startsWith('//') ? parseAnswer(ask, line) : null
   if (!answer) {
@@ -170,8 +170,8 @@ async function answerQuestion(line: string, { reeve, out, uuid }: Attached): Pro
   return true
 }
 
-/** Sends a message. The message is printed when its event arrives. */
-async function sendMessage(text: string, { reeve, out, uuid }: Attached): Promise<void> {
+/** Sends a message, and reports that it is queued. The message itself is printed when its event arrives. */
+async function sendMessage(text: string, { reeve, out, uuid }: AttachedProcess): Promise<void> {
   const { queueCount } = await reeve.send(uuid, text)
   const { status } = await reeve.get(uuid)
   if (queueCount > 0 && status === 'suspended')
@@ -180,7 +180,7 @@ async function sendMessage(text: string, { reeve, out, uuid }: Attached): Promis
     await out.message(out.paintMessage('dim', `  queued (${formatCount(queueCount, 'message')}): read after this turn`))
 }
 
-const COMMANDS: Readonly<Record<string, (attached: Attached, action: (action: UserAction) => void) => void | Promise<void>>> = {
+const COMMANDS: Readonly<Record<string, (attached: AttachedProcess, action: (action: UserAction) => void) => void | Promise<void>>> = {
   '/detach': (_, action) => action('detach'),
   '/stop': (_, action) => action('stop'),
   '/pause': async ({ reeve, uuid }) => {
