@@ -1,11 +1,11 @@
 // The checkout in which the user works: its state, a merge into it, and a push from it. Runs the user's own git, gh and glab with the user's
-// environment, because merge and push are commands of the user. Must never run them in the worktree of a process, whose `.git` an agent can
-// replace (docs/decisions/022). Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
+// environment, because merge and push are commands of the user. Callers must never merge or push in the worktree of a process: an agent can
+// replace its `.git` (docs/decisions/022). Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { spawn } from 'node:child_process'
 import { Failure, UsageError } from '../errors.ts'
 import { stripControls } from '../print/text.ts'
 
-/** the maximum size of the output of a command of git, in bytes */
+/** the maximum output of a program that is kept, in bytes */
 const MAX_OUTPUT_BYTES = 256 * 1_048_576
 
 interface ProgramResult {
@@ -159,7 +159,7 @@ export class UserCheckout {
     throw new Failure(1, `git ${args[0]} failed: ${messageOf(stderr)}`)
   }
 
-  /** Runs a command of git that may fail; returns its output, empty on failure. */
+  /** Runs a command of git that may fail. Returns its output, or an empty text on failure. */
   async read(...args: readonly string[]): Promise<string> {
     const { code, stdout } = await runGit(args, this.top)
     return code === 0 ? stdout : ''
@@ -174,7 +174,7 @@ function messageOf(output: string): string {
   )
 }
 
-/** Runs git. Errors: exit 127 if it is not installed. */
+/** Runs git. Errors: exit 127 if it cannot be started. */
 function runGit(args: readonly string[], cwd: string): Promise<ProgramResult> {
   return runProgram('git', args, { cwd, stdin: 'inherit', env: process.env }).catch((error: unknown) => {
     throw new Failure(127, `git cannot be run: ${(error as Error).message}`)

@@ -1,5 +1,5 @@
-// What `reeve merge` and `reeve pr` share about the work of a process or crew: its checks, its author and its description. Must not change
-// anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
+// What `reeve merge` and `reeve pr` share: the plan for the work of a process or crew, its checks, its author and its description. Must not
+// change anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { realpathSync } from 'node:fs'
 import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/process.ts'
@@ -58,12 +58,12 @@ async function planOfCandidates(candidates: readonly CandidateView[], send: Send
   return { ...newest, createdAt: oldest?.createdAt ?? newest.createdAt }
 }
 
-/** Whether the error names another repository, in which the process works. */
+/** Whether the error states that the process works in another repository. */
 function isElsewhere(error: unknown): boolean {
   return error instanceof ApiError && typeof error.details?.['repository'] === 'string'
 }
 
-/** Whether the work would change no file. */
+/** Whether the work changes no file. */
 export function isEmptyWork({ files, conflicts }: MergePlanView): boolean {
   return files.length === 0 && conflicts.length === 0
 }
@@ -85,7 +85,7 @@ export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'p
   )
 }
 
-/** The author of a commit of the uncommitted files: the user, or reeve if none will be made. Errors: exit 1 if git does not know the user. */
+/** The author of a commit of uncommitted files: the user; without such a commit reeve. Errors: exit 1 if git does not know the user. */
 export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
   const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
   return mayCommit ? checkout.identity() : Promise.resolve({ name: 'reeve', email: 'reeve@localhost' })

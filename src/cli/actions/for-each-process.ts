@@ -1,5 +1,6 @@
-// Runs a verb on several processes in parallel. A failure does not stop the others, and the first failure gives the exit code. Results
-// are printed in the order of the processes. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
+// Runs a verb on several processes in parallel. A failure does not stop the others, unless the daemon cannot be reached. The first failure
+// gives the exit code. Results are printed in the order of the processes.
+// Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import { exitCode } from '../errors.ts'
 import { processTitle } from '../print/process-text.ts'
@@ -18,7 +19,7 @@ export interface ActionResult {
   readonly lines?: readonly string[]
   /** the fields of the JSON result */
   readonly fields: object
-  /** the exit code, if the action succeeded only in part; absent: 0 */
+  /** the exit code, if the action was refused or has not finished; absent: 0 */
   readonly exit?: number
 }
 
@@ -37,13 +38,14 @@ export async function forEachProcess({ args, out }: VerbCall, act: (ref: string)
   return exit
 }
 
-/** A verb that takes words, patterns and `--all`. */
+/** What a verb does with the processes that words, patterns, labels or `--all` select. */
 export interface SelectingAction {
   readonly rules: SelectionRules
   /** the verb in the question about `--all`: `Stop` */
   readonly question: string
   /** the past participle in the summary: `stopped` */
   readonly outcome: string
+  /** acts on one process; `count`: the number of all targets */
   readonly act: (ref: string, target: Target, count: number) => Promise<ActionResult>
   /** the action changes nothing, so there is no question */
   readonly isDryRun?: boolean
@@ -51,7 +53,7 @@ export interface SelectingAction {
   readonly preview?: (targets: readonly Target[]) => Promise<readonly string[]>
 }
 
-/** Runs an action on each process that the words name, that a pattern selects, or that `--all` selects. */
+/** Runs an action on each process that words, patterns, labels or `--all` select. */
 export async function forEachSelected(
   call: VerbCall,
   { rules, question, outcome, act, isDryRun = false, preview }: SelectingAction,

@@ -1,5 +1,5 @@
 // Opens the user's browser at a link that holds a secret. The link goes through a file of mode 0600, because a command line can be read by
-// other users. Where a browser could not read such a file, there is nothing to open, and the caller prints the link.
+// other users. If a browser could not read such a file, none is opened, and the caller prints the link.
 // Test: test/e2e/web/access/verb.test.ts.
 import { spawn, spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all. The rules of a
-// selection are in docs/concepts/signals.md. Must leave the members of a crew to their crew, unless a word names one.
+// selection are in docs/concepts/signals.md. Must not select members of a crew, unless the verb only reads. A word can name one.
 // Test: test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
@@ -35,7 +35,7 @@ export interface SelectionRules {
   readonly includesMembers?: true
 }
 
-/** Returns the processes to act on, each once. Errors: usage without a process; exit 3 if a pattern matches none. */
+/** Returns the processes to act on. A selection has each once. Errors: usage without a process; exit 3 if a pattern or label has none. */
 export async function selectProcesses({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, rules: SelectionRules): Promise<Target[]> {
   const all = args.on('all')
   if (args.on('label')) return selectByLabel({ args, reeve }, rules)

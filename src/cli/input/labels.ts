@@ -6,12 +6,12 @@ export function parseLabels(texts: readonly string[]): Record<string, string> | 
   return texts.length === 0 ? undefined : Object.fromEntries(texts.map(parseLabel))
 }
 
-/** Parses changes of labels: `KEY-` removes a label, which is null then. */
+/** Parses changes of labels: `KEY-` removes a label, so its value is null. */
 export function parseLabelChanges(texts: readonly string[]): Record<string, string | null> {
   return Object.fromEntries(texts.map((text) => (/^[^=]+-$/.test(text) ? [text.slice(0, -1), null] : parseLabel(text))))
 }
 
-/** Returns a test for labels: each given one must be there, `KEY` alone with any value. */
+/** Returns a test for labels: all given ones must be there. `KEY` alone matches any value. */
 export function labelFilter(texts: readonly string[]): (labels: Readonly<Record<string, string>>) => boolean {
   const wanted = texts.map((text) => ({ label: parseLabel(text), hasValue: text.includes('=') }))
   return (labels) => wanted.every(({ label: [key, value], hasValue }) => Object.hasOwn(labels, key) && (!hasValue || labels[key] === value))

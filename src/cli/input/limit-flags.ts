@@ -1,4 +1,4 @@
-// Parses limits from the command line: values with units, and increments for a resume (`--budget-usd +5`). Test:
+// Parses limits from the command line: values with units, and increments for a resume (`--budget-usd +5`). Names their flags, too. Test:
 // test/tables/cli/input/limit-flags.test.ts.
 import { parseBytes } from '../../config/bytes.ts'
 import { parseDuration } from '../../config/duration.ts'
@@ -37,7 +37,7 @@ const PARSERS: Readonly<Record<string, Parser>> = {
   'budget-tokens': whole('budgetTokens'),
 }
 
-/** Returns the command that raises a limit of a process: `` `reeve resume --max-steps +N 5` ``. Some limits have no flag. */
+/** Returns the command that raises a limit of a process: `` `reeve resume --max-steps +N 5` ``. Without a flag: the limit and its page. */
 export function raiseLimitCommand(limit: LimitName, process: string): string {
   const flag = Object.keys(PARSERS).find((name) => PARSERS[name]?.limit === limit)
   const definition = LIMIT_FLAGS[flag ?? '']

@@ -11,7 +11,7 @@ export function pickRun(runs: readonly RunView[], cwd: string): RunView {
   return found
 }
 
-/** Returns the living run to stop. Errors: exit 3 if no run is alive, or several in other directories are. */
+/** Returns the living run to stop. Errors: exit 3 if no run is alive, or several are alive in other directories. */
 export function pickLivingRun(runs: readonly RunView[], cwd: string): RunView {
   const living = runs.filter(({ status }) => !ENDED_STATUSES.has(status))
   const ofDirectory = living.find((run) => belongsTo(run, cwd))
@@ -26,7 +26,8 @@ export function pickLivingRun(runs: readonly RunView[], cwd: string): RunView {
   )
 }
 
-export const ENDED_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'stopped', 'interrupted', 'retired', 'zombie'])
+/** the statuses of a run that has ended */
+const ENDED_STATUSES: ReadonlySet<string> = new Set(['completed', 'failed', 'stopped', 'interrupted', 'retired', 'zombie'])
 
 function belongsTo({ file }: Pick<RunView, 'file'>, cwd: string): boolean {
   const dir = dirname(file)

@@ -1,6 +1,6 @@
 // Passes messages between an MCP client on stdin and stdout and the MCP server in the daemon. Each line of the client is a request over
-// the daemon's socket, and each answer gives one or more lines. A report of a worker is stored on disk before it is sent (outbox.ts).
-// Must write nothing but MCP messages to its output. Test: test/e2e/mcp/bridge.test.ts.
+// the daemon's socket. The answer to a request with an id gives one or more lines. A report of a worker is stored on disk before it is sent
+// (outbox.ts). Must write nothing but MCP messages to its output. Test: test/e2e/mcp/bridge.test.ts.
 import { eventData } from '../../api/client/event-stream.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireResponse } from '../../api/client/http.ts'
 import type { ReportOutbox } from './outbox.ts'
@@ -26,7 +26,7 @@ export interface McpEndpoint {
 
 export interface BridgeDeps {
   readonly endpoint: () => Promise<McpEndpoint>
-  /** requests a new endpoint when the daemon no longer accepts the token; null: the client cannot get another one */
+  /** requests a new endpoint when the daemon is not listening or refuses the token; null: the client cannot get another one */
   readonly renew: (() => Promise<McpEndpoint>) | null
   /** null: this client sends no reports */
   readonly outbox: ReportOutbox | null

@@ -75,7 +75,7 @@ export async function uninstallService(out: Output, { now, stop }: Pick<InstallO
     const isManaged = findManagerProblem() === null
     if (now) await stop()
     if (isManaged) systemctlOrThrow('disable', UNIT_NAME)
-    // Without a manager the link must be removed as well: it is what starts the unit at the next login.
+    // Without a manager the link must be removed as well, because it starts the unit at the next login.
     rmSync(join(dirname(file), 'default.target.wants', UNIT_NAME), { force: true })
     rmSync(file)
     if (isManaged) systemctlOrThrow('daemon-reload')

@@ -1,6 +1,5 @@
 // Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Kills only a program with the OS pid and start time
-// that the daemon recorded with its lock. Checks both directly before the signal. Shell completion must never load this file: it
-// would become slow. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
+// that the daemon recorded with its lock. Checks both directly before the signal. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { readHolder, type Holder } from '../../api/client/daemon-holder.ts'
 import { Failure } from '../errors.ts'
@@ -33,6 +32,7 @@ function killProgram(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
+    // After any other error the program has ended already.
     if ((error as NodeJS.ErrnoException).code === 'EPERM')
       throw new Failure(
         4,

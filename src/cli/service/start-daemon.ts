@@ -25,7 +25,7 @@ const SHOWN_LINES = 5
 
 /**
  * Starts the daemon of this environment, and resolves when it answers. `options`: options of the daemon, which prevent a start through
- * the systemd unit. Errors: `UNAVAILABLE` with the last lines of the log.
+ * the systemd unit. Errors: `UNAVAILABLE` with the last lines of the log; `HANGS` if a hanging daemon has the lock.
  */
 export async function startDaemon(env: Env = process.env, options: readonly string[] = []): Promise<void> {
   const where = pathsFrom(env)
@@ -152,7 +152,7 @@ async function runningPid(where: Paths): Promise<number | null> {
 function timeoutError(where: Paths, log: DaemonLog): ApiError {
   const holder = readHolder(where.holderFile)
   if (!holder || !isStopped(holder))
-    return startError(`no answer after ${START_MS / 1000} s${holder ? ` (PID ${holder.pid} holds the home)` : ''}`, where, log)
+    return startError(`no answer after ${START_MS / 1000} s${holder ? ` (PID ${holder.pid} has the lock)` : ''}`, where, log)
   const { message, hint } = describeHang(holder)
   return new ApiError('HANGS', message, { hint })
 }

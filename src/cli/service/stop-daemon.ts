@@ -1,5 +1,5 @@
-// Stops the daemon for `reeve daemon stop`, `restart`, `upgrade` and `install`: gracefully, or with SIGKILL if a daemon hangs and the user
-// wants no drain. Reports which processes a stop suspends and which it ends. Test: test/e2e/cli/daemon.test.ts,
+// Stops the daemon for the actions of `reeve daemon`: gracefully, or with SIGKILL if the user wants no drain and the daemon hangs or does
+// not end. Reports which processes a stop suspends and which it ends. Tests: test/e2e/cli/daemon.test.ts,
 // test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../api/client/client.ts'
@@ -61,7 +61,7 @@ export async function stopDaemon(call: Pick<VerbCall, 'out'>, { drainMs, restart
   }
 }
 
-/** The time limit has passed: the daemon has not ended, or has had the lock without listening. */
+/** The daemon has not ended in time, or it has the lock and is not listening. */
 class StopTimeoutError extends Failure {}
 
 /** Stops the daemon gracefully, and warns about the processes that the stop suspends or ends. */

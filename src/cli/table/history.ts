@@ -1,4 +1,4 @@
-// The rows of the verb table for verbs about recorded processes: `gc`, `rename`, `label`, `pin`, `export` and `import`.
+// The rows of the verb table for names, labels and kept histories: `gc`, `rename`, `label`, `pin`, `export` and `import`.
 // Test: test/tables/cli/table/verbs.test.ts.
 import type { Verb } from './verb.ts'
 

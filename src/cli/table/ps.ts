@@ -1,5 +1,5 @@
-// The row of `reeve ps` in the verb table. This row is a file of its own, because the entry of `ps` must not load other rows. Test:
-// test/tables/cli/table/verbs.test.ts.
+// The row of `reeve ps` in the verb table, and the flag that selects by labels. The row has its own file, because the entry of `ps` must
+// not load other rows. Test: test/tables/cli/table/verbs.test.ts.
 import type { Flag } from '../input/args.ts'
 import type { Verb } from './verb.ts'
 

@@ -1,4 +1,4 @@
-// The rows of the verb table for verbs that resume processes, or show how they can be resumed. Test: test/tables/cli/table/verbs.test.ts.
+// The rows of the verb table for resumes and forks: `resume`, `list-resumable` and `lineage`. Test: test/tables/cli/table/verbs.test.ts.
 import { RAISE_FLAGS } from './limits.ts'
 import type { Flag, FlagTable } from '../input/args.ts'
 import { LABEL_FILTER } from './ps.ts'

@@ -1,4 +1,4 @@
-// `reeve heartbeat status`: prints the liveness of each running process. Test: test/e2e/lifecycle/liveness.test.ts.
+// `reeve heartbeat status`: prints the liveness of each living process. Test: test/e2e/lifecycle/liveness.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import type { HeartbeatRowView } from '../../api/views/heartbeat.ts'
 import { formatTable, type Column } from '../print/format-table.ts'

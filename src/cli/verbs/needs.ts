@@ -39,7 +39,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
 
 const NOTHING = 'nothing waits for you'
 
-/** Returns the end of the time as ISO 8601; null for `off`. Errors: usage. */
+/** Returns when the snooze ends, as ISO 8601; null for `off`. Errors: usage. */
 function parseSnooze(text: string, now: number): string | null {
   if (text === OFF) return null
   const ms = parseDuration(text)

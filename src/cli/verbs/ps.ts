@@ -145,7 +145,7 @@ function parseFilter(text: string): Filter {
   return { key: key as FilterKey, value }
 }
 
-/** Replaces the name of a parent in a filter by its UUID. A removed parent can only be given by UUID. Errors: those of `get`. */
+/** Replaces the name of a parent in a filter with its UUID. Only a UUID or a part of it finds a removed parent. Errors: those of `get`. */
 async function resolveParent(filter: Filter, reeve: Reeve): Promise<Filter> {
   if (filter.key !== 'parent' || /^\d+$/.test(filter.value)) return filter
   try {

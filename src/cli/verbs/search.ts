@@ -75,7 +75,7 @@ function excerpt(match: SearchMatchView, out: Output, room: number): string {
   return start + shown + fitWidth((after ?? '').trimEnd(), left - displayWidth(start), out.ellipsis)
 }
 
-/** Keeps the end of a text. */
+/** Truncates a text at its start. */
 function fitStart(text: string, columns: number, ellipsis: string): string {
   if (displayWidth(text) <= columns) return text
   let kept = [...text]
@@ -83,7 +83,7 @@ function fitStart(text: string, columns: number, ellipsis: string): string {
   return ellipsis + kept.join('')
 }
 
-/** Removes control characters, and keeps the spaces around. */
+/** Removes control characters. Spaces at both ends stay. */
 function oneRow(text: string): string {
   return stripControls(text).replaceAll(/[\n\t]/g, ' ')
 }

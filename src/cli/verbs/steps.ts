@@ -1,4 +1,4 @@
-// `reeve steps`: prints each model call with its tool calls. Test: test/e2e/cli/cli.test.ts.
+// `reeve steps`: prints each model call with its tool calls, or with `--step` all details of one. Test: test/e2e/cli/cli.test.ts.
 import { isFailedCall, outcomeText } from '../../api/text/tool-outcome.ts'
 import type { StepView } from '../../api/views/process.ts'
 import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, shortInput, tokensText } from '../print/process-text.ts'
@@ -13,7 +13,7 @@ import type { VerbCall } from '../table/verb.ts'
 
 /** the number of steps per request */
 const PAGE_STEPS = 200
-/** the columns of spaces in the line of a tool call */
+/** the columns that spaces take in the line of a tool call */
 const SPACES = 5
 
 type Tool = StepView['tools'][number]
@@ -61,7 +61,7 @@ function stepLines(step: StepView, out: Output, wordOf: (tool: Tool) => string):
   ]
 }
 
-/** Whether the step has usage of its own. Some agents report usage only per turn. */
+/** Whether usage was reported for this step. Some agents report it only for a turn. */
 function isCounted({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd }: StepView): boolean {
   return costUsd !== null || inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens > 0
 }

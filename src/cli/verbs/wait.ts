@@ -1,6 +1,6 @@
 // `reeve wait`: waits until processes meet a condition, and meanwhile reports why they do not continue. Exits with the code of the
-// process. 75: `--for done` needs the user. 123: the process first meets another requested condition. 124: the time limit has passed.
-// Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/blocked.test.ts.
+// process. 75: with `--for done`, the process needs the user. 123: it first meets another requested condition. 124: the time limit has
+// passed. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/blocked.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { mayChangeBlock, watchBlocks } from '../follow/block-notices.ts'
@@ -13,7 +13,7 @@ import { resolveForRead } from '../input/which-process.ts'
 import type { VerbCall } from '../table/verb.ts'
 import { WAIT_TARGETS } from '../../kernel/model/words.ts'
 
-/** `done`: it has ended, or is ready with nothing left to do. Only the command knows it; its wait also ends when the process needs the user. */
+/** `done`: the process has ended, is ready with nothing left to do, or needs the user. The daemon does not know this condition. */
 const WAITABLE: readonly string[] = [...WAIT_TARGETS, 'done']
 /** the exit code of `--for done` if the process needs the user, as EX_TEMPFAIL of sysexits.h */
 const NEEDS_USER = 75
@@ -44,7 +44,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
     reeve,
     out,
     signal: stopWaiting.signal,
-    alsoAfter: STANDING_FACTS,
+    alsoAfter: GOAL_FACTS,
     readStates: async () => {
       const unmet = (await Promise.all(uuids.map((uuid) => reeve.get(uuid)))).filter((process) => !isMet(process, goals))
       // The notices state the waits for blocked processes.
@@ -69,7 +69,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
 }
 
 /** The facts that may change whether a process meets a goal, beside those that may change a block. */
-const STANDING_FACTS: ReadonlySet<string> = new Set([
+const GOAL_FACTS: ReadonlySet<string> = new Set([
   'process.ready',
   'process.started',
   'process.working',
@@ -100,7 +100,7 @@ async function waitFor(reeve: Reeve, uuid: string, { goals, signal, timeoutMs }:
       follow: true,
       signal: timeout ? AbortSignal.any([signal, timeout]) : signal,
     })) {
-      if (!mayChangeBlock(event) && !STANDING_FACTS.has(String(event['fact']))) continue
+      if (!mayChangeBlock(event) && !GOAL_FACTS.has(String(event['fact']))) continue
       process = await reeve.get(uuid, { signal })
       if (isMet(process, goals)) break
     }

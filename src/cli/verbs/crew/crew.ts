@@ -1,4 +1,4 @@
-// `reeve crew`: lists the verbs of the family. Test: test/e2e/cli/crew.test.ts.
+// `reeve crew`: lists the verbs for crews. Test: test/e2e/cli/crew.test.ts.
 import { padWidth } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
 

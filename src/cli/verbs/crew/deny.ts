@@ -1,4 +1,4 @@
-// `reeve crew deny`: rejects a task, with comments on lines. Test: test/e2e/crew/diff.test.ts.
+// `reeve crew deny`: rejects a task, with comments on the change or on its lines. Test: test/e2e/crew/diff.test.ts.
 import { sendCrewCommand } from '../../actions/crew-command.ts'
 import { UsageError } from '../../errors.ts'
 import { readCommentText, parseLineComment } from '../../input/line-comments.ts'

@@ -1,4 +1,4 @@
-// `reeve crew replace`: replaces a member by a successor, which takes over its task, files and unread messages. Test:
+// `reeve crew replace`: replaces a member with a successor, which takes over its task, files and unread messages. Test:
 // test/e2e/cli/crew-members.test.ts.
 import { sendCrewCommand } from '../../actions/crew-command.ts'
 import type { VerbCall } from '../../table/verb.ts'

@@ -43,7 +43,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
 /** The started crew. With `done` it is an earlier crew, which has finished all tasks: nothing was started, which is not an error. */
 type StartResult = CrewUpView & { readonly done?: true }
 
-/** Converts the error that an earlier crew has finished all tasks to a result; throws any other error again. */
+/** Turns the error that an earlier crew has finished all tasks into a result; throws any other error again. */
 async function toFinishedCrew(error: unknown, reeve: Reeve): Promise<StartResult> {
   const done =
     error instanceof ApiError ? (error.details?.['done'] as { uuid: string; tasks: number; words: string } | undefined) : undefined

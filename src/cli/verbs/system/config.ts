@@ -1,5 +1,6 @@
 // `reeve config`: shows the configuration in force with its sources, and changes single keys of the user's file. Reads and writes the
-// files itself, so that it works without a daemon. Test: test/e2e/cli/config.test.ts.
+// files itself, so that it works without a daemon. No other file of the command line may import all of src/config.
+// Test: test/e2e/cli/config.test.ts.
 import type * as Editing from '../../../config/edit.ts'
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { pathsFrom } from '../../../config/paths.ts'

@@ -90,7 +90,7 @@ function groupsOf(words: string): { readonly by: UsageBy[]; readonly label: stri
   if (known.length === groups.length && groups.length <= 2 && isLabelComplete) return { by: known, label: labels[0] }
   const names = USAGE_GROUPS.map((group) => (group === 'label' ? 'label:KEY' : group))
   throw new UsageError(
-    `--by "${words}"`,
+    `--by "${words}" is neither a group nor two groups`,
     `Usage is shown by ${names.slice(0, -1).join(', ')} or ${names.at(-1)}, or by two of them: \`day,model\`.`,
   )
 }

@@ -29,7 +29,7 @@ export async function run(call: VerbCall): Promise<number> {
   if (uses.length > 1 || (uses.length === 1 && withLink !== undefined))
     throw new UsageError(`--${uses[0]} does not go with --${uses[1] ?? withLink}`, 'See `reeve help web`.')
   if (args.words.length > 0 && !args.on('revoke'))
-    throw new UsageError(`what is "${args.words[0]}"?`, 'Only `--revoke` takes the id of a session; `--only` takes a process.')
+    throw new UsageError(`web does not take "${args.words[0]}"`, 'Only `--revoke` takes the id of a session; `--only` takes a process.')
   if (args.on('sessions')) return listSessions(call)
   if (args.on('revoke')) return revoke(call)
   if (args.on('stop')) return stop(call)

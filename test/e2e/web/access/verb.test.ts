@@ -139,7 +139,7 @@ test.each([
   [['--right', 'root'], 'there is no right "root"'],
   [['--stop', '--revoke'], 'does not go with'],
   [['--sessions', '--no-open'], 'does not go with'],
-  [['fix'], 'what is "fix"?'],
+  [['fix'], 'web does not take "fix"'],
   [['--listen', '0.0.0.0'], '--listen needs --tls-cert and --tls-key'],
   [['--listen', '127.0.0.1:7443', '--tls-cert', 'c.pem'], '--listen needs --tls-cert and --tls-key'],
   [['--listen', 'box.example', '--tls-cert', 'c.pem', '--tls-key', 'k.pem'], 'is not an address'],
