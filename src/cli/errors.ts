@@ -1,7 +1,7 @@
 // The errors of the command line itself, and the exit code of any error. Test: test/tables/cli/errors.test.ts.
 import { ERRORS, type ErrorCode } from '../kernel/model/errors.ts'
 
-/** Wrong flags or words. The command has done nothing, and exits with 64. */
+/** Wrong flags or words. The command has done nothing. It exits with 64, or with 125 if its verb exits with the code of a process. */
 export class UsageError extends Error {
   readonly hint: string
   constructor(message: string, hint = '') {

@@ -1,5 +1,5 @@
-// Finds programs that `git merge` or `git push` would run and that changed since a process began: hooks, and programs in the configuration
-// of the repository. Finds changed addresses of remotes, too. The process may have written all of them. Reads only.
+// Finds programs that `git merge` or `git push` would run and that changed since a process began: hooks, and programs in the settings of
+// the repository. Finds changed addresses of remotes, too. The process may have written all of them. Reads only.
 // Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'

@@ -1,5 +1,5 @@
-// What `reeve merge` and `reeve pr` share: the plan for the work of a process or crew, its checks, its author and its description. Must not
-// change anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
+// What `reeve merge` and `reeve pr` share about the work of a process or crew: plan, checks, author and description. Must not change
+// anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { realpathSync } from 'node:fs'
 import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/process.ts'
@@ -43,7 +43,7 @@ async function sendPlan(args: Args, out: Output, send: SendPlan): Promise<MergeP
   }
 }
 
-/** Returns the plan of the only candidate in this repository; of the newest, if all are ended crews with the same branch; else null. */
+/** Returns the plan of the only candidate in this repository, or of the newest if all are ended crews with one branch. Else null. */
 async function planOfCandidates(candidates: readonly CandidateView[], send: SendPlan): Promise<MergePlanView | null> {
   const plans = await Promise.all(
     candidates.map(({ uuid }) => send(uuid).catch((error: unknown) => (isElsewhere(error) ? 'elsewhere' : null))),
@@ -68,7 +68,7 @@ export function isEmptyWork({ files, conflicts }: MergePlanView): boolean {
   return files.length === 0 && conflicts.length === 0
 }
 
-/** Errors: exit 1 in the worktree of the process itself, where the user's git must not run. */
+/** Errors: exit 1 in the worktree of the process itself, where the user's git must not merge or push. */
 export function checkOutsideWorktree({ top }: UserCheckout, plan: MergePlanView): void {
   if (plan.dir !== null && top === realDir(plan.dir))
     throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')

@@ -24,7 +24,7 @@ export interface PullRequest {
   readonly base: string | undefined
 }
 
-/** Returns the default title and text, both from the intent; the text of a crew is the list of its commits. */
+/** Returns the default title and text, made from the intent. The text of a crew is the list of its commits. */
 export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,

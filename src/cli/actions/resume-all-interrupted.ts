@@ -1,4 +1,4 @@
-// `reeve resume --all-interrupted`, for the time after a crash: lists the interrupted processes, asks the user, and resumes one after the
+// `reeve resume --all-interrupted`, for the time after a crash. Lists the interrupted processes, asks the user, and resumes one after the
 // other, parents before children. Stops after some failures in a row, because their cause probably affects all processes. Test:
 // test/e2e/cli/resume.test.ts.
 import { ApiError } from '../../api/client/client.ts'

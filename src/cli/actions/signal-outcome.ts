@@ -1,5 +1,5 @@
-// What verbs print about the answer to a signal, a pause or a resume: the end of a message, and fields of the JSON result. Pure. Tests:
-// test/e2e/lifecycle/signals.test.ts, test/e2e/cli/cli.test.ts.
+// What verbs print about the answer to a signal, pause or resume: the end of a message, and fields of the JSON result. Pure.
+// Tests: test/e2e/lifecycle/signals.test.ts, test/e2e/cli/cli.test.ts.
 import type { ProcessView, SteerView } from '../../api/views/process.ts'
 import { formatCount } from '../../faces/format.ts'
 import type { Signal } from '../../kernel/model/words.ts'

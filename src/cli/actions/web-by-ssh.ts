@@ -1,4 +1,4 @@
-// `reeve web --ssh BOX`: the page of another machine, by the user's own ssh. One ssh makes a link there; another one forwards the port of
+// `reeve web --ssh BOX`: the page of another machine, by the user's own ssh. One ssh makes a link there. Another one forwards the port of
 // the page to this machine, until Ctrl+C or until the connection ends. Programs start without a shell here, and BOX is never read as an
 // option. Test: test/e2e/web/access/ssh.test.ts.
 import { spawn, type ChildProcess } from 'node:child_process'

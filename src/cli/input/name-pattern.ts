@@ -1,5 +1,5 @@
-// Patterns for names of processes, as in a shell: `*` is any text, `?` any character, `[a-c]` one of these characters, `[!a]` any other one.
-// A backslash takes the next character as it is. The time of a match is bounded by the product of both lengths. Pure. Test:
+// Patterns for names of processes, as in a shell. `*` is any text, and `?` any character. `[a-c]` is one of these characters, `[!a]` any
+// other one. A backslash takes the next character as it is. The time of a match is bounded by the product of both lengths. Pure. Test:
 // test/tables/cli/input/name-pattern.test.ts.
 
 /** One part of a pattern: `*`, or a test of one character. */

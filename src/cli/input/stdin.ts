@@ -1,5 +1,5 @@
-// Reads stdin of `reeve run`: the input of a command, or text that belongs to an intent. Must not wait without a limit for an idle pipe
-// that a parent program left open, and must not read a terminal.
+// Reads stdin of `reeve run`: the input of a command, or text that belongs to an intent. Must not wait long for an idle pipe, which a
+// parent program may have left open. Must not read a terminal.
 // Tests: test/e2e/lifecycle/command-input.test.ts, test/e2e/cli/intent.test.ts.
 import { isUtf8 } from 'node:buffer'
 import { fstatSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// Draws the rows below the events of a followed crew on a terminal: a summary, what the crew waits for, and its members. The daemon streams
-// the rows of the members, with their costs and contexts. The crew with its tasks is requested when a row shows a change. Must never
-// start a daemon. Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+// Draws the rows below the events of a followed crew on a terminal: its summary, its waits and its members. The daemon streams the rows of
+// the members, with their costs and contexts. The crew with its tasks is requested when a row shows a change. Must never start a daemon.
+// Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
 import type { CrewMemberView, CrewView } from '../../api/views/crew.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
@@ -99,7 +99,7 @@ export class CrewRows implements FollowPrinter, BottomLines, Disposable {
     }
   }
 
-  /** Whether an event may change more than figures: a new fact of the crew, or another status or question of a member. */
+  /** Whether an event may change more than figures: the crew has a new fact, or a member has another status or question. */
   #mayChangeCrew(event: RowEvent): boolean {
     if (event.type !== 'rows') return event.type === 'reset'
     return (

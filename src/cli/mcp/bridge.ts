@@ -26,7 +26,7 @@ export interface McpEndpoint {
 
 export interface BridgeDeps {
   readonly endpoint: () => Promise<McpEndpoint>
-  /** requests a new endpoint when the daemon is not listening or refuses the token; null: the client cannot get another one */
+  /** requests a new endpoint if the daemon is not listening or refuses the token; null: there is no other */
   readonly renew: (() => Promise<McpEndpoint>) | null
   /** null: this client sends no reports */
   readonly outbox: ReportOutbox | null

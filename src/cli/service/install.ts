@@ -1,6 +1,6 @@
 // `reeve daemon install` and `uninstall`: the daemon as a user unit of systemd. The unit starts the daemon at login, or with the machine
-// after `loginctl enable-linger`. It restarts the daemon when it dies, and delegates a cgroup to it. A unit that cannot be enabled is
-// removed. A unit that the user has changed stays unchanged.
+// after `loginctl enable-linger`. It also restarts a daemon that dies, and delegates a cgroup to it. If the unit cannot be enabled,
+// the previous state is restored. A unit that the user has changed stays unchanged.
 // Test: test/processes/daemon/systemd-unit.test.ts.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
@@ -13,7 +13,7 @@ import { findManagerProblem, isLingering, systemctlOrThrow, readUnitPid } from '
 export interface InstallOptions {
   /** whether to print the unit and change nothing */
   readonly print: boolean
-  /** whether to start (or end) the daemon at once; an install first stops a running daemon */
+  /** whether to start or end the daemon at once; an install first stops one that does not run from this unit */
   readonly now: boolean
   /** stops the running daemon, if there is one */
   readonly stop: () => Promise<unknown>

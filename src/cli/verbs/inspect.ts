@@ -63,7 +63,7 @@ function identityRows(view: ProcessView): Row[] {
     [
       'worktree',
       view.worktree &&
-        `branch ${view.worktree.branch} of ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`,
+        `branch ${view.worktree.branch} from ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`,
     ],
     ['host', view.host],
     ['containment', view.containment],

@@ -1,4 +1,4 @@
-// `reeve doctor`: checks the system, and with `--models` whether models can be called. Exits with 1 if a check failed. Test:
+// `reeve doctor`: checks the system, and with `--models` whether the model providers can be used. Exits with 1 if a check failed. Test:
 // test/e2e/cli/cli.test.ts.
 import { BUILD } from '../../../api/build.ts'
 import type { CheckView, ProviderCheckView } from '../../../api/views/daemon.ts'
