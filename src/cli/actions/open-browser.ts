@@ -1,10 +1,11 @@
-// Opens the user's browser at a link that holds a secret. The link goes through a file of mode 0600, because a command line can be read by
-// other users. If a browser could not read such a file, none is opened, and the caller prints the link.
-// Test: test/e2e/web/access/verb.test.ts.
+// Opens the user's browser at a link to the page, which holds a secret. The link goes through a file of mode 0600, because a command line
+// can be read by other users. If a browser could not read such a file, none is opened, and the caller prints the link. Must not open
+// the page for an agent. Test: test/e2e/web/access/verb.test.ts.
 import { spawn, spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { WebOpenedView } from '../../api/views/web.ts'
+import { Failure } from '../errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -14,6 +15,12 @@ const BROWSER_NAME_MS = 3_000
 export interface OpenedFile {
   /** Removes the file. */
   remove(): void
+}
+
+/** Refuses to run inside a process of reeve. Errors: exit 1. */
+export function refuseInProcess(command: string): void {
+  if (process.env['REEVE_PROC'])
+    throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', `Run \`${command}\` in your own terminal.`)
 }
 
 /** The link to a page that was opened. It works once. `path`: the address below the page, such as `p/UUID`. */

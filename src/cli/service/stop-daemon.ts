@@ -1,5 +1,6 @@
-// Stops the daemon gracefully, for the actions of `reeve daemon`. Without a drain it kills a daemon that hangs or does not end. Reports which
-// processes a stop suspends and which it ends. Tests: test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
+// Stops the daemon gracefully, for the actions of `reeve daemon`. Without a drain it kills a daemon that hangs or does not end. Reports
+// which processes a stop suspends and which it ends.
+// Tests: test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../api/client/client.ts'
 import { isStopped, readHolder, readHolderRecord, type Holder } from '../../api/client/daemon-holder.ts'

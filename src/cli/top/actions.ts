@@ -10,8 +10,7 @@ import { formatCount } from '../../faces/format.ts'
 import { commandName, titleOf } from '../../faces/process-names.ts'
 import type { parseLimitChange } from '../input/limit-flags.ts'
 import type { Reeve, RowView } from '../../index.ts'
-import { linkTo, openBrowser } from '../actions/open-browser.ts'
-import { refuseInProcess } from '../verbs/system/web.ts'
+import { linkTo, openBrowser, refuseInProcess } from '../actions/open-browser.ts'
 import type { Action } from './dialogs.ts'
 
 type OptionKind = AskView['options'][number]['kind']

@@ -5,8 +5,8 @@ import { resolve } from 'node:path'
 import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/views/web.ts'
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
-import { linkTo, openBrowser, type OpenedFile } from '../../actions/open-browser.ts'
-import { Failure, SIGINT_EXIT, UsageError } from '../../errors.ts'
+import { linkTo, openBrowser, refuseInProcess, type OpenedFile } from '../../actions/open-browser.ts'
+import { SIGINT_EXIT, UsageError } from '../../errors.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -34,12 +34,6 @@ export async function run(call: VerbCall): Promise<number> {
   if (args.on('revoke')) return revoke(call)
   if (args.on('stop')) return stop(call)
   return args.on('ssh') ? openOverSsh(call) : open(call)
-}
-
-/** Refuses to run inside a process of reeve. Errors: exit 1. */
-export function refuseInProcess(command: string): void {
-  if (process.env['REEVE_PROC'])
-    throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', `Run \`${command}\` in your own terminal.`)
 }
 
 /** The page of another machine: its flags are those of `reeve web` there. */
