@@ -1,6 +1,6 @@
-// Resolves a name that several ended processes share. Verbs that only read take the newest process, and print a note. Verbs for living
-// processes report that all have ended. Verbs that change ended processes do not use this file: the daemon refuses a shared name. Test:
-// test/e2e/naming/names.test.ts.
+// Resolves a name that several ended processes share, which the daemon alone would refuse. Verbs that only read take the newest process,
+// and print a note. `crew stop`, `crew pause` and `compose down` report that all have ended. Other commands to a crew get the error about
+// the newest. Test: test/e2e/naming/names.test.ts.
 import { ApiError } from '../../api/client/client.ts'
 import type { CandidateView } from '../../api/views/process.ts'
 import { Failure } from '../errors.ts'

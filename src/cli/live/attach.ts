@@ -1,5 +1,6 @@
-// Attaches the terminal to a running process: prints its latest activity, then its events, above a line for messages. `reeve attach` and
-// `reeve run --interactive` use it. A detach does not change the process. Test: test/e2e/cli/attach.test.ts.
+// Attaches the terminal to a running process: prints its latest activity, then its events, above a line for messages. `reeve attach` uses
+// it, and so do `run` and `resume` for a process that takes messages or may ask. A detach does not change the process. Test:
+// test/e2e/cli/attach.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { BlockNotices } from '../follow/block-notices.ts'
