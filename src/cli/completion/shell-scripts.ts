@@ -126,4 +126,4 @@ end
 complete -c reeve -f -a '(__reeve_complete)'
 `
 
-export const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH }
+export const COMPLETION_SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH }

@@ -1,5 +1,5 @@
-// Formats the rows of a followed process and its children, one line each. If the row of the process is too long, its least important parts
-// are omitted. Pure. Test: test/tables/cli/live/format-rows.test.ts.
+// Formats the rows of a followed process and its children, one line each. If the line of the process is too long, its least important
+// parts are omitted. Pure. Test: test/tables/cli/live/format-rows.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { formatTable } from '../print/format-table.ts'
 import { elapsedAt, formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../../faces/format.ts'
@@ -21,8 +21,11 @@ export interface RowStyle {
 const ACTIVITY_COLUMNS = 28
 const GAP = '  '
 
-/** `● working  4m 10s  step 3  12.4k in (61% cached), 1.2k out  context 34%  $0.04  bash npm test 12s`. */
-export function stateRow(row: RowView, activityText: (columns: number) => string, now: number, style: RowStyle): string {
+/**
+ * Returns the line of a process: `● working  4m 10s  step 3  12.4k in (61% cached)  1.2k out  context 34%  $0.04  bash npm test 12s`.
+ * `activityText`: returns the activity in at most a number of columns.
+ */
+export function stateLine(row: RowView, activityText: (columns: number) => string, now: number, style: RowStyle): string {
   const room = style.columns - 1
   const head = `${statusMark(row, style)} ${row.status}`
   const parts = [...rowParts(row), { text: formatElapsed(elapsedAt(row, now)), importance: 9, position: 0 }]
@@ -74,11 +77,11 @@ function paintByStatus(cell: string, row: RowView | undefined, style: RowStyle):
   return colour ? style.paintMessage(colour, cell) : cell
 }
 
-/** the greatest number of rows for children: the output needs room, too */
+/** the greatest number of lines for children: the output needs room, too */
 const MAX_CHILDREN = 8
 
-/** Returns a row per child, and a row with the number of further children. */
-export function childRows(children: readonly RowView[], now: number, style: RowStyle): string[] {
+/** Returns a line per child, and a line with the number of further children. */
+export function childLines(children: readonly RowView[], now: number, style: RowStyle): string[] {
   const shown = children.slice(0, MAX_CHILDREN)
   const columns = [
     { title: '' },

@@ -9,7 +9,7 @@ import type { FollowPrinter } from '../follow/follow.ts'
 import type { BottomLines, Output } from '../print/output.ts'
 import { activityText } from './activity.ts'
 import { Footer, type FooterInput } from '../screen/footer.ts'
-import { childRows, stateRow, type RowStyle } from './format-rows.ts'
+import { childLines, stateLine, type RowStyle } from './format-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import { LastOutputLines } from './tool-output.ts'
 import { planIn, planSummary, type PlanEntry } from '../follow/plan.ts'
@@ -93,11 +93,11 @@ export class ProcessRows implements FollowPrinter, BottomLines, Disposable {
     const children = [...byUuid.values()].filter(({ under, endedAt }) => under === this.#uuid && endedAt === null)
     const printed = row.doing?.callId === undefined ? '' : this.#output.lastLine(row.doing.callId)
     return [
-      stateRow(row, (room) => activityText(row, { now, printed }, room, style.ellipsis), now, style),
+      stateLine(row, (room) => activityText(row, { now, printed }, room, style.ellipsis), now, style),
       ...(this.#plan === null
         ? []
         : [style.paintMessage('dim', fitWidth(`  ${planSummary(this.#plan)}`, style.columns - 1, style.ellipsis))]),
-      ...childRows(
+      ...childLines(
         children.toSorted((a, b) => a.pid - b.pid),
         now,
         style,

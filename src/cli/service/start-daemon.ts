@@ -55,8 +55,8 @@ export async function startDaemon(env: Env = process.env, options: readonly stri
 async function tryStartUnit(where: Paths, env: Env): Promise<boolean> {
   const file = unitFile(env)
   if (!existsSync(file)) return false
-  const [{ homeOf }, { startUnit }] = await Promise.all([import('./unit.ts'), import('./user-manager.ts')])
-  return homeOf(readFileSync(file, 'utf8')) === where.home && startUnit()
+  const [{ homeOfUnit }, { startUnit }] = await Promise.all([import('./unit.ts'), import('./user-manager.ts')])
+  return homeOfUnit(readFileSync(file, 'utf8')) === where.home && startUnit()
 }
 
 async function waitForUnit(where: Paths, deadline: number): Promise<void> {

@@ -60,7 +60,7 @@ export function isUnmodifiedUnit(text: string): boolean {
 }
 
 /** Returns the home in a unit; null for a unit that reeve has not written. */
-export function homeOf(text: string): string | null {
+export function homeOfUnit(text: string): string | null {
   try {
     const home: unknown = JSON.parse(/^# Home: (.*)$/m.exec(text)?.[1] ?? '')
     return typeof home === 'string' ? home : null

@@ -8,16 +8,16 @@ import type { VerbCall } from '../../table/verb.ts'
 
 export async function run({ args, out, loadVerbs }: VerbCall): Promise<number> {
   if (args.command !== null) return answerShell(args.command, out, loadVerbs)
-  const { SCRIPTS } = await import('../../completion/shell-scripts.ts')
+  const { COMPLETION_SCRIPTS } = await import('../../completion/shell-scripts.ts')
   const [shell = ''] = args.words
-  if (!Object.hasOwn(SCRIPTS, shell)) {
-    const near = closestWord(shell, Object.keys(SCRIPTS))
+  if (!Object.hasOwn(COMPLETION_SCRIPTS, shell)) {
+    const near = closestWord(shell, Object.keys(COMPLETION_SCRIPTS))
     throw new UsageError(
       shell === '' ? 'the shell is missing' : `there is no completion for ${shell}`,
-      near ? `Did you mean ${near}?` : `Shells: ${Object.keys(SCRIPTS).join(', ')}.`,
+      near ? `Did you mean ${near}?` : `Shells: ${Object.keys(COMPLETION_SCRIPTS).join(', ')}.`,
     )
   }
-  await out.raw('stdout', SCRIPTS[shell] ?? '')
+  await out.raw('stdout', COMPLETION_SCRIPTS[shell] ?? '')
   return 0
 }
 

@@ -1,6 +1,6 @@
 // The rows of a followed process and its children below its output: the parts that fit, and their order.
 import { describe, expect, test } from 'vitest'
-import { childRows, stateRow, type RowStyle } from '../../../../src/cli/live/format-rows.ts'
+import { childLines, stateLine, type RowStyle } from '../../../../src/cli/live/format-rows.ts'
 import { displayWidth } from '../../../../src/cli/print/text.ts'
 import type { RowView } from '../../../../src/api/views/rows.ts'
 import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
@@ -14,7 +14,7 @@ const costOf = (usd: number): RowView['cost'] => ({ usd, unpriced: false, estima
 
 describe('the row of a process', () => {
   const rowText = (changes: Partial<RowView>, activity: (columns: number) => string = noActivity, columns = 80): string =>
-    stateRow(rowOf(changes), activity, NOW, { ...STYLE, columns })
+    stateLine(rowOf(changes), activity, NOW, { ...STYLE, columns })
   const longFields: Partial<RowView> = {
     step: 3,
     elapsedMs: 246_000,
@@ -56,7 +56,7 @@ describe('the row of a process', () => {
   })
 
   test('has an ASCII mark on an ASCII terminal', () => {
-    expect(stateRow(rowOf(), noActivity, NOW, { ...STYLE, ascii: true })).toMatch(/^\* working/)
+    expect(stateLine(rowOf(), noActivity, NOW, { ...STYLE, ascii: true })).toMatch(/^\* working/)
   })
 })
 
@@ -64,7 +64,7 @@ describe('the rows of children', () => {
   const makeChild = (pid: number, changes: Partial<RowView> = {}): RowView => rowOf({ pid, name: `c${pid}`, ...changes })
 
   test('are aligned, and contain no control characters', () => {
-    const rows = childRows(
+    const rows = childLines(
       [
         makeChild(6, { name: '漢字', note: 'a\x1b[2J\nb', step: 2, cost: costOf(0.0123) }),
         makeChild(12, { status: 'suspended', elapsedMs: 4_000, runsSince: null }),
@@ -81,7 +81,7 @@ describe('the rows of children', () => {
   })
 
   test('are at most eight, and the last row counts the rest', () => {
-    const rows = childRows(
+    const rows = childLines(
       Array.from({ length: 10 }, (_, i) => makeChild(i + 1)),
       NOW,
       STYLE,

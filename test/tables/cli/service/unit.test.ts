@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { homeOf, isUnmodifiedUnit, unitText } from '../../../../src/cli/service/unit.ts'
+import { homeOfUnit, isUnmodifiedUnit, unitText } from '../../../../src/cli/service/unit.ts'
 import { tempDir } from '../../../support/tmp.ts'
 
 const TEXT = unitText({
@@ -80,9 +80,9 @@ test.each<[string, (text: string) => string, boolean]>([
 })
 
 test('the home of the unit is read from its text', () => {
-  expect(homeOf(TEXT)).toBe('/home/anna/.local/state/reeve')
-  expect(homeOf(unitText({ home: '/a "b"\n%', argv: ['/n'], env: {}, canNotify: true }))).toBe('/a "b"\n%')
-  expect(homeOf('[Service]\n')).toBe(null)
+  expect(homeOfUnit(TEXT)).toBe('/home/anna/.local/state/reeve')
+  expect(homeOfUnit(unitText({ home: '/a "b"\n%', argv: ['/n'], env: {}, canNotify: true }))).toBe('/a "b"\n%')
+  expect(homeOfUnit('[Service]\n')).toBe(null)
 })
 
 const canVerify = spawnSync('systemd-analyze', ['--version']).status === 0
