@@ -6,7 +6,7 @@ export const TOP_VERBS: Readonly<Record<'top', Verb>> = {
     summary: 'Watch and steer all processes on one screen',
     usage: ['reeve top [-a] [--read-only] [FILTER]...', 'reeve top --once [--json] [-a] [FILTER]...', 'reeve top --plain'],
     about: [
-      'Shows what waits for you, the tree of processes, and a panel for the selected one. Keys answer questions, pause, stop, fork and filter; `?` lists them. Rows keep their places: urgency has a list of its own above them.',
+      'Shows what waits for you, the tree of processes, and a panel for the selected one. Keys answer questions, pause, stop, fork and filter; `?` lists them. Rows keep their places: a separate list above them shows the urgent ones.',
       'FILTER has words, and conditions such as `status:waiting`, `agent:claude`, `cost:>5`, `is:asking` or `under:NAME`. Without `-a`, ended processes are shown as long as you have not seen their end.',
       'Before `s` (stop) and `K` (kill), the screen shows what is lost and what is kept; `y` confirms. `Ctrl+Z` returns to the shell, `q` leaves. A narrow terminal has two lines for each process.',
       'If something new needs you while another window has the focus, the terminal rings its bell and, where it can, shows a notification. `-q` turns that off.',

@@ -114,7 +114,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
       ['reeve run --agent reviewer --model anthropic/claude-sonnet-4-5 "review the last commit"', 'an agent and a model'],
       ['git diff | reeve run --agent reviewer "review this change"', 'an intent with text from a pipe'],
-      ['reeve run --worktree --name docs "write the manual"', 'on a branch of its own'],
+      ['reeve run --worktree --name docs "write the manual"', 'on its own branch'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
       ['git diff | reeve run -- wc -l', 'a command that reads stdin'],
       ['reeve run -d --restart always --name web -- npm run dev', 'a server that is restarted'],
