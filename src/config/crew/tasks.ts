@@ -2,7 +2,7 @@
 // error names its line. Test: test/tables/config/crew/tasks.test.ts.
 import { z } from 'zod'
 import { findCycle } from '../../kernel/util/graph.ts'
-import { TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../kernel/crew/state/task-states.ts'
+import { TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../kernel/crew/state/task-ids.ts'
 import { COMMAND_KEYS, commandRule } from './shell-commands.ts'
 import { problemError, type Problem } from '../problem.ts'
 import { readText } from '../untrusted-files.ts'

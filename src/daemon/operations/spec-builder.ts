@@ -29,7 +29,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { deniedToPrograms, fitToParent, startsPrograms } from '../../kernel/state/permissions.ts'
 import { applyLimitChange } from '../../kernel/state/limits.ts'
 import { isToolAllowed, namesServer, serverPrefix } from '../../kernel/state/tool-lists.ts'
-import { bypassableRule } from '../../kernel/state/tool-rules.ts'
+import { ruleBypassProblem } from '../../kernel/state/tool-rules.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../kernel/supervise/policy-from-config.ts'
 import { checkInstalled } from '../incarnation/check-installed.ts'
 import { withRealPaths } from './permission-paths.ts'
@@ -677,7 +677,7 @@ function checkedPermissions(
   lists: Pick<ProcessSpec, 'tools' | 'deny'>,
 ): { readonly permissions?: Permissions } {
   if (permissions === null) return {}
-  const bypassable = bypassableRule(permissions, lists)
+  const bypassable = ruleBypassProblem(permissions, lists)
   if (bypassable === null) return { permissions }
   throw new KernelError(
     'INVALID',

@@ -2,7 +2,7 @@
 // permissions allow. Otherwise the most specific permission counts: by title, then tool name, then kind, then the default. Pure.
 // Test: test/processes/acp/permission-requests.test.ts.
 import { isToolAllowed } from '../../kernel/state/tool-lists.ts'
-import { decisionOf } from '../../kernel/state/permissions.ts'
+import { callDecisionOf } from '../../kernel/state/permissions.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { AcpSpec } from '../../kernel/model/process-spec.ts'
 import type { CallDecision } from '../../kernel/model/words.ts'
@@ -39,7 +39,7 @@ export function decideAction(action: RequestedAction, rules: Rules): PolicyDecis
     const found = toolRules.find(([key]) => key.toLowerCase() === name.toLowerCase())
     if (found) return found[1]
   }
-  return decisionOf(permissions?.default ?? 'ask')
+  return callDecisionOf(permissions?.default ?? 'ask')
 }
 
 /** The titles that agents give a call of reeve's MCP server in permission requests. */

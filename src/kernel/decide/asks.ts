@@ -10,9 +10,9 @@ import type { InputOf } from '../model/inputs.ts'
 import type { Ack, ReportOf } from '../model/reports.ts'
 import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
-import { isDue, type Ask, type PendingAsk } from '../model/asks.ts'
+import { isAnswerDue, type Ask, type PendingAsk } from '../model/asks.ts'
 import { fitToParent } from '../state/permissions.ts'
-import { bypassableRule } from '../state/tool-rules.ts'
+import { ruleBypassProblem } from '../state/tool-rules.ts'
 import type { Sender, Uuid } from '../model/ids.ts'
 import { truncate } from '../util/truncate.ts'
 
@@ -117,7 +117,7 @@ export function deliverDueAnswers(draft: DecisionDraft, uuid: Uuid): void {
   const { pid, life, asks = [] } = process
   if (life.state !== 'running' || life.holds.length > 0 || isEnding(process)) return
   for (const ask of asks) {
-    if (!ask.answer || !isDue(ask, draft.now.mono)) continue
+    if (!ask.answer || !isAnswerDue(ask, draft.now.mono)) continue
     const { option, text } = ask.answer
     draft.emit(uuid, { type: 'process.delivered', id: ask.id })
     draft.addEffect({ type: 'driver.answer', uuid, pid, id: ask.id, option, text })
@@ -147,7 +147,7 @@ function applyPlanAnswer(
       undefined,
       policy === 'plan' ? `Answer the plan of ${living?.pid} first, or deny this one.` : 'Deny the plan, with a message.',
     )
-  const bypassable = bypassableRule(permissions, approved)
+  const bypassable = ruleBypassProblem(permissions, approved)
   if (bypassable !== null) throw new KernelError('INVALID', bypassable, undefined, 'Approve the plan with `ask`.')
   draft.emit(uuid, { type: 'process.limited', spec: approved, by })
   return policy

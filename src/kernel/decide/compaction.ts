@@ -2,8 +2,7 @@
 // it. A compaction is requested between two steps, and at most once between them. Test: test/tables/kernel/decide/compaction.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
-import { requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
-import { beginGrantedCall } from './limits/gateway-calls.ts'
+import { beginGrantedCall, requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
 import { addHold } from './holds/add-hold.ts'
 import { areValidRanges } from '../model/context.ts'
 import { holdForAccount } from './limits/refused-keys.ts'

@@ -2,7 +2,8 @@
 // decision is refused, its draft is dropped. Test: test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { fold } from '../state/fold.ts'
-import { keptMessages, crewCommandsFor } from '../crew/state/member-facts.ts'
+import { keptMessages } from '../crew/state/kept-messages.ts'
+import { crewCommandsFor } from '../crew/state/member-facts.ts'
 import { momentOf } from '../model/moment.ts'
 import { agentUuidIn } from '../model/ids.ts'
 import { isLiving } from '../model/status.ts'

@@ -6,7 +6,6 @@ import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
 import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'
 import { withdrawAsk, recordAsk } from './asks.ts'
 import {
-  beginGrantedCall,
   handleCallFinished,
   handleCallStarted,
   uncountedUsage,
@@ -15,7 +14,7 @@ import {
 } from './limits/gateway-calls.ts'
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'
-import { requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
+import { beginGrantedCall, requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
 import { findExhaustedLimit } from '../state/limits.ts'
 import { recordMeasurement } from './limits/measurement.ts'
 import { freezeDrained } from './holds/release-holds.ts'

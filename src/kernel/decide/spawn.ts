@@ -12,7 +12,7 @@ import { livingAncestors, livingChildren } from '../state/tree.ts'
 import type { InputOf } from '../model/inputs.ts'
 import type { Hold, Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
-import type { Sender, Uuid } from '../model/ids.ts'
+import type { Uuid } from '../model/ids.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 
 /** maximum number of levels of the process tree */
@@ -190,26 +190,3 @@ function attachDriver(draft: DecisionDraft, process: Process, { containment, met
   closeModelCall(draft, process.uuid)
   draft.addEffect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
-
-/** Adds a message to the queue. Errors: RESOURCE_EXHAUSTED for a full queue. */
-export function enqueueMessage(
-  draft: DecisionDraft,
-  uuid: Uuid,
-  message: { readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true },
-): void {
-  if (isQueueFull(draft.mustGet(uuid)))
-    throw new KernelError(
-      'RESOURCE_EXHAUSTED',
-      `${MAX_QUEUE} messages are already queued`,
-      undefined,
-      'The process reads one per turn; `reeve inspect` shows why it does not begin a turn.',
-    )
-  draft.emit(uuid, { type: 'process.queue', ...message })
-}
-
-export function isQueueFull(process: Process): boolean {
-  return process.queue.length >= MAX_QUEUE
-}
-
-/** maximum number of queued messages per process */
-const MAX_QUEUE = 1_000

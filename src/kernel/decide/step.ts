@@ -4,7 +4,6 @@
 import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
 import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks.ts'
 import { bootProcess } from './boot.ts'
-import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { hasChildren } from './children.ts'
 import { handleBuiltNode, resumeNode } from './compose.ts'
 import { applyCrewCommand } from './crew-process/apply-command.ts'
@@ -18,12 +17,11 @@ import { wakeWaitingAfterEnd, warnOfLimits } from './limits/enforce-limits.ts'
 import { recordLiveness } from './liveness/liveness.ts'
 import { recordLoop } from './liveness/loops.ts'
 import { addHold } from './holds/add-hold.ts'
-import { limitActionOf, findExhaustedLimit, usedOf } from '../state/limits.ts'
+import { limitActionOf, usedOf } from '../state/limits.ts'
 import { updateHome } from './limits/home-budgets.ts'
 import { handleReachedLimit } from './limits/limit-reached.ts'
 import { releaseHolds } from './holds/release-holds.ts'
-import { startNextTurn } from './turns.ts'
-import { checkActsOnSelf, checkMessageSender, recordRefusal } from './authorize.ts'
+import { recordRefusal } from './authorize.ts'
 import { closeRangesAt } from '../model/context.ts'
 import { restartAfterProviderLimit, wakeIfDue } from './limits/rate-limits.ts'
 import { reap, survivorsText, terminate } from './release.ts'
@@ -31,7 +29,8 @@ import { startIfDue, waitsForRestart } from './restart.ts'
 import { handleReport } from './reports.ts'
 import { resumeProcess } from './resume.ts'
 import { deliverPending, setHandler, setMask, sendSignal } from './signals.ts'
-import { startOnHold, enqueueMessage, spawnProcess, startProcess, tableFullError } from './spawn.ts'
+import { sendMessage, takeQueuedMessages } from './messages.ts'
+import { startOnHold, spawnProcess, startProcess, tableFullError } from './spawn.ts'
 import { runFollowUps, removeChild } from './supervision.ts'
 import { DecisionDraft } from './draft.ts'
 import { endWrapUp } from './graceful-stop.ts'
@@ -39,7 +38,7 @@ import type { Input, InputOf } from '../model/inputs.ts'
 import type { Hold, Process } from '../model/process.ts'
 import type { LiveTable } from '../state/live-table.ts'
 import type { Decision } from './draft.ts'
-import type { Sender, Uuid } from '../model/ids.ts'
+import type { Uuid } from '../model/ids.ts'
 
 /** Decides one input. Throws only for a broken invariant, or an operating error of an input without a `reply`. */
 export function step(table: LiveTable, input: Input): Decision {
@@ -87,7 +86,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   crewMoved: deliverMovedMessages,
   retire: retireMember,
   send: sendMessage,
-  take: takeMessages,
+  take: takeQueuedMessages,
   answer: answerAsk,
   withdrawAnswer,
   mask: setMask,
@@ -123,64 +122,6 @@ function checkRoomForResumed(before: LiveTable, draft: DecisionDraft, input: Inp
 
 /** inputs that may wake suspended processes, besides SIGRESUME */
 const WAKING_INPUTS: ReadonlySet<Input['type']> = new Set<Input['type']>(['resume', 'mask', 'handle', 'crew', 'composeResume'])
-
-function sendMessage(draft: DecisionDraft, input: InputOf<'send'>): void {
-  const process = draft.requireLiving(input.uuid)
-  if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
-  if (!takesMessages(process.spec))
-    throw new KernelError(
-      'INVALID',
-      `process ${process.pid} takes no messages while it runs: resume it with a message after its end`,
-      undefined,
-      process.spec.crew ? 'Its members do: `reeve crew send`.' : undefined,
-    )
-  checkMessageSender(draft, input.by, process)
-  countMessage(draft, input)
-  enqueueMessage(draft, input.uuid, { id: input.id, from: input.by, text: input.text, ...(input.urgent ? { urgent: true } : {}) })
-  startNextTurn(draft, input.uuid)
-  const note =
-    input.urgent && process.progress.turnOpen && isExternal(process.spec)
-      ? 'an external agent reads no messages within a turn: this one waits for the end of the turn'
-      : null
-  draft.replyDone(input.reply, input.uuid, { note })
-}
-
-/**
- * Marks queued messages as read within the current turn, so that they begin no turn. Refuses messages from a coordinator
- * or from reeve, which always begin one. Errors: INVALID.
- */
-function takeMessages(draft: DecisionDraft, input: InputOf<'take'>): void {
-  const { uuid, by, ids } = input
-  const process = draft.requireLiving(uuid)
-  checkActsOnSelf(by, process, 'the messages')
-  const senders = new Map(process.queue.map(({ id, from }) => [id, from]))
-  const refused = ids.filter((id) => startsOwnTurn(senders.get(id)))
-  if (refused.length > 0)
-    throw new KernelError(
-      'INVALID',
-      `${refused.join(', ')}: a message of the coordinator or of reeve begins a turn of its own, and cannot be acknowledged before`,
-    )
-  const taken = ids.filter((id) => senders.has(id))
-  for (const id of taken) draft.emit(uuid, { type: 'message.taken', id, turn: process.progress.turn })
-  const unknown = ids.length - taken.length
-  const note = unknown === 0 ? null : `${unknown} of them ${unknown === 1 ? 'is' : 'are'} not queued: acknowledged before, or delivered`
-  draft.replyDone(input.reply, uuid, { affected: taken.length, note })
-}
-
-function startsOwnTurn(from: Sender | undefined): boolean {
-  return from === 'coordinator' || from === 'system'
-}
-
-/** Counts a message that an agent sends against its limit. Errors: RESOURCE_EXHAUSTED. */
-function countMessage(draft: DecisionDraft, { by, uuid, id }: InputOf<'send'>): void {
-  const sender = draft.sendingProcess(by)
-  if (!sender) return
-  const reached = findExhaustedLimit(draft, sender, 'message', draft.now.mono)
-  if (reached)
-    throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, together with all below it`)
-  draft.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
-  warnOfLimits(draft, draft.mustGet(sender.uuid))
-}
 
 /** Adds a hold of the kernel to one process or to all. */
 function addKernelHold(draft: DecisionDraft, input: InputOf<'hold'>): void {

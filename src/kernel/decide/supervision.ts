@@ -6,7 +6,7 @@ import { siblingsToRestart } from '../supervise/strategies.ts'
 import { DEFAULT_INTENSITY, shouldRestart, decideRestart } from '../supervise/restart-decision.ts'
 import { isCrew, supervisesChildren, canSupervise, childSlotOf, childRows, type ChildSlot } from './children.ts'
 import { applyAnswer, applySystemCommand } from './crew-process/apply-command.ts'
-import { deliverKeptMessages, requestPendingMoves } from './crew-process/message-moves.ts'
+import { requestKeptMessages, requestPendingMoves } from './crew-process/message-moves.ts'
 import { memberGoneCommand, isLeaving, leaveReason, releaseMember, superviseMembers, maskMember } from './crew-process/member-process.ts'
 import { requestStartingNodes, handleNodeEnd, handleNodeResumed, advanceRun, continueRun } from './compose.ts'
 import { KernelError } from '../model/errors.ts'
@@ -105,7 +105,7 @@ function applyMemberCommand(draft: DecisionDraft, { crew, command }: Extract<Fol
   if (command.type === 'member_running' && !isInTableAndLiving(draft.get(command.uuid))) return
   applySystemCommand(draft, crew, command)
   if (command.type !== 'member_running') return
-  deliverKeptMessages(draft, crew, command.member)
+  requestKeptMessages(draft, crew, command.member)
   const phase = draft.get(crew)?.crew?.members.find(({ id }) => id === command.member)?.phase
   if (phase === 'committing') maskMember(draft, crew, command.member, true)
 }

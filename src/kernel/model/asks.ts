@@ -95,6 +95,6 @@ export type PendingAsk = Ask & {
 }
 
 /** Whether the ask has an answer whose time has come. */
-export function isDue({ answer }: PendingAsk, mono: number): boolean {
+export function isAnswerDue({ answer }: PendingAsk, mono: number): boolean {
   return answer !== undefined && (answer.delivery === undefined || answer.delivery.dueMono <= mono)
 }

@@ -44,10 +44,3 @@ function combine(value: (name: Counter) => number, unpriced: true | undefined, e
   })
   return { ...Object.fromEntries(counted), ...(unpriced ? { unpriced } : {}), ...(estimated ? { estimated } : {}) }
 }
-
-/** Drops the current memory of a process whose programs have ended. */
-export function withoutResidentMemory(process: Process): Process {
-  if (process.usage.rssBytes === undefined) return process
-  const { rssBytes: _, ...usage } = process.usage
-  return { ...process, usage }
-}

@@ -13,7 +13,7 @@ import { chargeCall, addMeasurement, addUsage, type Usage } from '../model/usage
 import { rangesAfterCompaction } from '../model/context.ts'
 import { NO_SIGNALS, resetSignals, isNotice, isSignalMessage, rememberSignal, rememberEscalation } from '../model/signals.ts'
 import { foldComposeFact } from '../compose/run-row.ts'
-import { addTotals, totalUsage, withoutResidentMemory } from '../model/usage-totals.ts'
+import { addTotals, totalUsage } from '../model/usage-totals.ts'
 import { amountsText, isHomeBudget, reachedText } from './limits.ts'
 import { idleActivity, applyCrewFact, isCrewFact, usageBeforeTurn, markWaiting } from './fold-crew.ts'
 import type { CrewFactType } from '../model/crew/facts.ts'
@@ -21,7 +21,7 @@ import type { AssistantPart, Fact, FactBody, FactType, BodyOf } from '../model/f
 import type { ContextState } from '../model/context.ts'
 import type { ExitStatus, Hold, Life, Process, Progress } from '../model/process.ts'
 import { unbegunCalls } from './unbegun-calls.ts'
-import { isDue, type PendingAsk } from '../model/asks.ts'
+import { isAnswerDue, type PendingAsk } from '../model/asks.ts'
 import { truncate } from '../util/truncate.ts'
 
 type FactRule<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -461,7 +461,7 @@ function releaseHolds(before: Process, released: readonly Hold[], mono: number, 
   const holds = process.life.holds.filter((hold) => !released.some((other) => isSameHold(hold, other)))
   if (holds.length > 0) return changeRunning(process, { holds })
   // The driver gets the stored answers that are due, so their asks are closed.
-  const withoutAnswered = process.asks ? changeAsks(process, (ask) => (isDue(ask, mono) ? [] : [ask])) : process
+  const withoutAnswered = process.asks ? changeAsks(process, (ask) => (isAnswerDue(ask, mono) ? [] : [ask])) : process
   return {
     ...changeRunning(withoutAnswered, { holds, drained: false, midway: false }),
     clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at },
@@ -537,6 +537,13 @@ function withoutWants(process: Process): Process {
   if (process.wants === undefined) return process
   const { wants: _, ...rest } = process
   return rest
+}
+
+/** Drops the current memory of a process whose programs have ended. */
+function withoutResidentMemory(process: Process): Process {
+  if (process.usage.rssBytes === undefined) return process
+  const { rssBytes: _, ...usage } = process.usage
+  return { ...process, usage }
 }
 
 /** Marks the usage of a process and its ended descendants as counted by its payer. */

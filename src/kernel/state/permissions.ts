@@ -100,7 +100,7 @@ function permissionsAbove(parent: ProcessSpec): Permissions | null {
   if (driver !== 'acp') return limitingPermissions(parent)
   const { default: fallback = 'ask', tools = {} } = permissions ?? {}
   // A native agent has other names for tools, so the strictest policy counts.
-  const decisions = [fallback, ...Object.values(tools)].map(decisionOf)
+  const decisions = [fallback, ...Object.values(tools)].map(callDecisionOf)
   const strictest = decisions.reduce((one, other) => (STRICTNESS[other] > STRICTNESS[one] ? other : one))
   return strictest === 'allow' ? null : { default: strictest }
 }
@@ -222,11 +222,11 @@ function restrictPermissions(spec: ProcessSpec, above: Permissions | null): Proc
   const stricter = (policy: PermissionPolicy): PermissionPolicy => (STRICTNESS[policy] < STRICTNESS[above.default] ? above.default : policy)
   if (spec.driver === 'acp') {
     const { default: fallback, tools } = spec.permissions ?? { default: 'ask' }
-    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, decisionOf(stricter(policy))]))
+    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, callDecisionOf(stricter(policy))]))
     const policy = stricter(fallback)
     return {
       ...spec,
-      permissions: { default: policy === 'agent' ? policy : decisionOf(policy), ...(stricterTools && { tools: stricterTools }) },
+      permissions: { default: policy === 'agent' ? policy : callDecisionOf(policy), ...(stricterTools && { tools: stricterTools }) },
     }
   }
   if (spec.driver !== 'native') return spec
@@ -259,7 +259,7 @@ function splitQuestions(
 }
 
 /** What a policy means for a call of an external agent. `confinementObstacle` refuses to start an external agent below a planning process. */
-export function decisionOf(policy: PermissionPolicy): CallDecision {
+export function callDecisionOf(policy: PermissionPolicy): CallDecision {
   if (policy === 'agent') return 'ask'
   return policy === 'plan' ? 'deny' : policy
 }

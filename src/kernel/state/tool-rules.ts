@@ -42,7 +42,7 @@ export function toolRuleProblem(text: string): string | null {
  * Returns the reason why a rule that asks or denies could be bypassed; null if none can. A shell can write any file, and can hide a
  * command in a script. So a shell that does not ask bypasses each such rule.
  */
-export function bypassableRule(permissions: Permissions, lists: Pick<ProcessSpec, 'tools' | 'deny'>): string | null {
+export function ruleBypassProblem(permissions: Permissions, lists: Pick<ProcessSpec, 'tools' | 'deny'>): string | null {
   const { default: fallback, allow = [], ask = [], deny = [] } = permissions
   const names = (rules: readonly string[], tool: string): boolean =>
     rules.some((text) => parseToolRule(text).tool === tool && !hasPattern(text))

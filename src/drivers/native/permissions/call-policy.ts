@@ -5,7 +5,7 @@
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
 import { isToolAllowed } from '../../../kernel/state/tool-lists.ts'
-import { decisionOf } from '../../../kernel/state/permissions.ts'
+import { callDecisionOf } from '../../../kernel/state/permissions.ts'
 import { parseToolRule } from '../../../kernel/state/tool-rules.ts'
 import type { ToolRule } from '../../../kernel/state/tool-rules.ts'
 import { NATIVE_TOOL_ACCESS } from '../../../kernel/model/words.ts'
@@ -36,7 +36,7 @@ export class CallPolicy {
   /** Without permissions, each call may run. */
   constructor(permissions: Permissions | undefined, cwd: string) {
     const policy = permissions?.default ?? 'allow'
-    this.#default = policy === 'plan' ? policy : decisionOf(policy)
+    this.#default = policy === 'plan' ? policy : callDecisionOf(policy)
     this.#hasPermissions = permissions !== undefined
     this.#cwd = cwd
     const { allow = [], ask = [], deny = [] } = permissions ?? {}

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { AskOption } from '../../../kernel/model/asks.ts'
 import type { NativeSpec } from '../../../kernel/model/process-spec.ts'
-import { bypassableRule } from '../../../kernel/state/tool-rules.ts'
+import { ruleBypassProblem } from '../../../kernel/state/tool-rules.ts'
 import type { ToolCall } from '../context/context.ts'
 import { defineTool } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -53,7 +53,7 @@ export function planOf(call: ToolCall): string | null {
 
 /** The answers to a plan. `allow` is left out where it would let a shell bypass a rule. */
 export function planOptions({ permissions, tools, deny }: Pick<NativeSpec, 'permissions' | 'tools' | 'deny'>): readonly AskOption[] {
-  const canAllow = bypassableRule({ ...permissions, default: 'allow' }, { tools, deny }) === null
+  const canAllow = ruleBypassProblem({ ...permissions, default: 'allow' }, { tools, deny }) === null
   return [
     { id: 'ask', name: 'Approve: ask before each change', kind: 'allow_once' },
     ...(canAllow ? [{ id: 'allow', name: 'Approve: allow all calls', kind: 'allow_always' } as const] : []),

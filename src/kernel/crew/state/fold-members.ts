@@ -208,11 +208,3 @@ export function updateMember(crew: Crew, id: MemberId, change: (member: Member) 
 export function updateTask(crew: Crew, id: TaskId, change: (task: Task) => Task): Crew {
   return { ...crew, tasks: crew.tasks.map((candidate) => (candidate.id === id ? change(candidate) : candidate)) }
 }
-
-/** Moves a task directly before another one. */
-export function moveTaskBefore(crew: Crew, id: TaskId, before: TaskId): Crew {
-  const task = crew.tasks.find((task) => task.id === id)
-  const others = crew.tasks.filter((other) => other.id !== id)
-  const index = others.findIndex((other) => other.id === before)
-  return task && index >= 0 ? { ...crew, tasks: others.toSpliced(index, 0, task) } : crew
-}

@@ -2,7 +2,7 @@
 // implementer and its reviewer. So a task and the phases of its workers always change together. Must never decide.
 // Test: test/simulation/crew.test.ts.
 import { addTotals } from '../../model/usage-totals.ts'
-import { moveTaskBefore, movePhase, updateMember, updateTask } from './fold-members.ts'
+import { movePhase, updateMember, updateTask } from './fold-members.ts'
 import { isClosed, nextState } from './task-states.ts'
 import type { CrewFact, CrewRecord, Job, JobResult, CrewFactOf } from '../../model/crew/facts.ts'
 import type { PhaseEvent } from './phases.ts'
@@ -237,6 +237,14 @@ export function foldTask(crew: Crew, record: CrewRecord & { readonly body: TaskF
   }))
   const reordered = body.type === 'task.ordered' && body.before !== undefined ? moveTaskBefore(changed, body.task, body.before) : changed
   return resetCounters(movePhases(reordered, before, body, events), body)
+}
+
+/** Moves a task directly before another one. */
+function moveTaskBefore(crew: Crew, id: TaskId, before: TaskId): Crew {
+  const task = crew.tasks.find((task) => task.id === id)
+  const others = crew.tasks.filter((other) => other.id !== id)
+  const index = others.findIndex((other) => other.id === before)
+  return task && index >= 0 ? { ...crew, tasks: others.toSpliced(index, 0, task) } : crew
 }
 
 function isNonEmpty<T extends object>(value: T | undefined): value is T {

@@ -1,11 +1,11 @@
 // Translates facts of a member's process into commands for its crew, which apply-command.ts applies. Has the list of facts that a crew
 // learns of. Must never decide their consequences. Test: test/tables/kernel/decide/crew-process/apply-command.test.ts.
-import { predecessorsOf } from './queries.ts'
+import { keptMessages } from './kept-messages.ts'
 import { HOLDS } from '../../model/holds.ts'
 import { usageSince } from '../../model/usage-totals.ts'
 import type { SystemCommand } from '../../model/crew/commands.ts'
 import type { FactBody, FactType, BodyOf } from '../../model/facts.ts'
-import type { Hold, Process, QueuedMessage } from '../../model/process.ts'
+import type { Hold, Process } from '../../model/process.ts'
 import type { Sender } from '../../model/ids.ts'
 import type { HoldReason } from '../../model/words.ts'
 import type { MemberId } from '../../model/crew/words.ts'
@@ -44,18 +44,6 @@ const COMMANDS_BY_FACT: { readonly [T in FactType]?: Translator<T> } = {
   'usage.reported': onUsage,
   'call.finished': onUsage,
   'context.window': onUsage,
-}
-
-/** The id of a message that the crew's own queue keeps for a member without a running process. */
-export function keptMessageId(member: MemberId, id: string): string {
-  return `${member}/${id}`
-}
-
-/** Messages that the crew keeps for a member or for its predecessors. */
-export function keptMessages(crew: Process | undefined, member: MemberId): readonly QueuedMessage[] {
-  if (!crew?.crew || crew.queue.length === 0) return []
-  const prefixes = [...predecessorsOf(crew.crew, member).map(({ id }) => id), member].map((id) => keptMessageId(id, ''))
-  return crew.queue.filter(({ id }) => prefixes.some((prefix) => id.startsWith(prefix)))
 }
 
 /** The commands for the crew that follow from a fact of a member's process. */

@@ -3,9 +3,9 @@
 // each move (effect `crew.move`); a move may be requested again. Must never deliver a message twice, nor lose one.
 // Tests: test/tables/kernel/decide/crew-process/succession.test.ts, test/tables/kernel/decide/crew-process/message-moves.test.ts.
 import { coordinatorRecipient, predecessorsOf, lastSuccessorOf } from '../../crew/state/queries.ts'
-import { keptMessageId, keptMessages } from '../../crew/state/member-facts.ts'
+import { keptMessageId, keptMessages } from '../../crew/state/kept-messages.ts'
 import { startNextTurn } from '../turns.ts'
-import { enqueueMessage, isQueueFull } from '../spawn.ts'
+import { enqueueMessage, isQueueFull } from '../messages.ts'
 import { isLiving } from '../../model/status.ts'
 import type { Member } from '../../model/crew/crew.ts'
 import type { Effect } from '../../model/effects.ts'
@@ -57,7 +57,7 @@ function moveOnce(draft: DecisionDraft, crew: Uuid, request: Pick<Extract<Effect
 }
 
 /** Requests the messages for a running member: those that were already being moved to it, or else those in the crew's queue. */
-export function deliverKeptMessages(draft: DecisionDraft, crew: Uuid, id: MemberId): void {
+export function requestKeptMessages(draft: DecisionDraft, crew: Uuid, id: MemberId): void {
   const row = draft.get(crew)
   const member = memberIn(draft, crew, id)
   const process = member?.uuid ? draft.get(member.uuid) : undefined
@@ -79,7 +79,7 @@ export function moveUnreadMessages(
 /** Requests again all moves that were pending when a daemon crashed. Messages that had been moved are no longer in any queue. */
 export function requestPendingMoves(draft: DecisionDraft, crew: Uuid): void {
   const members = draft.mustGet(crew).crew?.members ?? []
-  for (const { id } of members) deliverKeptMessages(draft, crew, id)
+  for (const { id } of members) requestKeptMessages(draft, crew, id)
   for (const { id, uuid, state, leave } of members) {
     const to = uuid !== null && state === 'gone' ? receiverOf(draft, crew, id, leave?.how === 'retired') : undefined
     if (uuid !== null && to !== undefined) moveOnce(draft, crew, { from: [uuid], to, all: false })
@@ -144,7 +144,7 @@ function recordArrival(
   const id = idOf(receiver)
   if (!row || !isLiving(row)) return
   if (all && memberIn(draft, crew, id)?.inherits) draft.emit(crew, { type: 'crew.inherited', member: id })
-  if (keptMessages(row, id).some((kept) => !known.some((message) => message.id === kept.id))) deliverKeptMessages(draft, crew, id)
+  if (keptMessages(row, id).some((kept) => !known.some((message) => message.id === kept.id))) requestKeptMessages(draft, crew, id)
 }
 
 /** Notifies the sender of a message that `reader` has left without reading it. */

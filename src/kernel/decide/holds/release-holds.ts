@@ -10,7 +10,7 @@ import type { PendingSignal } from '../../model/signals.ts'
 import type { Hold, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { Sender, Uuid } from '../../model/ids.ts'
-import { isDue, type PendingAsk } from '../../model/asks.ts'
+import { isAnswerDue, type PendingAsk } from '../../model/asks.ts'
 
 /** Records that a held process has reached a boundary, and freezes an external agent there. */
 export function freezeDrained(draft: DecisionDraft, process: Process): void {
@@ -67,7 +67,7 @@ function wakeProcess(draft: DecisionDraft, process: Process, by: Sender, asks: P
 function deliverAnswers(draft: DecisionDraft, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
   for (const ask of asks) {
     const { id, answer } = ask
-    if (answer && isDue(ask, draft.now.mono))
+    if (answer && isAnswerDue(ask, draft.now.mono))
       draft.addEffect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
   }
 }

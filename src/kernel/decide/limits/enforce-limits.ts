@@ -51,6 +51,12 @@ export function requestCall(draft: DecisionDraft, process: Process, { isNewStep,
 
 const UNLIMITED_GRANT: GrantedCall = { maxOutputTokens: null, reserve: null }
 
+/** Answers a granted call, and wakes processes that may use the room that it leaves. */
+export function beginGrantedCall(draft: DecisionDraft, process: Process, { maxOutputTokens, reserve }: GrantedCall): CallGrant | 'go' {
+  if (reserve) wakeWaiting(draft, payerChainOf(draft, process))
+  return maxOutputTokens === null ? 'go' : { ack: 'go', maxOutputTokens }
+}
+
 /** Runs after new usage or an ended call: records warnings, enforces limits, and wakes processes that wait for room. */
 export function enforceLimitsAfterUsage(draft: DecisionDraft, uuid: Uuid): void {
   const accounts = payerChainOf(draft, draft.mustGet(uuid))

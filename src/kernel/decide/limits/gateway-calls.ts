@@ -1,11 +1,10 @@
 // Gateway calls of an external agent: each is requested before it begins, and charged when it has ended. Must never count metered usage
 // again when the agent reports it. Test: test/tables/kernel/decide/limits/gateway-calls.test.ts.
-import { requestCall, enforceLimitsAfterUsage, wakeWaiting } from './enforce-limits.ts'
+import { beginGrantedCall, requestCall, enforceLimitsAfterUsage } from './enforce-limits.ts'
 import { KernelError } from '../../model/errors.ts'
-import { payerChainOf, mayBypassGateway } from '../../state/limits.ts'
+import { mayBypassGateway } from '../../state/limits.ts'
 import { configuredBudgets } from '../../state/home.ts'
 import { isEnding } from '../../model/status.ts'
-import type { GrantedCall } from '../../state/limits.ts'
 import type { Ack, CallGrant, ReportOf } from '../../model/reports.ts'
 import type { Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
@@ -37,12 +36,6 @@ export function handleCallStarted(
 function holdReasonText({ life, note }: Process): string {
   const reasons = life.state === 'running' ? life.holds.map(({ reason }) => reason) : []
   return reasons.includes('budget') && note !== null ? note : `the process is paused: ${reasons.join(', ')}`
-}
-
-/** Answers a granted call, and wakes processes that may use the room that it leaves. */
-export function beginGrantedCall(draft: DecisionDraft, process: Process, { maxOutputTokens, reserve }: GrantedCall): CallGrant | 'go' {
-  if (reserve) wakeWaiting(draft, payerChainOf(draft, process))
-  return maxOutputTokens === null ? 'go' : { ack: 'go', maxOutputTokens }
 }
 
 /** Records the end of a gateway call, and charges it. */

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { taskIdRule } from '../../../../src/config/crew/tasks.ts'
-import { TASK_ID_PATTERN } from '../../../../src/kernel/crew/state/task-states.ts'
+import { TASK_ID_PATTERN } from '../../../../src/kernel/crew/state/task-ids.ts'
 import { startedWorld } from '../../../support/crew-world/prepared-world.ts'
 
 const GOOD = [

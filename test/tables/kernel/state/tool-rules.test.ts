@@ -1,6 +1,6 @@
 // The grammar of rules for tool calls, and rules that a shell could bypass.
 import { describe, expect, test } from 'vitest'
-import { bypassableRule, hasPattern, parseToolRule, toolRuleProblem } from '../../../../src/kernel/state/tool-rules.ts'
+import { ruleBypassProblem, hasPattern, parseToolRule, toolRuleProblem } from '../../../../src/kernel/state/tool-rules.ts'
 import type { Permissions } from '../../../../src/kernel/model/spec-parts.ts'
 
 describe('a rule', () => {
@@ -48,6 +48,6 @@ describe('a rule that a shell could bypass', () => {
     ['allowed commands only', { default: 'ask', allow: ['bash(npm test:*)'], deny: ['edit(x)'] }, all, false],
     ['no rule with a pattern', { default: 'allow', deny: ['edit'] }, all, false],
   ])('is found only where a shell can bypass it: %s', (_, permissions, lists, isBypassable) => {
-    expect(bypassableRule(permissions, lists) !== null).toBe(isBypassable)
+    expect(ruleBypassProblem(permissions, lists) !== null).toBe(isBypassable)
   })
 })
