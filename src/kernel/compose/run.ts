@@ -182,7 +182,7 @@ function outcomeOf({ nodes }: ComposeRun): RunOutcome {
   return { completed: namesIn('completed'), failed: namesIn('failed'), blocked: namesIn('blocked'), cancelled: namesIn('cancelled') }
 }
 
-/** The outcome as text: `completed`, or the names of all other nodes by state. */
+/** The outcome as text: `completed`, or the names of the other nodes by state, and how many more there are. */
 export function outcomeText({ completed: _, ...others }: RunOutcome): string {
   const parts = Object.entries(others).flatMap(([state, names]) =>
     names.length === 0

@@ -1,5 +1,5 @@
-// What users record about a process, alive or dead: its pin, name and labels, and what the user has seen. Must not change what the agent does.
-// Test: test/tables/kernel/decide/annotate.test.ts.
+// What users record about a process, alive or dead: its pin, name and labels, and which needs the user has seen or put off. Must not change
+// what the agent does. Test: test/tables/kernel/decide/annotate.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { MAX_LABELS } from '../model/spec-parts.ts'
 import { checkActsOnSelf } from './authorize.ts'
@@ -11,7 +11,7 @@ import type { Process } from '../model/process.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
 import type { DecisionDraft } from './draft.ts'
 
-/** Exempts a process, alive or dead, from collection until it is unpinned. */
+/** Pins or unpins a process, alive or dead. The garbage collection keeps pinned processes. Errors: NOT_FOUND, PERMISSION. */
 export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
   const process = loadProcess(draft, input)
   checkActsOnSelf(input.by, process, 'the pin')
@@ -21,7 +21,10 @@ export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
 }
 
-/** Records that the user has seen the needs of a process, alive or dead. Nothing is recorded if there is nothing new. */
+/**
+ * Records that the user has seen the needs of a process, alive or dead. Records nothing if there is nothing new. Errors: NOT_FOUND,
+ * PERMISSION.
+ */
 export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
   const process = loadProcess(draft, input)
   checkActsOnSelf(input.by, process, 'the mark that it was seen')
@@ -30,7 +33,10 @@ export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'there is nothing new' })
 }
 
-/** Puts the needs of a process, alive or dead, off until a time. Errors: INVALID for a time that is over; NOT_FOUND; PERMISSION. */
+/**
+ * Puts off the needs of a process, alive or dead, until a time, or shows them again. Errors: INVALID for a time that is over; NOT_FOUND;
+ * PERMISSION.
+ */
 export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
   const process = loadProcess(draft, input)
   const { by, until } = input

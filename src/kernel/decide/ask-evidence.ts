@@ -36,7 +36,10 @@ function boundTool({ name, kind, input, isCut, locations }: AskTool): AskTool {
   }
 }
 
-/** Returns a short value unchanged. Of a long one it shortens the texts, or returns the beginning of its JSON as a text. */
+/**
+ * Returns a short value unchanged. Shortens the texts in a long value. If it is still too long, returns the beginning of its JSON as a
+ * text.
+ */
 function boundInput(input: unknown): unknown {
   const json = JSON.stringify(input ?? null)
   if (json.length <= INPUT_CHARS) return input
@@ -60,7 +63,7 @@ function lengthOf({ old, new: text }: Pick<AskDiff, 'old' | 'new'>): number {
   return (old?.length ?? 0) + text.length
 }
 
-/** Leaves out equal lines first. Only if that is not enough, it cuts the ends of the texts. */
+/** Leaves out equal lines first. Cuts the ends of the texts only if that is not enough. */
 function boundDiff(diff: AskDiff, room: number): AskDiff {
   const path = truncate(diff.path, PATH_CHARS, MARK)
   if (lengthOf(diff) <= room) return { ...diff, path }

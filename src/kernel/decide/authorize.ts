@@ -29,8 +29,8 @@ export interface AuthorizedSpec {
 }
 
 /**
- * Restricts a specification to what its sender may grant and its parent may do; every new or changed specification
- * passes here. Errors: PERMISSION if the driver cannot enforce the restriction.
+ * Restricts the specification of a spawn, resume or fork to what its sender may grant and its parent may do. Errors: PERMISSION if the
+ * driver cannot enforce the restriction.
  */
 export function authorizeSpec(draft: DecisionDraft, { by, spec, before, parent: uuid }: SpecRequest): AuthorizedSpec {
   const parent = uuid === null ? undefined : draft.get(uuid)
@@ -46,7 +46,10 @@ export function authorizeSpec(draft: DecisionDraft, { by, spec, before, parent: 
   }
 }
 
-/** The specification for an automatic restart: the old permissions, within the parent's current permissions. An empty object if nothing changes. */
+/**
+ * The specification for an automatic restart: the old permissions, within the parent's current permissions. An empty object if nothing
+ * changes.
+ */
 export function narrowToParent(draft: DecisionDraft, { spec: oldSpec, parentUuid }: Process): { readonly spec?: ProcessSpec } {
   const parent = parentUuid === null ? undefined : draft.get(parentUuid)
   const { spec } = fitToParent(oldSpec, parent && isLiving(parent) ? parent.spec : null)
@@ -96,7 +99,7 @@ export function checkMessageSender(draft: DecisionDraft, by: Sender, target: Pro
   if (!isAtOrBelow(draft, sender, target)) throw refusal('signals', `${by} may write only to its parent, itself and its descendants`)
 }
 
-/** Checks that an agent changes only its own mask, handlers and messages. `what`: the thing to change, as text. Errors: PERMISSION. */
+/** Checks that an agent changes only itself. `what`: what it would change, such as `the mask`. Errors: PERMISSION. */
 export function checkActsOnSelf(by: Sender, { uuid, pid }: Pick<Process, 'uuid' | 'pid'>, what: string): void {
   const sender = agentUuidIn(by)
   if (sender !== null && sender !== uuid) throw refusal('signals', `${by} may change ${what} only of itself, not of process ${pid}`)

@@ -1,5 +1,5 @@
-// The children of a supervisor: their ids, the checks before they are added, and the holds that pass to their next incarnation. The
-// children are restarted and stopped in supervision.ts. Test: test/tables/kernel/decide/supervision.test.ts.
+// The children of a supervisor: their ids, the checks before they are added, and who restarts them. Also has the holds that pass to the
+// next incarnation of any process. supervision.ts restarts and stops children. Test: test/tables/kernel/decide/supervision.test.ts.
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
 import { isProviderLimited } from '../model/exit.ts'

@@ -1,6 +1,6 @@
-// Closes interrupted calls. A model call is recorded as failed and charged by its estimate. A call of a tool that may not run twice gets
-// the result `interrupted`. Calls are closed at the end of a turn, before a driver starts, and before a process ends.
-// Tests: test/tables/kernel/decide/close-open-calls.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
+// Closes interrupted calls. A model call is recorded as failed and charged by its estimate. A tool call that is not repeated gets the
+// result `interrupted`, or an error if it had not begun. Calls are closed at the end of a turn, before a driver starts, and before a
+// process ends. Tests: test/tables/kernel/decide/close-open-calls.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
 import { isExternal } from '../model/capabilities.ts'
 import { unbegunCalls } from '../state/unbegun-calls.ts'
 import { unfinishedCallUsage, expectedUsage } from '../state/unfinished-call.ts'
@@ -43,8 +43,8 @@ export function closeCompaction(draft: DecisionDraft, before: Process): void {
 const MAX_DAEMON_DEATHS = 2
 
 /**
- * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `before`: the row before
- * the next start, which drops the asks. `newDeaths`: number of deaths of the daemon that no fact records yet.
+ * Closes tool calls with an unknown outcome. Calls of a native agent that are repeatable or have not begun stay open. `before`: the row
+ * before the next start, which drops the asks. `newDeaths`: number of deaths of the daemon that no fact records yet.
  */
 export function closeToolCalls(draft: DecisionDraft, before: Process, newDeaths: 0 | 1): void {
   const unbegun = unbegunCalls(before)

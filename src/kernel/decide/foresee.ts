@@ -48,7 +48,7 @@ export function foresee(table: LiveTable, request: InputBody, now: Now): Foresee
     }
   }
   const isWhole = count < MAX_INPUTS
-  // Their ends are certain, because the request to stop is recorded.
+  // The ends of stopping processes are certain, because their requests to stop are recorded.
   if (!isWhole) for (const { uuid, life } of overlay.processes.values()) if (life.state === 'running' && life.stopping) ended.add(uuid)
   return { after: (uuid) => overlay.processes.get(uuid) ?? table.get(uuid), ended, effects, isWhole }
 }

@@ -1,4 +1,4 @@
-// The nearest deadline of a process: the time at which the kernel must decide about it again. The input `tick` acts on them (step.ts).
+// The nearest deadline of a process: the time at which the kernel must decide about it again. The input `tick` acts on it (step.ts).
 // Test: test/tables/kernel/decide/next-deadline.test.ts.
 import { WARN_AT } from '../state/limits.ts'
 import { wakeTimeOf } from './limits/rate-limits.ts'

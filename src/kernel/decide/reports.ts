@@ -1,17 +1,11 @@
-// Handles the reports of drivers; `REPORTS` has a handler for every report. Model calls are requested here, so holds, limits and stops are
-// decided in one place. A report of an old incarnation or turn is answered with `late` and changes nothing.
+// Handles the reports of drivers; `REPORTS` has a handler for every report. A native agent requests its model calls here; an external agent
+// reports calls that have begun. A report of an old incarnation or turn is answered with `late` and changes nothing.
 // Test: test/tables/kernel/decide/reports.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
 import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'
 import { withdrawAsk, recordAsk } from './asks.ts'
-import {
-  handleCallFinished,
-  handleCallStarted,
-  uncountedUsage,
-  recordContextSize,
-  recordMeteringGaps,
-} from './limits/gateway-calls.ts'
+import { handleCallFinished, handleCallStarted, uncountedUsage, recordContextSize, recordMeteringGaps } from './limits/gateway-calls.ts'
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'
 import { beginGrantedCall, requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'

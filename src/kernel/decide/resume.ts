@@ -1,5 +1,5 @@
-// Resume: wakes a suspended process and its ancestors, or begins a new incarnation of an ended process. Checks both, and releases the holds
-// that a resume by the user releases. A new incarnation begins in the state `created`. Test: test/tables/kernel/decide/resume.test.ts.
+// Resume: wakes a suspended process and its ancestors, or begins a new incarnation of an ended process. Checks both. Releases the holds
+// that the sender may release. A new incarnation begins in the state `created`. Test: test/tables/kernel/decide/resume.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { changeLimits, hasRoom, isHeldByBudget } from './limits/enforce-limits.ts'
 import { resumeSource, isPlainCommand, takesMessages } from '../model/capabilities.ts'

@@ -68,7 +68,10 @@ export function sendSignal(draft: DecisionDraft, input: InputOf<'signal'>): void
   })
 }
 
-/** True when a SIGRESUME released no hold, because its sender may release none of them. A process that deferred the signal counts as reached. */
+/**
+ * True when a SIGRESUME released no hold, because its sender may release none of them. A process that deferred the signal counts as
+ * reached.
+ */
 function isStillHeld(before: Process, { life, signals }: Process): boolean {
   if (!isSuspended(before) || before.life.state !== 'running' || life.state !== 'running') return false
   return life.holds.length === before.life.holds.length && !signals.pending.some((pending) => pending.signal === 'SIGRESUME')

@@ -1,7 +1,7 @@
-// Supervisors: the reaction to a child's end, the restart of a group, stopping all children before their supervisor,
-// and recovering them when it starts. Never waits: after each end, start and resume of a process, `advance` finds the
-// next action from the rows. The state between two ends is `Supervision` in the supervisor's row. Tests:
-// test/tables/kernel/decide/supervision.test.ts, test/simulation/supervision.test.ts.
+// Supervisors: the reaction to a child's end, the restart of a group, stopping all children before their supervisor, and recovering them
+// when it starts. Never waits: after each end, start and resume of a process, `advance` finds the next action from the rows. The state
+// between two ends is `Supervision` in the supervisor's row. Also runs the follow-ups of all decisions.
+// Tests: test/tables/kernel/decide/supervision.test.ts, test/simulation/supervision.test.ts.
 import { siblingsToRestart } from '../supervise/strategies.ts'
 import { DEFAULT_INTENSITY, shouldRestart, decideRestart } from '../supervise/restart-decision.ts'
 import { isCrew, supervisesChildren, canSupervise, childSlotOf, childRows, type ChildSlot } from './children.ts'

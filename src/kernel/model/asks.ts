@@ -1,4 +1,5 @@
-// Types of asks: the questions of agents to the user, and their answers. Test: test/tables/kernel/decide/asks.test.ts.
+// Asks: the questions of agents to the user, and the answers. Has their types, and tells when an answer is due.
+// Test: test/tables/kernel/decide/asks.test.ts.
 import type { Sender } from './ids.ts'
 
 /** The kinds of asks. `plan`: an approval changes the permissions of the process to the chosen policy. */
@@ -88,13 +89,13 @@ export interface DeliveryTime {
   readonly dueMono: number
 }
 
-/** An ask of a process whose agent does not have an answer. */
+/** An ask whose answer the agent does not have yet. */
 export type PendingAsk = Ask & {
-  /** the driver receives it at its time, but not before the end of a pause; absent: the ask is open */
+  /** the answer, which the driver gets at its time, but not before the end of a pause; absent: the ask is open */
   readonly answer?: UserAnswer
 }
 
-/** Whether the ask has an answer whose time has come. */
+/** Whether the ask has an answer, and the time to deliver it has come. `mono`: the current monotonic ms. */
 export function isAnswerDue({ answer }: PendingAsk, mono: number): boolean {
   return answer !== undefined && (answer.delivery === undefined || answer.delivery.dueMono <= mono)
 }

@@ -1,6 +1,6 @@
 // The closed union of facts: everything that a journal can record about a process. The state of a process is the fold of its facts. This is
 // the stored format: a field may be added, but no field may change its meaning. The texts of messages and results are stored in facts only.
-// Test: test/properties/fold.test.ts, test/tables/daemon/loop/events.test.ts.
+// Also has the forms in which the store returns facts. Test: test/properties/fold.test.ts, test/tables/daemon/loop/events.test.ts.
 import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
 import type { Moment } from './moment.ts'
@@ -450,7 +450,9 @@ export type FactBody =
   | { readonly type: 'liveness.changed'; readonly word: LivenessWord; readonly since: number; readonly evidence: string }
   /** the same calls had the same results `times` in a row; `told`: only the model was warned; the process is held at this number */
   | { readonly type: 'liveness.looping'; readonly times: number; readonly calls: readonly CallEvidence[]; readonly told?: number }
-  /** `errors` of the last `of` tool calls failed; `told`: only the model was warned; the process is held after this many further failures */
+  /**
+   * `errors` of the last `of` tool calls failed; `told`: only the model was warned; the process is held after this many further failures
+   */
   | {
       readonly type: 'liveness.breaker'
       readonly errors: number

@@ -200,7 +200,7 @@ export interface Process {
   readonly sessionId: string | null
   /** of a fork that has no session yet: the session that its agent will fork */
   readonly forkOf?: string
-  /** open asks; absent: none */
+  /** asks whose answers the agent does not have yet; absent: none */
   readonly asks?: readonly PendingAsk[]
   /** the last warning or note, for the process table */
   readonly note: string | null

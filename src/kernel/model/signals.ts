@@ -5,8 +5,8 @@ import type { Sender, Uuid } from './ids.ts'
 import { SIGNALS, type Handler, type Signal } from './words.ts'
 
 /**
- * The time in ms between SIGTERM and SIGKILL for a stop by the user, a supervisor, a crew or a compose run. An agent whose clean-up is known
- * to take longer gets more.
+ * The time in ms between SIGTERM and SIGKILL for a stop by the user, a supervisor, a crew or a compose run. An agent whose clean-up is
+ * known to take longer gets more.
  */
 export const STOP_GRACE_MS = 10_000
 
@@ -69,7 +69,7 @@ export const SIGNAL_TABLE: Readonly<Record<Signal, SignalRow>> = {
 
 export const BLOCKABLE_SIGNALS: readonly Signal[] = SIGNALS.filter((name) => SIGNAL_TABLE[name].blockable)
 
-/** The maximum time, in ms, for which a mask or `ignore` defers a signal from the user. */
+/** The maximum time, in ms, for which a mask or `ignore` defers a signal from the user or a supervisor. */
 export const DEFER_MS = 10_000
 
 export const NO_SIGNALS: SignalState = { mask: [], pending: [], handlers: {} }

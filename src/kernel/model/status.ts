@@ -1,5 +1,5 @@
-// The status of a process, as users see it. A pure function of state, holds, stopping, activity and cause. While the
-// process runs, the precedence is stopping > suspended > activity; after its end the cause decides, never the code.
+// The status of a process, as users see it. While the process runs, the precedence is stopping > suspended > activity. After its end the
+// cause decides. The exit code counts only if the agent ended by itself: `completed` or `failed`.
 // Test: test/tables/kernel/model/status.test.ts.
 import type { ExitStatus, Life, Process } from './process.ts'
 import type { STATUSES } from './words.ts'

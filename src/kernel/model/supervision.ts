@@ -3,7 +3,7 @@
 import type { Uuid } from './ids.ts'
 import type { Cause, RESTART_TYPES, STRATEGIES, ON_COMPLETE, RESTART_WORDS } from './words.ts'
 
-/** Restart types as in Erlang/OTP: `permanent` restarts after every end, `transient` after a failure, `temporary` never. */
+/** Restart types as in Erlang/OTP: `permanent` restarts after every end but a stop, `transient` after a failure, `temporary` never. */
 export type RestartType = (typeof RESTART_TYPES)[number]
 
 /** Restart types as users may write them: `no` is temporary, `on-failure` transient, `always` permanent. */

@@ -1,6 +1,6 @@
-// The closed word lists about processes (drivers, limits, holds, signals, causes), and the types derived from them.
-// Schemas, shell completion and checks use the same lists. Must import nothing, so that every part may load it. Test:
-// test/properties/kernel.test.ts.
+// The closed word lists of processes, limits, permissions and the page, and the types derived from them. Those of crews are in
+// crew/words.ts. Schemas, shell completion and checks use the same lists. Must import nothing, so that every part may load it.
+// Test: test/properties/kernel.test.ts.
 
 /** The drivers that run an agent or a program. */
 export const AGENT_DRIVERS = ['native', 'acp', 'command'] as const
@@ -92,7 +92,7 @@ export type EndSignal = Extract<Signal, 'SIGTERM' | 'SIGKILL' | 'SIGINT'>
 export const HANDLERS = ['default', 'ignore', 'message'] as const
 export type Handler = (typeof HANDLERS)[number]
 
-/** The party that caused an exit; `person` is the user. Status and restarts follow the cause, never the exit code. */
+/** The party that caused an exit; `person` is the user. Status and restarts follow the cause, not the exit code alone. */
 export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
 
 /** What a running process does: it starts, can take a message, has a turn, or waits for the user's answer. */
@@ -124,8 +124,8 @@ export const NATIVE_TOOL_ACCESS: Readonly<Record<NativeTool, 'read' | 'write' | 
 }
 
 /**
- * The liveness of a process. `silent`: no output; `stalled`: no progress; `waiting`: an ask has been open too long; `stopped`: a SIGSTOP from
- * outside.
+ * The liveness of a process. `silent`: no output; `stalled`: no progress; `waiting`: an ask has been open too long; `stopped`: a SIGSTOP
+ * from outside.
  */
 export const LIVENESS_WORDS = ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const
 export type LivenessWord = (typeof LIVENESS_WORDS)[number]
@@ -171,7 +171,7 @@ export const RESTART_TYPES = ['permanent', 'transient', 'temporary'] as const
 /** Supervision strategies as in Erlang/OTP. */
 export const STRATEGIES = ['one_for_one', 'one_for_all', 'rest_for_one'] as const
 
-/** Actions after a child has completed. */
+/** Actions after a process has completed. */
 export const ON_COMPLETE = ['fresh', 'stop'] as const
 
 /** Restart policies as users write them: `no` means temporary, `on-failure` transient, `always` permanent. */

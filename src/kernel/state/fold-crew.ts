@@ -1,6 +1,6 @@
-// The fold of a crew's facts into the row of its process. Guarantees that a crew's asks outlive its incarnations,
-// because they belong to its tasks. Must never decide. Test: test/properties/fold.test.ts,
-// test/tables/kernel/decide/crew-process/apply-command.test.ts.
+// The fold of a crew's facts into the row of its process. Also has the rules of the fold that differ for crews and members: the activity
+// while an ask is open, and the usage before a turn. Must never decide.
+// Test: test/properties/fold.test.ts, test/tables/kernel/decide/crew-process/apply-command.test.ts.
 import { NEW_CREW, foldCrew } from '../crew/state/fold.ts'
 import { usageTotals } from '../model/usage-totals.ts'
 import type { CrewFact } from '../model/crew/facts.ts'

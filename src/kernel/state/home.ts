@@ -8,7 +8,9 @@ import { HOME_BUDGETS, type HomeBudgetName } from '../model/words.ts'
 /** A budget of the home without room. */
 export interface ReachedHomeBudget {
   readonly limit: HomeBudgetName
+  /** USD */
   readonly used: number
+  /** USD */
   readonly of: number
   readonly scope: 'home'
   /** only open calls use up the room, so it is worth waiting for their end */

@@ -41,7 +41,7 @@ export type LimitCheck =
   | 'after'
   /** after a measurement; the limit is reached when usage equals or exceeds it */
   | 'measured'
-  /** before a spawn, which is refused */
+  /** before a spawn, which a used-up limit refuses */
   | 'ask'
   /** when its deadline passes */
   | 'clock'
@@ -197,7 +197,10 @@ export function findExhausted(table: LiveTable, process: Process, action: 'turn'
   return findExhaustedLimit(table, process, action, now) ?? findSpentBudget(table.home)
 }
 
-/** The limit, of the process or of a payer, or the budget of the home, that past usage has reached. `countsCalls`: model calls are reported afterwards, so their limits are checked here. */
+/**
+ * The limit, of the process or of a payer, or the budget of the home, that past usage has reached. `countsCalls`: model calls are reported
+ * afterwards, so their limits are checked here.
+ */
 export function findReachedLimit(table: LiveTable, process: Process, now: number, countsCalls: boolean): Reached | null {
   const reached = findFirst(table, process, now, (limit, { used, of }) => {
     const { when } = LIMITS[limit]

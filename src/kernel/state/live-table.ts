@@ -26,7 +26,7 @@ export interface LiveTable {
   readonly maxProcesses: number
 }
 
-/** The table below with the changes of one decision. */
+/** A layer over a table, with the changes of one decision or of a batch of decisions. */
 export class Overlay implements LiveTable {
   readonly processes = new Map<Uuid, Process>()
   readonly maxProcesses: number

@@ -56,7 +56,7 @@ export function mayRunPrograms(spec: ProcessSpec): boolean {
   return freedomOf(spec) === 2
 }
 
-/** The capabilities that a program of the process could bypass through the daemon's socket. */
+/** The names of the limited capabilities that a program of the process could bypass through the daemon's socket. */
 export function deniedToPrograms({
   capabilities: { network, signals, spawns } = {},
 }: Pick<ProcessSpec, 'capabilities'>): readonly string[] {
@@ -222,7 +222,8 @@ function restrictPermissions(spec: ProcessSpec, above: Permissions | null): Proc
   const stricter = (policy: PermissionPolicy): PermissionPolicy => (STRICTNESS[policy] < STRICTNESS[above.default] ? above.default : policy)
   if (spec.driver === 'acp') {
     const { default: fallback, tools } = spec.permissions ?? { default: 'ask' }
-    const stricterTools = tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, callDecisionOf(stricter(policy))]))
+    const stricterTools =
+      tools && Object.fromEntries(Object.entries(tools).map(([name, policy]) => [name, callDecisionOf(stricter(policy))]))
     const policy = stricter(fallback)
     return {
       ...spec,
@@ -258,7 +259,7 @@ function splitQuestions(
   return { asked: rules.filter(mayAsk), denied: rules.filter((rule) => !mayAsk(rule)) }
 }
 
-/** What a policy means for a call of an external agent. `confinementObstacle` refuses to start an external agent below a planning process. */
+/** What a policy means for a call without a rule. `confinementObstacle` refuses to start an external agent below a planning process. */
 export function callDecisionOf(policy: PermissionPolicy): CallDecision {
   if (policy === 'agent') return 'ask'
   return policy === 'plan' ? 'deny' : policy

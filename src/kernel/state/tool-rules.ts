@@ -39,7 +39,7 @@ export function toolRuleProblem(text: string): string | null {
 }
 
 /**
- * Returns the reason why a rule that asks or denies could be bypassed; null if none can. A shell can write any file, and can hide a
+ * Returns why the first rule that asks or denies could be bypassed; null if no rule could. A shell can write any file, and can hide a
  * command in a script. So a shell that does not ask bypasses each such rule.
  */
 export function ruleBypassProblem(permissions: Permissions, lists: Pick<ProcessSpec, 'tools' | 'deny'>): string | null {

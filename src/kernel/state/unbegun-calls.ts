@@ -20,7 +20,7 @@ export function unbegunCalls({ spec, life, progress: { openCalls } }: Pick<Proce
   return unbegun
 }
 
-/** Whether the driver waits before its next call because the process is paused or held. */
+/** Whether the process is paused and has reached a boundary, so that the driver waits before its next call. */
 function isHeldBack(life: Life): boolean {
   return life.state === 'running' && life.attached && life.drained && !life.midway
 }

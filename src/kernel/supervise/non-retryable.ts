@@ -1,5 +1,5 @@
 // Recognizes ends that a restart would only repeat: a limit, a full context, a request that the provider refuses. An end that is not
-// recognized may be retried; restart-decision.ts then stops after equal errors.
+// recognized may be retried; restart-decision.ts then stops after equal errors, which `normalizedError` makes comparable.
 // Test: test/tables/kernel/supervise/restart-decision.test.ts.
 import type { ExitStatus } from '../model/process.ts'
 

@@ -16,7 +16,7 @@ export type RestartDecision =
   | { readonly do: 'stay' }
   /** the process would fail again in the same way, so it is held until the user resumes it */
   | { readonly do: 'hold'; readonly cause: string }
-  /** the process fails too often; `times`: number of failures within the window */
+  /** the process ends too often; `times`: number of its counted ends within the window */
   | { readonly do: 'giveUp'; readonly times: number }
   /** `fresh`: the process starts over; `attempt`: number of this restart within the window, 0: it does not count */
   | { readonly do: 'restart'; readonly fresh: boolean; readonly restarts: Restarts; readonly delayMs: number; readonly attempt: number }

@@ -2,10 +2,10 @@
 // Reeve commits the files itself if the author has left or does not commit. Handles the results of the jobs `check` and `commit`. Must
 // never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
-import { closeTask, requeueTask, messageCoordinator, unmaskCommittingWorker } from './release-task.ts'
+import { closeTask, requeueTask, unmaskCommittingWorker } from './release-task.ts'
 import { addConflictTask, finishTask, requestMerge } from './merge-task.ts'
 import { handleLostFiles } from './lost-files.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import { currentImplementer } from '../state/queries.ts'
 import { namedFiles, shortCommit, taskBranchText, taskName } from '../state/task-text.ts'
 import { mergeInstructionText, commitReminderText, commitRequestText } from '../text/messages.ts'
@@ -101,8 +101,7 @@ function requireNewReview(draft: CrewDraft, task: Task, { commit, from, files }:
   if (worker?.state !== 'on') return void (task.implementer !== null && requestCommitJob(draft, task.implementer, task, true))
   unmaskCommittingWorker(draft, task)
   draft.emit({ type: 'task.differs', task: task.id, commit, from, files })
-  messageCoordinator(
-    draft,
+  draft.messageCoordinator(
     `${taskName(task)} is committed as ${commit}, which differs from the approved change in ${namedFiles(files)}. It needs a new review.`,
     task,
   )
@@ -113,7 +112,7 @@ function handleConflictingCommit(draft: CrewDraft, task: Task, { commit, files, 
   const worker = currentImplementer(draft.crew, task)
   if (commit === undefined) return
   if (worker?.state === 'on' && task.commitTries < COMMIT_TRIES.refused)
-    return remindToCommit(draft, task, worker, conflictInstruction(draft, files, []) ?? '')
+    return remindToCommit(draft, task, worker, `the commit ${conflictInstruction(draft, files, []) ?? 'conflicts'}`)
   unmaskCommittingWorker(draft, task)
   draft.emit({ type: 'task.committed', task: task.id, commit })
   addConflictTask(draft, draft.requireTask(task.id), commit, { type: 'conflict', files, ...(branch === undefined ? {} : { branch }) })

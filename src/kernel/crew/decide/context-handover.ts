@@ -1,6 +1,6 @@
 // Hands the work of a member whose context is nearly full to a successor. The member is asked for a summary, with which its successor
 // continues. If an agent coordinates, that agent decides about workers. Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
-import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
+import { requeueTask, endReview } from './release-task.ts'
 import { coordinatorRecipient, isActive } from '../state/queries.ts'
 import { dismissMember, MAX_COORDINATORS, replaceMember } from './commands/member-commands.ts'
 import type { Command } from '../../model/crew/commands.ts'
@@ -22,7 +22,7 @@ export function handleContextFull(draft: CrewDraft, { member: id, share }: Extra
       text: `${usedText}. Call replace_worker with your own id "${id}" and a summary: what was decided and what is next. Your successor sees the tasks and knows nothing else.`,
     })
   } else if (coordinatorRecipient(draft.crew)) {
-    messageCoordinator(draft, `${usedText}. Ask it for a summary, then call replace_worker with that summary.`, null)
+    draft.messageCoordinator(`${usedText}. Ask it for a summary, then call replace_worker with that summary.`, null)
   } else if (member.phase !== 'idle') {
     draft.send(id, {
       from: 'system',
@@ -40,8 +40,7 @@ export function handOverPaused(draft: CrewDraft, member: Member): void {
   if (isReplacedAutomatically(draft, member))
     replaceOrGiveUp(draft, member, 'it left no summary, because its context was full: check the files that it left')
   else if (role !== 'coordinator' && phase !== 'idle')
-    messageCoordinator(
-      draft,
+    draft.messageCoordinator(
       `${id} is paused (context-full): its context is full. replace_worker gives its task to a successor.`,
       draft.findTask(member.task) ?? null,
     )

@@ -1,11 +1,11 @@
 // The draft of one decision about a crew: its facts in order, its acts, and the crew's state after the facts. Numbers messages and jobs.
 // When a command is refused, the whole draft is dropped. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
-import { KernelError } from '../../model/errors.ts'
-import { tasksById } from '../state/queries.ts'
+import { refusalError } from './refusal-error.ts'
+import { coordinatorRecipient, tasksById } from '../state/queries.ts'
 import { foldCrew } from '../state/fold.ts'
-import type { ErrorCode } from '../../model/errors.ts'
+import type { KernelError } from '../../model/errors.ts'
 import type { Act, CrewContext } from '../../model/crew/commands.ts'
-import type { CrewFact, JobResult, JobWork } from '../../model/crew/facts.ts'
+import type { CrewFact, JobWork } from '../../model/crew/facts.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { Sender } from '../../model/ids.ts'
 import type { MemberId, TaskId } from '../../model/crew/words.ts'
@@ -78,6 +78,12 @@ export class CrewDraft {
     })
   }
 
+  /** Queues a message for the coordinator agent, if the crew has one. If none is running, the next one gets the message. */
+  messageCoordinator(text: string, task: Task | null, from: Sender = 'system'): void {
+    const coordinator = coordinatorRecipient(this.crew)
+    if (coordinator && !this.crew.ending) this.send(coordinator.id, { from, text, task: task?.id ?? null, isKept: true })
+  }
+
   requestJob(work: JobWork): void {
     const job = { ...work, job: this.crew.nextJob }
     this.emit({ type: 'crew.job', job })
@@ -111,14 +117,4 @@ export class CrewDraft {
 function unknownIdError(kind: 'member' | 'task', id: string, known: readonly (Member | Task)[]): KernelError {
   const ids = known.slice(0, MAX_NAMED_IDS).map((one) => one.id)
   return refusalError('NOT_FOUND', `the crew has no ${kind} "${id}"`, `It has ${ids.join(', ') || 'none'}.`)
-}
-
-/** Explains why a job does not have the expected result. */
-export function unexpectedResultText(result: JobResult): string {
-  return result.type === 'error' ? result.error : `the daemon answered with ${result.type}`
-}
-
-/** An error for a refused command. `hint`: what the user can do instead. */
-export function refusalError(code: ErrorCode, message: string, hint: string): KernelError {
-  return new KernelError(code, message, undefined, hint)
 }

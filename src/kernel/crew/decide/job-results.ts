@@ -13,7 +13,7 @@ import { assignmentText, continueTaskText, reviewRequestText, takeOverText } fro
 import { handleSetupResult } from './worktree-setup.ts'
 import { handleVerifyResult } from './verify.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { Job, JobResult, JobOf } from '../../model/crew/facts.ts'

@@ -1,6 +1,6 @@
 // Starts and ends a crew. Guarantees that open jobs are requested again at each start, and that the end waits for commits in progress.
 // Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
-import { refusalError } from './draft.ts'
+import { refusalError } from './refusal-error.ts'
 import { closeTask } from './release-task.ts'
 import { needsUnusedFiles, openTasks } from '../state/queries.ts'
 import { endHalt } from './halt.ts'

@@ -2,7 +2,7 @@
 // bring back a member that the user killed; only the user may do that.
 // Tests: test/tables/kernel/decide/crew-process/members.test.ts, test/tables/kernel/crew/decide/lost-workers.test.ts.
 import { isDiskFullError } from '../../util/disk-full-error.ts'
-import { releaseHeldTask, messageCoordinator } from './release-task.ts'
+import { releaseHeldTask } from './release-task.ts'
 import { briefWorker } from './brief-job.ts'
 import { haltCrew } from './halt.ts'
 import { hasJobsThatNeedMember, isWorker, predecessorsOf, lastSuccessorOf } from '../state/queries.ts'
@@ -111,7 +111,7 @@ export function handleLostMember(draft: CrewDraft, member: Member, cause: Cause,
   draft.addAct({ type: 'warn', text: `${id} ${eventText}: ${reason}` })
   if (isDiskFullError(reason)) haltCrew(draft, `the disk is full: ${reason}`)
   keepPredecessor(draft, member, reason)
-  if (isWorker(member)) messageCoordinator(draft, `${id} ${eventText}: ${reason}`, null)
+  if (isWorker(member)) draft.messageCoordinator(`${id} ${eventText}: ${reason}`, null)
   else replaceLostCoordinator(draft, member, cause)
 }
 

@@ -2,13 +2,13 @@
 // are verified between the two, in `landCandidate`. Only a result of `land` proves that the branch has moved. Handles the results of these
 // jobs. Must never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/merge-task.test.ts, test/simulation/crew.test.ts.
-import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
+import { failTask, requeueTask, failedAttemptsText } from './release-task.ts'
 import { namedFiles, shortCommit, taskBranchText, taskName } from '../state/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import { conflictTaskText } from '../text/messages.ts'
 import { isTreeVerified } from '../state/verify-rules.ts'
 import { commandResultText, recordVerifyResult } from './verify-results.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { CrewFact, JobResult, JobOf, JobResultOf } from '../../model/crew/facts.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
@@ -122,7 +122,7 @@ function recordMerged(draft: CrewDraft, task: Task, commit: string, { merged: me
 
 export function finishTask(draft: CrewDraft, task: Task, text: string): void {
   draft.emit({ type: 'task.done', task: task.id, reason: null })
-  messageCoordinator(draft, text, task)
+  draft.messageCoordinator(text, task)
 }
 
 /** Merges again, because the branch moved after the candidate was made. After too many moves, the user is notified and the merge waits. */
@@ -142,7 +142,7 @@ function waitForBranch(draft: CrewDraft, task: Task, commit: string, { reason }:
   if (task.landing?.blocked !== reason) {
     draft.emit({ type: 'task.blocked', task: task.id, reason })
     draft.addAct({ type: 'notify', text: `${taskName(task)} is committed and waits to be merged: ${reason}` })
-    messageCoordinator(draft, `${taskName(task)} is committed and waits to be merged: ${reason}`, task)
+    draft.messageCoordinator(`${taskName(task)} is committed and waits to be merged: ${reason}`, task)
   }
   requestMerge(draft, task, { patient: true })
 }
@@ -151,7 +151,7 @@ function waitForBranch(draft: CrewDraft, task: Task, commit: string, { reason }:
 function leaveUnmerged(draft: CrewDraft, task: Task, reason: string): void {
   draft.emit({ type: 'task.done', task: task.id, reason })
   draft.addAct({ type: 'notify', text: `${taskName(task)} is ${reason}` })
-  messageCoordinator(draft, `${taskName(task)} is done, and ${reason}`, task)
+  draft.messageCoordinator(`${taskName(task)} is done, and ${reason}`, task)
 }
 
 /** Adds a task that resolves the conflict, because the author cannot. Conflict tasks land before all others. */
@@ -184,8 +184,7 @@ export function addConflictTask(draft: CrewDraft, task: Task, commit: string, { 
   }
   draft.emit(fact)
   draft.emit({ type: 'task.conflict', task: task.id, conflict: id, files })
-  messageCoordinator(
-    draft,
+  draft.messageCoordinator(
     `${taskName(task)} is committed and conflicts in ${fileNames}. Assign ${id}, which resolves the conflict.`,
     draft.requireTask(id),
   )

@@ -4,7 +4,7 @@
 import { needsCommit, currentImplementer, blocksQueue, isFree, isActive, hasUnusedFiles, isReady, workersOf } from '../state/queries.ts'
 import { takeBackTask } from './lost-files.ts'
 import { canImplement } from '../state/eligible-workers.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Member } from '../../model/crew/crew.ts'
 import type { Job, JobResult } from '../../model/crew/facts.ts'

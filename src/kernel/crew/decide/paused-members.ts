@@ -1,7 +1,7 @@
 // Handles pauses of members. Sends the notices about a pause and about its end. Under the engine, a member that is paused in a loop loses
 // its task. A pause by the user, or for a cause that would affect the next worker too, keeps the task. Must never end a pause itself.
 // Test: test/tables/kernel/crew/decide/paused-members.test.ts.
-import { releaseHeldTask, messageCoordinator } from './release-task.ts'
+import { releaseHeldTask } from './release-task.ts'
 import { coordinatorOf, isLooping, isActive, isWorker } from '../state/queries.ts'
 import { handOverPaused } from './context-handover.ts'
 import { requestCommitJob } from './commit-task.ts'
@@ -29,7 +29,7 @@ export function handleMemberHeld(draft: CrewDraft, { member: id, held, reason, w
 function notifyResumed(draft: CrewDraft, before: Member, member: Member): void {
   if (!isWorker(member)) notifyAllPaused(draft)
   else if (before.wakes !== true && isNotified(draft, before))
-    messageCoordinator(draft, resumedText(draft.crew, member), draft.findTask(member.task) ?? null)
+    draft.messageCoordinator(resumedText(draft.crew, member), draft.findTask(member.task) ?? null)
 }
 
 /** Notifies the coordinator of all paused members, after the coordinator or the crew was resumed. */
@@ -39,7 +39,7 @@ export function notifyAllPaused(draft: CrewDraft): void {
 
 function notifyPaused(draft: CrewDraft, member: Member, note?: string): void {
   if (isWorker(member) && isActive(member) && isNotified(draft, member))
-    messageCoordinator(draft, pausedText(draft.crew, member, note), draft.findTask(member.task) ?? null)
+    draft.messageCoordinator(pausedText(draft.crew, member, note), draft.findTask(member.task) ?? null)
 }
 
 /** Whether the coordinator is notified of this pause now. A paused coordinator is notified when it resumes. */

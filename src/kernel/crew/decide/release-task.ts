@@ -1,12 +1,11 @@
-// Takes tasks away from workers. Has the table of what each action does to a worker's task, phase, queue and files. Also requeues, closes
-// and hands over tasks, with the messages to workers and coordinator. Must never leave a worker in a phase that nothing ends.
+// Takes tasks away from workers. Has the table of what each action does to a worker's task, phase, queue and files. Also requeues and
+// closes tasks and ends reviews, and notifies the workers and the coordinator. Must never leave a worker in a phase that nothing ends.
 // Test: test/tables/kernel/crew/state/transition-tables.test.ts.
-import { coordinatorRecipient, currentImplementer } from '../state/queries.ts'
+import { currentImplementer } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
-import type { Sender } from '../../model/ids.ts'
 import type { KeptFiles, MemberId, TaskId } from '../../model/crew/words.ts'
 
 export type TaskReleaseAction = 'retire' | 'replace' | 'stop' | 'cancel' | 'pause' | 'lose'
@@ -103,8 +102,7 @@ export function requeueTask(draft: CrewDraft, task: Task, { reason, counts, with
   if (counts && attempts >= draft.spec.maxAttempts)
     failTask(draft, updatedTask, `${failedAttemptsText(updatedTask)} failed; the last reason: ${reason}`)
   else
-    messageCoordinator(
-      draft,
+    draft.messageCoordinator(
       `${taskName(task)} is back in the queue (${attempts} of ${draft.spec.maxAttempts} attempts failed): ${reason}`,
       task,
     )
@@ -130,7 +128,7 @@ export function closeTask(
   withdrawTask(draft, task, text)
   unmaskCommittingWorker(draft, task)
   draft.emit(fact)
-  messageCoordinator(draft, text, task)
+  draft.messageCoordinator(text, task)
 }
 
 /** Ends the protection of a committing worker, which may now be stopped and paused again. */
@@ -162,11 +160,5 @@ export function endReview(draft: CrewDraft, task: Task, reason: string, isByUser
   const member = task.reviewer
   if (member === null) return
   draft.emit({ type: 'task.unreviewed', task: task.id, member, reason, ...(isByUser ? { by: 'user' } : {}) })
-  messageCoordinator(draft, `${taskName(task)} got no verdict from ${member}: ${reason}`, task)
-}
-
-/** Queues a message for the coordinator agent, if the crew has one. If none is running, the next one gets the message. */
-export function messageCoordinator(draft: CrewDraft, text: string, task: Task | null, from: Sender = 'system'): void {
-  const coordinator = coordinatorRecipient(draft.crew)
-  if (coordinator && !draft.crew.ending) draft.send(coordinator.id, { from, text, task: task?.id ?? null, isKept: true })
+  draft.messageCoordinator(`${taskName(task)} got no verdict from ${member}: ${reason}`, task)
 }

@@ -2,13 +2,13 @@
 // implementer with the output. No review starts before the command passes (verify-rules.ts). Must never read files: the daemon runs the
 // command. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { commandResultText, recordVerifyResult } from './verify-results.ts'
-import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
+import { failTask, requeueTask, failedAttemptsText } from './release-task.ts'
 import { handleMergeVerifyResult } from './merge-task.ts'
 import { handleLostFiles } from './lost-files.ts'
 import { currentImplementer, hasUnusedFiles } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { VerifyResult } from '../../model/crew/shell-command-results.ts'
 import type { Task } from '../../model/crew/crew.ts'
@@ -38,8 +38,7 @@ export function handleVerifyResult(draft: CrewDraft, job: Verify, result: JobRes
   if (result.type !== 'verified')
     return requeueTask(draft, task, { reason: `the verify command could not run: ${unexpectedResultText(result)}`, counts: true })
   if (recordVerifyResult(draft, { task: id, member, stage: 'review' }, result))
-    return messageCoordinator(
-      draft,
+    return draft.messageCoordinator(
       `${taskName(task)} passed verify: ${commandResultText(result)}.${task.reviews ? ' Assign its review.' : ''}`,
       task,
     )
@@ -52,7 +51,7 @@ function sendTaskBack(draft: CrewDraft, task: Task, result: VerifyResult): void 
   const reason = `verify failed: ${commandResultText(result)}`
   if (attempts >= draft.spec.maxAttempts) return failTask(draft, task, `${failedAttemptsText(task)} failed; the last reason: ${reason}`)
   if (implementer) draft.send(implementer, { from: 'system', task: task.id, text: failureText(task, result) })
-  messageCoordinator(draft, `${taskName(task)} went back to ${implementer}: ${reason}`, task)
+  draft.messageCoordinator(`${taskName(task)} went back to ${implementer}: ${reason}`, task)
 }
 
 function failureText(task: Task, result: VerifyResult): string {

@@ -2,7 +2,7 @@
 // then the turn is accepted as it is. Guarantees that no worker stays in a phase forever. A worker that owes a report gets a reminder or
 // loses its task, unless a message waits for it. The end of a turn that is not the current one changes nothing. Test:
 // test/tables/kernel/crew/decide/worker-turns.test.ts.
-import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
+import { requeueTask, endReview } from './release-task.ts'
 import { askUser, canAskUser } from './user-questions.ts'
 import { coordinatorOf, hasJobsThatNeedMember, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
@@ -127,7 +127,7 @@ function failTurn(draft: CrewDraft, { phase, id, turn }: Member, currentTask: Ta
   const task = currentTask?.id === turn.task && turn.phase === phase && hasInstructions ? currentTask : undefined
   if (task && phase === 'reviewing') endReview(draft, task, reason)
   else if (task && (phase === 'implementing' || phase === 'addressing_feedback')) requeueTask(draft, task, { reason, counts: true })
-  else messageCoordinator(draft, reason, null)
+  else draft.messageCoordinator(reason, null)
   draft.addAct({ type: 'warn', text: `${id}: ${reason}` })
 }
 
@@ -140,8 +140,8 @@ function acceptSilence(draft: CrewDraft, member: Member, task: Task | undefined)
   if (draft.spec.coordinator === 'engine' && isReportDue(draft, member)) return failTurn(draft, member, task, reason)
   draft.addAct({ type: 'warn', text: reason })
   if (task && turn.saidReady && isReportDue(draft, member))
-    return messageCoordinator(draft, readyButHoldingText(task, member, MAX_REMINDERS), task)
-  messageCoordinator(draft, `${reason}${task ? `. It has ${taskName(task)}` : ''}.`, task ?? null)
+    return draft.messageCoordinator(readyButHoldingText(task, member, MAX_REMINDERS), task)
+  draft.messageCoordinator(`${reason}${task ? `. It has ${taskName(task)}` : ''}.`, task ?? null)
 }
 
 function finishCoordinatorTurn(draft: CrewDraft, member: Member, { outcome, text = '', error }: TurnResult): void {

@@ -4,7 +4,7 @@ import { hasPassed, commandResultText } from './verify-results.ts'
 import { isWorker } from '../state/queries.ts'
 import { haltCrew } from './halt.ts'
 import { handleLostFiles } from './lost-files.ts'
-import { unexpectedResultText } from './draft.ts'
+import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member } from '../../model/crew/crew.ts'
 import type { Job, JobResult } from '../../model/crew/facts.ts'
@@ -31,7 +31,9 @@ export function handleSetupResult(draft: CrewDraft, { member: id }: Extract<Job,
   failSetup(draft, id, `${commandResultText({ command, ran })}${lastLine === '' ? '' : `: ${lastLine}`}`)
 }
 
-/** Loses a worker whose setup failed. A crew of the engine halts after two failures without any success, until the user repairs the cause. */
+/**
+ * Loses a worker whose setup failed. A crew of the engine halts after two failures without any success, until the user repairs the cause.
+ */
 function failSetup(draft: CrewDraft, id: Member['id'], reason: string): void {
   handleLostFiles(draft, id, reason, `${SETUP_FAILED_PREFIX}${reason}`)
   const { members } = draft.crew

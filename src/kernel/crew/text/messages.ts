@@ -178,10 +178,10 @@ export function reviewRequestText(
 /** The request to commit. `conflict`: what the worker must resolve as well; null if nothing. */
 export function commitRequestText(task: Task, conflict: string | null = null): string {
   const request = `${taskName(task)} is approved: commit it on your branch now. Include everything that belongs to the task, and change nothing else. The commit message states what changed and why, and begins with "${task.id}: ". When \`git status\` is clean, call signal_ready.`
-  return joinParagraphs(request, conflict !== null && `The commit ${conflict}`)
+  return joinParagraphs(request, conflict !== null && `The commit ${conflict}.`)
 }
 
-/** The instruction for a commit that conflicts with the crew's branch. The text is the end of a sentence. */
+/** The instruction for a commit that conflicts with the crew's branch, without its subject and its last full stop. */
 export function mergeInstructionText({
   branch,
   files,

@@ -126,7 +126,7 @@ export function releaseMember(draft: DecisionDraft, crew: Process, process: Pick
   superviseMembers(draft, crew.uuid)
 }
 
-/** Retires a member that ended before its crew. It can no longer be resumed, so its files may be removed. */
+/** Retires a member whose process has already ended, so that its files may be removed. */
 export function retireMember(draft: DecisionDraft, { uuid, endedRow, by, reason }: InputOf<'retire'>): void {
   if (draft.get(uuid) || endedRow.life.state !== 'dead' || endedRow.retiredAt !== null) return
   draft.loadEnded(endedRow)

@@ -1,6 +1,6 @@
 // Handles a reached limit of a process or of its payer. Either the process and the owner of the limit are suspended, or the owner ends,
-// together with all processes that it pays for. When a budget is used up, no process that it covers spends more. Adds the hold `budget`.
-// The exit is `budget_exceeded`, or `max steps exceeded`.
+// together with all processes that it pays for. A process that waits for open calls or for a budget of the home is suspended alone. Adds
+// the hold `budget`. The exit is `budget_exceeded`, or `max steps exceeded`.
 // Tests: test/tables/kernel/state/limits.test.ts, test/tables/kernel/decide/reports.test.ts.
 import { MAX_STEPS_EXIT } from '../../model/exit.ts'
 import { addHold } from '../holds/add-hold.ts'
@@ -14,8 +14,8 @@ import type { DecisionDraft } from '../draft.ts'
 import type { Uuid } from '../../model/ids.ts'
 
 /**
- * Suspends or ends the process whose action does not fit its limits. `estimate`: the estimate of the call, if the action is a call. Returns `held` if the
- * process waits for room, and `stop` if it has ended.
+ * Suspends or ends the process whose action does not fit its limits. `estimate`: the estimate of the call, if the action is a call.
+ * Returns `held` if the process waits for room, and `stop` if it has ended.
  */
 export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
   const { life } = caller

@@ -1,6 +1,6 @@
-// The payer of a process: its nearest living ancestor in the spawn lineage. When a process ends, its usage passes to the payer, who then
-// pays for its children. Calls with an unknown end are charged before that. A process whose payer has ended keeps the payer's UUID, because
-// a resumed payer pays again. Tests: test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
+// The payer of a process: its nearest living ancestor in the spawn lineage. When a process ends, its usage passes to the payer, which then
+// pays for its children. Calls with an unknown end are charged before that. If there is no further payer, the children keep the UUID of the
+// ended one, which pays again when it is resumed. Tests: test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
 import { payerOf } from '../../state/accounts.ts'
 import { unsettledUsage } from '../../model/usage-totals.ts'
 import { isLiving } from '../../model/status.ts'
@@ -52,7 +52,7 @@ function payerInTable(table: LiveTable, process: Process): Uuid | null {
   return payer !== null && table.get(payer) ? payer : null
 }
 
-/** The payer of a new incarnation or a fork: its spawner if that lives, else its last payer if that lives. */
+/** The payer of a new incarnation: its spawner if that lives, else its last payer if that lives. */
 export function findPayer(draft: DecisionDraft, uuid: Uuid): Uuid | null {
   const process = draft.mustGet(uuid)
   const candidates = [process.parentUuid, process.payer ?? null]

@@ -164,7 +164,10 @@ export type Issuer =
 
 type IssuerKind = 'lead' | 'worker' | 'system'
 
-/** The permitted issuer of each command: `lead` is the user or a coordinator, `system` the kernel or the daemon. The engine needs no permission. */
+/**
+ * The permitted issuer of each command: `lead` is the user or a coordinator, `system` the kernel or the daemon. The engine needs no
+ * permission.
+ */
 export const COMMAND_ISSUERS: { readonly [C in Command['type']]: IssuerKind } = {
   add_task: 'lead',
   add_tasks: 'lead',

@@ -1,7 +1,7 @@
 // Edits a task after it was added: its texts, needs, role, agent, limits, or reviews. Decides whether an edit is possible, and notifies the
 // implementer and the reviewer, who read this at their next turn. Must never change an approved task.
 // Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
-import { refusalError } from '../draft.ts'
+import { refusalError } from '../refusal-error.ts'
 import { stateText } from '../../state/phases.ts'
 import { currentImplementer } from '../../state/queries.ts'
 import { findCycle } from '../../../util/graph.ts'

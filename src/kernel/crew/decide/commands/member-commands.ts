@@ -1,7 +1,7 @@
-// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. Also the notice of a coordinator to
-// the user. No member leaves while it commits. A replaced member is dismissed in member-lifecycle.ts, when its successor has joined.
+// Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. Also the notice of a coordinator
+// to the user. No member leaves while it commits. A replaced member is dismissed in member-lifecycle.ts, when its successor has joined.
 // Test: test/tables/kernel/crew/decide/engine.test.ts.
-import { refusalError } from '../draft.ts'
+import { refusalError } from '../refusal-error.ts'
 import { releaseHeldTask } from '../release-task.ts'
 import { stateText } from '../../state/phases.ts'
 import { coordinatorOf, coordinatorRecipient, isActive, isWorker, MAX_LOSSES_IN_ROW, workersOf } from '../../state/queries.ts'

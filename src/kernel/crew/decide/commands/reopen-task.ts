@@ -1,8 +1,7 @@
 // Opens closed tasks again, only by an explicit command. A failed or cancelled task is retried. A done task is reopened by the user, who
-// rejects its result. Chooses the dependents that come back with the task, and starts the new attempt. Must never open a task without a
-// command, or in a crew that is ending. Test: test/tables/kernel/crew/decide/commands/reopen-task.test.ts.
-import { refusalError } from '../draft.ts'
-import { messageCoordinator } from '../release-task.ts'
+// rejects its result. Chooses the dependents that come back with the task. Must never open a task without a command, or in a crew that is
+// ending. Test: test/tables/kernel/crew/decide/commands/reopen-task.test.ts.
+import { refusalError } from '../refusal-error.ts'
 import { stateText } from '../../state/phases.ts'
 import { tasksById } from '../../state/queries.ts'
 import { taskName } from '../../state/task-text.ts'
@@ -48,7 +47,7 @@ export function retryTask(draft: CrewDraft, { task: id }: CommandOf<'retry_task'
   for (const taskId of retriedIds) draft.emit({ type: 'task.retried', task: taskId, by: senderOfIssuer(draft) })
   const others = retriedIds.slice(1)
   const note = `${taskName(task)} is back in the queue${others.length > 0 ? `, with the tasks that need it: ${others.join(', ')}` : ''}`
-  if (draft.context.by.type === 'user') messageCoordinator(draft, `The user retried a task: ${note}.`, task, 'user')
+  if (draft.context.by.type === 'user') draft.messageCoordinator(`The user retried a task: ${note}.`, task, 'user')
   return note
 }
 
@@ -125,7 +124,7 @@ export function reopenTask(draft: CrewDraft, { task: id, comments }: CommandOf<'
       `Write what is missing, in 1 to ${MAX_COMMENT_CHARS} characters.`,
     )
   draft.emit({ type: 'task.reopened', task: id, comments, by: senderOfIssuer(draft) })
-  messageCoordinator(draft, `The user reopened ${taskName(task)}: ${comments}`, task, 'user')
+  draft.messageCoordinator(`The user reopened ${taskName(task)}: ${comments}`, task, 'user')
   return `${taskName(task)} is open again: its next worker starts from the crew's branch, with your comments`
 }
 

@@ -1,6 +1,6 @@
 // Commands about tasks from the user, coordinators and the engine: add, assign, review, approve, cancel, mark. Checks their preconditions;
 // each refusal names what to do instead. Test: test/tables/kernel/crew/decide/engine.test.ts.
-import { refusalError } from '../draft.ts'
+import { refusalError } from '../refusal-error.ts'
 import { closeTask, failTask, requeueTask } from '../release-task.ts'
 import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, workersOf } from '../../state/queries.ts'
 import { taskName } from '../../state/task-text.ts'

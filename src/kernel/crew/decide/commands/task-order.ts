@@ -1,7 +1,7 @@
 // The order of a crew's tasks: higher priority first. Tasks of equal priority keep the order in which they were added, unless a task was
 // moved before another. Handles the command `set_priority`. `sortByRank` in queries.ts applies the order. Must never change the worker of a
 // task. Test: test/tables/kernel/crew/decide/commands/task-order.test.ts.
-import { refusalError } from '../draft.ts'
+import { refusalError } from '../refusal-error.ts'
 import { stateText } from '../../state/phases.ts'
 import { priorityOf } from '../../state/queries.ts'
 import { taskName } from '../../state/task-text.ts'

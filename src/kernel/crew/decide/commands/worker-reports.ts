@@ -1,7 +1,7 @@
 // Handles the commands of workers, each called within a turn. Guarantees that a report is about the work that the worker had when the turn
 // began. A worker that got other work in the middle of a turn must report again. Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
-import { refusalError } from '../draft.ts'
-import { failTask, messageCoordinator, failedAttemptsText } from '../release-task.ts'
+import { refusalError } from '../refusal-error.ts'
+import { failTask, failedAttemptsText } from '../release-task.ts'
 import { handOverIfFull } from '../context-handover.ts'
 import { coordinatorRecipient, currentImplementer } from '../../state/queries.ts'
 import { taskName } from '../../state/task-text.ts'
@@ -32,7 +32,10 @@ function checkLength(text: string, minLength: number): void {
     throw refusalError('INVALID', `the text has ${text.length} characters`, `Give it ${minLength} to ${MAX_TEXT_CHARS} characters.`)
 }
 
-/** Sends a message to the coordinator, or to the thread of a task and the members that work on it. Errors: PERMISSION, INVALID, NOT_FOUND. */
+/**
+ * Sends a message to the coordinator and to the thread of a task. If it names a task, the other members that work on that task get it, too.
+ * Errors: PERMISSION, INVALID, NOT_FOUND.
+ */
 export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_message'>): string {
   const member = requireCallingMember(draft)
   checkLength(text, 1)
@@ -43,7 +46,7 @@ export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_mess
       ? []
       : draft.crew.members.filter((candidate) => candidate.id !== member.id && candidate.task === to && candidate.state === 'on')
   for (const { id } of recipients) draft.send(id, { from: senderOf(member), task: to, text: `${member.id} about ${to}: ${text}` })
-  messageCoordinator(draft, `${member.id}${task ? ` about ${taskName(task)}` : ''}: ${text}`, task, senderOf(member))
+  draft.messageCoordinator(`${member.id}${task ? ` about ${taskName(task)}` : ''}: ${text}`, task, senderOf(member))
   if (handOverIfFull(draft, draft.requireMember(member.id), text)) return 'noted; your successor takes over now: end your turn'
   if (coordinatorRecipient(draft.crew)) return 'sent'
   return 'noted; a program coordinates this crew and does not answer: decide yourself, continue, and report when you are done'
@@ -61,8 +64,7 @@ export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_
   )
   if (!task.prepared) throw lateError(member)
   draft.emit({ type: 'task.reported', task: task.id, member: member.id, summary })
-  messageCoordinator(
-    draft,
+  draft.messageCoordinator(
     `${member.id} reports ${taskName(task)} complete${hasVerifyCommand(draft.crew, draft.spec, task) ? '; its verify command runs now, and you get the result' : ''}: ${summary}`,
     task,
     senderOf(member),
@@ -79,7 +81,7 @@ export function reportVerdict(draft: CrewDraft, { verdict, comments }: CommandOf
   if (!task.briefed) throw lateError(member)
   if (verdict === 'DENIED') denyTask(draft, task, member.id, comments)
   else draft.emit({ type: 'task.verdict', task: task.id, member: member.id, verdict, comments })
-  messageCoordinator(draft, `${member.id} on ${taskName(task)}: ${verdict}. ${comments}`, draft.requireTask(task.id), senderOf(member))
+  draft.messageCoordinator(`${member.id} on ${taskName(task)}: ${verdict}. ${comments}`, draft.requireTask(task.id), senderOf(member))
   return `${taskName(task)} is ${verdict === 'APPROVED' ? 'approved' : 'sent back'}; end your turn`
 }
 
