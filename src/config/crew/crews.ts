@@ -14,7 +14,7 @@ import {
   MERGE_MODES,
   WORKER_ROLES,
   type CommitGate,
-  type Merge,
+  type MergeMode,
 } from '../../kernel/model/crew/words.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
@@ -113,7 +113,7 @@ export interface FileCrew extends FileMember {
     Partial<Record<WorkerRoleName, FileMember & { readonly count: number; readonly verify?: CrewShellCommand | false }>>
   >
   readonly gate?: CommitGate
-  readonly merge?: Merge
+  readonly merge?: MergeMode
   readonly reviews?: boolean
   readonly worktrees?: boolean
   readonly stay?: boolean

@@ -3,7 +3,7 @@
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname, join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
-import type { McpTransport, McpStart } from '../../kernel/model/mcp.ts'
+import type { McpTransport, McpStart } from '../../kernel/model/mcp-start.ts'
 import type { McpServer } from '../../kernel/model/spec-parts.ts'
 import { parseAgent } from '../agents/agent-file.ts'
 import { loadConfig, readUserServers } from '../config.ts'

@@ -4,7 +4,7 @@
 import { methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { McpStart } from '../../kernel/model/mcp-start.ts'
 import { RawLines } from '../common/raw-lines.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Ladder, Program } from '../contain/containment-contract.ts'

@@ -2,7 +2,7 @@
 // modules are loaded when the first such agent starts, so that a daemon without ACP agents does not load them.
 // Tests: test/processes/acp.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { McpStart } from '../../kernel/model/mcp-start.ts'
 import { prepareStart } from '../gateway/clients.ts'
 import { keepWholeSession } from './gemini-sessions.ts'
 import { ownToolsEnv } from '../mcp/cli-mcp-config.ts'

@@ -2,7 +2,7 @@
 // recorded. Each program in it carries the marker of the process, because some agents pass no other environment on. Unusable servers
 // are left out with a note. Tests: test/processes/acp/session.test.ts.
 import type { McpServer } from '@agentclientprotocol/sdk'
-import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { McpStart } from '../../kernel/model/mcp-start.ts'
 import { markerEnvironment } from '../contain/marker.ts'
 import type { Launch } from '../port.ts'
 import { toolPrefix } from '../mcp/tool-list.ts'

@@ -4,7 +4,7 @@
 // Tests: test/processes/mcp/stdio.test.ts, test/processes/mcp/http.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { Client, ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 import type { CallToolResult, Progress, Tool as ListedTool } from '@modelcontextprotocol/client'
-import type { McpTransport, McpStart } from '../../kernel/model/mcp.ts'
+import type { McpTransport, McpStart } from '../../kernel/model/mcp-start.ts'
 import type { Containment } from '../contain/containment-contract.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
 import { HttpTransport } from './http-transport.ts'

@@ -3,7 +3,7 @@
 // Test: test/processes/mcp/http.test.ts.
 import { StreamableHTTPClientTransport, isJSONRPCRequest } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
-import type { McpTransport } from '../../kernel/model/mcp.ts'
+import type { McpTransport } from '../../kernel/model/mcp-start.ts'
 import { limitBytes, limitEvents } from '../common/event-size-limit.ts'
 import type { EndWaits } from '../native/tools/tool.ts'
 

@@ -2,7 +2,7 @@
 // state or tools is reported. A server that does not start in time is left out, and must never delay the others.
 // Tests: test/processes/mcp/stdio.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import type { McpState } from '../../kernel/model/facts.ts'
-import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { McpStart } from '../../kernel/model/mcp-start.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Containment } from '../contain/containment-contract.ts'
 import { mayUseServer } from '../../kernel/state/tool-lists.ts'

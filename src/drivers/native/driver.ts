@@ -3,7 +3,7 @@
 // Tests: test/processes/native/tool-loop.test.ts and its siblings.
 import type { Driver, KernelPort, Launch } from '../port.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
-import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { McpStart } from '../../kernel/model/mcp-start.ts'
 import type { NativeAgent } from './agent.ts'
 import type { Model } from './models/model.ts'
 import type { ModelOptions, ProviderConfig } from './models/resolve-model.ts'

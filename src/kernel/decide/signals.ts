@@ -253,7 +253,7 @@ function interruptProcess(draft: DecisionDraft, process: Process, delivery: Sign
   if (life.attached && !life.stopping) draft.addEffect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
 }
 
-/** Records the request to end the process. A second request only shortens the grace: the first cause stays. */
+/** Records the request to end the process. A second request keeps the recorded exit, and passes its signal and grace to the driver. */
 function stopProcess(draft: DecisionDraft, process: Process, { signal: name, by }: EndRequest, graceMs: number): void {
   const { uuid, pid, life, retiredAt } = process
   const isHeld = life.state === 'running' && life.holds.length > 0

@@ -1,5 +1,5 @@
-// Exit statuses: a code, a reason as text, and a cause, which does not follow from the code. A later cause never replaces an earlier one.
-// Has the exits of the kernel, and the numbers of POSIX signals. Test: test/tables/kernel/model/exit.test.ts.
+// Exit statuses: a code, a reason as text, and a cause, which does not follow from the code. Has the exits of the kernel, and the numbers
+// of POSIX signals. Test: test/tables/kernel/model/exit.test.ts.
 import { SIGNAL_TABLE } from './signals.ts'
 import type { Report } from './reports.ts'
 import type { ExitStatus } from './process.ts'

@@ -1,4 +1,4 @@
-// Types for liveness and for the detection of repeated tool calls. Test: test/tables/kernel/decide/liveness/liveness.test.ts.
+// Types of liveness, and of the evidence for tool calls that repeat or fail. Test: test/tables/kernel/decide/liveness/liveness.test.ts.
 import type { LivenessWord, LivenessPolicy } from './words.ts'
 
 /** Liveness settings of one process. Null disables a check; an absent field means its default. */

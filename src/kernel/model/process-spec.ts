@@ -5,7 +5,7 @@ import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'
 import type { LivenessSpec } from './liveness.ts'
 import type { Uuid } from './ids.ts'
-import type { MemberId, WorkerRole, Role, CommitGate, Merge, CrewShellCommand } from './crew/words.ts'
+import type { MemberId, WorkerRole, Role, CommitGate, MergeMode, CrewShellCommand } from './crew/words.ts'
 
 /**
  * The settings of a process; its driver decides which fields there are. The spawn records the specification, and a
@@ -162,7 +162,7 @@ export interface ComposeProcessSpec extends ParentBase {
 export interface CrewSpec {
   readonly coordinator: 'engine' | 'agent'
   readonly gate: CommitGate
-  readonly merge: Merge
+  readonly merge: MergeMode
   /** whether tasks are reviewed; a task may override this */
   readonly reviews: boolean
   /** attempts per task, including denied, failed and lost ones, before the task fails */

@@ -1,5 +1,5 @@
-// The state of a process as the kernel knows it. Every field is readonly, and only `fold` (fold.ts) makes a new value.
-// Must never name I/O, time or chance: times and ids come with the inputs. Test: test/properties/kernel.test.ts.
+// The state of a process as the kernel knows it. Every field is readonly, and only `fold` (fold.ts) makes new rows of the table. Must never
+// name I/O, time or chance: times and ids come with the inputs. Test: test/properties/kernel.test.ts.
 import type { Checkpoint, ContextState } from './context.ts'
 import type { WorktreeFiles } from './spec-parts.ts'
 import type { ComposeRun } from './compose.ts'

@@ -1,5 +1,5 @@
-// Parts of a process specification and their results: MCP servers, permissions, worktrees. They are recorded in this shape: a field may be
-// added, but no field may change its meaning. Test: test/properties/fold.test.ts.
+// Parts of a process specification, such as labels, MCP servers, permissions, skills and worktrees. They are recorded in this shape: a
+// field may be added, but no field may change its meaning. Test: test/properties/fold.test.ts.
 import type { Uuid } from './ids.ts'
 import type { CallDecision, EFFORTS, PermissionPolicy, ToolEffect } from './words.ts'
 

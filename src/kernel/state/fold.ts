@@ -1,5 +1,5 @@
-// The fold computes the next state of a process from a fact. Only the fold makes a new value of a process. The daemon and the readers of
-// journals share it, so their results cannot differ. `FOLD` has a rule for every fact type but the first facts and those of crews.
+// The fold computes the next state of a process from a fact. Only the fold makes new rows of the process table. The daemon and the readers
+// of journals share it, so their results cannot differ. `FOLD` has a rule for every fact type but the first facts and those of crews.
 // Test: test/properties/fold.test.ts.
 import { addEarlierTime, stopClock } from './fold-clock.ts'
 import { closeCall, countDaemonDeath, markAskedCalls, markUnbegunCalls, reserveCall, releaseReserve } from './fold-progress.ts'

@@ -1,6 +1,6 @@
 // The account of the whole home: what all processes together have spent in this calendar day and month, and the budgets for both. A period
-// that has ended never opens again, whatever the clock does. The daemon reads the calendar, because the kernel knows no time zone. Must be
-// changed only by a decision, whose commit also stores it.
+// that has ended does not begin again when the clock goes back. The daemon reads the calendar, because the kernel knows no time zone. Must
+// be changed only by a decision, whose commit also stores it.
 // Tests: test/tables/kernel/state/home.test.ts, test/properties/home-budgets.test.ts.
 import type { Calendar, Home, HomeBook, HomeBudgets, Period } from '../model/home.ts'
 import { HOME_BUDGETS, type HomeBudgetName } from '../model/words.ts'

@@ -2,7 +2,7 @@
 // lists, calls, progress, cancellation, restarts, pauses and ends. Scripts play the models.
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
+import type { McpTransport } from '../../../src/kernel/model/mcp-start.ts'
 import { testEnv } from '../../support/env.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'

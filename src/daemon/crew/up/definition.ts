@@ -11,7 +11,7 @@ import { checkProcessName } from '../../operations/spec-builder.ts'
 import type { CrewTaskBody, CrewUpBody, CrewWhoBody } from '../../../api/views/crew-up.ts'
 import type { Paths } from '../../../config/paths.ts'
 import type { NewTask } from '../../../kernel/model/crew/commands.ts'
-import type { CrewShellCommand, CommitGate, Merge } from '../../../kernel/model/crew/words.ts'
+import type { CrewShellCommand, CommitGate, MergeMode } from '../../../kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../kernel/model/process-spec.ts'
 import { WORKER_ROLES } from '../../../kernel/model/crew/words.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
@@ -30,7 +30,7 @@ export interface CrewDefinition {
   /** the agent for all members */
   readonly commonAgent: CrewWhoBody
   readonly gate: CommitGate
-  readonly merge: Merge
+  readonly merge: MergeMode
   readonly reviews: boolean
   readonly worktrees: boolean
   /** true: the crew waits for more tasks when all its tasks are closed */

@@ -1,5 +1,5 @@
-// The closed union of a crew's facts. The crew's own journal has all of them, and its state is their fold. Long texts are stored in facts
-// only. This is the stored format: a field may be added, but no field may change its meaning. Test: test/simulation/crew.test.ts.
+// The closed union of a crew's facts. The crew's own journal has all of them, and its state is their fold. The texts of tasks are stored in
+// facts only. This is the stored format: a field may be added, but no field may change its meaning. Test: test/simulation/crew.test.ts.
 import type { VerifyResult, SetupResult } from './shell-command-results.ts'
 import type { Sender, Uuid } from '../ids.ts'
 import type { UsageTotals } from '../usage.ts'

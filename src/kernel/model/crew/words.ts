@@ -47,7 +47,7 @@ export type CommitGate = (typeof COMMIT_GATES)[number]
 
 /** What happens to the commit of a task: reeve merges it into the crew's branch (`auto`), or it stays on a branch of its own (`leave`). */
 export const MERGE_MODES = ['auto', 'leave'] as const
-export type Merge = (typeof MERGE_MODES)[number]
+export type MergeMode = (typeof MERGE_MODES)[number]
 
 export const REVIEW_VERDICTS = ['APPROVED', 'DENIED'] as const
 export type ReviewVerdict = (typeof REVIEW_VERDICTS)[number]

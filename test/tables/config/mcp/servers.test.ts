@@ -11,7 +11,7 @@ import { resolveMcpServers, mcpVariableNames } from '../../../../src/config/mcp/
 import { selectServers } from '../../../../src/config/mcp/select-servers.ts'
 import { pathsFrom, type Paths } from '../../../../src/config/paths.ts'
 import { expandVariables, withDefaults, variablesIn } from '../../../../src/config/expand-variables.ts'
-import type { McpStart } from '../../../../src/kernel/model/mcp.ts'
+import type { McpStart } from '../../../../src/kernel/model/mcp-start.ts'
 import type { McpServer } from '../../../../src/kernel/model/spec-parts.ts'
 import { ROOT } from '../../../support/env.ts'
 import { tempDir } from '../../../support/tmp.ts'
