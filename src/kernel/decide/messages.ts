@@ -49,7 +49,7 @@ export function takeQueuedMessages(draft: DecisionDraft, input: InputOf<'take'>)
   if (refused.length > 0)
     throw new KernelError(
       'INVALID',
-      `${refused.join(', ')}: a message of the coordinator or of reeve begins a turn of its own, and cannot be acknowledged before`,
+      `${refused.join(', ')}: a message of the coordinator or of reeve begins a new turn, and cannot be acknowledged before that turn`,
     )
   const taken = ids.filter((id) => senders.has(id))
   for (const id of taken) draft.emit(uuid, { type: 'message.taken', id, turn: process.progress.turn })

@@ -157,7 +157,7 @@ function recordUserCause(draft: DecisionDraft, process: Process): void {
 }
 
 /**
- * The request to the agent in the message about each signal. SIGTERM has a text of its own (graceful-stop.ts), and
+ * The request to the agent in the message about each signal. SIGTERM has another text (graceful-stop.ts), and
  * SIGKILL has no message.
  */
 const MESSAGE_TEXTS: Readonly<Record<Signal, string>> = {

@@ -116,8 +116,8 @@ const GIT_NAME = /^(\.git|git~1)[ .]*$/i
 const IGNORED_CHARACTERS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /**
- * True when a real path may be written. Git's own files need a root of their own, because git runs programs that these
- * files name.
+ * True when a real path may be written. Git's own files are writable only if a root lies within them, because git runs programs that
+ * these files name.
  */
 export function isWritable(roots: readonly string[], path: string): boolean {
   return roots.some(
@@ -142,11 +142,11 @@ export function enforcementOf(spec: ProcessSpec): Enforcement {
     paths,
     network: 'yes',
     notes: [
-      ...(isListed && tools === 'asked' ? ['tools: as far as its agent asks'] : []),
+      ...(isListed && tools === 'asked' ? ['tools: enforced only when its agent asks first'] : []),
       ...(isListed && tools === 'no' ? ['tools: not enforced for a command'] : []),
-      ...(capabilities.paths && paths === 'asked' ? ['paths: as far as its agent asks, or works through reeve'] : []),
+      ...(capabilities.paths && paths === 'asked' ? ['paths: enforced only when its agent asks first, or works through reeve'] : []),
       ...(capabilities.paths && paths === 'no' ? ['paths: not enforced for a command'] : []),
-      ...(capabilities.network && isExternal(spec) ? ['network: off for its model calls, too, unless they need none'] : []),
+      ...(capabilities.network && isExternal(spec) ? ['network: also off for its model calls, unless they need no network'] : []),
       ...socketNotes(spec),
       ...(capabilities.paths && paths !== 'no' && others.length > 0 ? [`paths: not enforced for ${others.join(', ')}`] : []),
     ],
@@ -157,7 +157,7 @@ export function enforcementOf(spec: ProcessSpec): Enforcement {
 function socketNotes(spec: ProcessSpec): readonly string[] {
   const limited = deniedToPrograms(spec)
   if (limited.length === 0 || !startsPrograms(spec)) return []
-  return [`${limited.join(', ')}: held while the daemon's socket is hidden from its programs, which root can undo`]
+  return [`${limited.join(', ')}: enforced while its programs cannot see the daemon's socket; as root they can undo this`]
 }
 
 /**

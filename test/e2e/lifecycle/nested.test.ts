@@ -140,7 +140,7 @@ describe('command line requests of a limited process', () => {
   test("a note says that this holds while the daemon's socket is hidden from the programs", async () => {
     const { uuid } = await home.spawn({ argv: ['true'], deny: ['signal', 'spawn'] })
     expect((await home.view(uuid)).capabilities.notes).toContain(
-      "signals, spawns: held while the daemon's socket is hidden from its programs, which root can undo",
+      "signals, spawns: enforced while its programs cannot see the daemon's socket; as root they can undo this",
     )
     await home.waitForEnd(uuid)
   })

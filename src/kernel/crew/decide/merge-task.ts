@@ -147,7 +147,7 @@ function waitForBranch(draft: CrewDraft, task: Task, commit: string, { reason }:
   requestMerge(draft, task, { patient: true })
 }
 
-/** Closes a task whose commit stays on a branch of its own, for the user to merge. */
+/** Closes a task whose commit stays on a separate branch, for the user to merge. */
 function leaveUnmerged(draft: CrewDraft, task: Task, reason: string): void {
   draft.emit({ type: 'task.done', task: task.id, reason })
   draft.addAct({ type: 'notify', text: `${taskName(task)} is ${reason}` })

@@ -79,7 +79,7 @@ function reviewersText(crew: Crew, task: Task): string {
     .filter((member) => isWorker(member) && isActive(member) && member.phase === 'awaiting_review' && member.id !== task.implementer)
     .map(({ id }) => id)
   if (waitingIds.length === 0) return 'no other worker can review'
-  return `${waitingIds.join(', ')} ${waitingIds.length === 1 ? 'awaits a review of its own' : 'await reviews of their own'}`
+  return `${waitingIds.join(', ')} ${waitingIds.length === 1 ? 'awaits its own review' : 'await their own reviews'}`
 }
 
 function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | null {

@@ -36,7 +36,7 @@ export interface TakenTask {
   readonly crew: Uuid
   readonly name: string
   readonly commit: string | null
-  /** the merge commit; null: there is no commit, or the commit is on a branch of its own */
+  /** the merge commit; null: there is no commit, or the commit is on a separate branch */
   readonly merged: string | null
   readonly report?: string
   /** the sender who marked the task as done without a review or commit */

@@ -45,7 +45,7 @@ export type TaskState = (typeof TASK_STATES)[number]
 export const COMMIT_GATES = ['auto', 'coordinator', 'human'] as const
 export type CommitGate = (typeof COMMIT_GATES)[number]
 
-/** What happens to the commit of a task: reeve merges it into the crew's branch (`auto`), or it stays on a branch of its own (`leave`). */
+/** What happens to the commit of a task: reeve merges it into the crew's branch (`auto`), or it stays on a separate branch (`leave`). */
 export const MERGE_MODES = ['auto', 'leave'] as const
 export type MergeMode = (typeof MERGE_MODES)[number]
 

@@ -276,7 +276,7 @@ describe('an agent and other processes', () => {
       b.7 capability.refused signals: agent:b may change the messages only of itself, not of process 1
         -> refused PERMISSION: agent:b may change the messages only of itself, not of process 1
       > take a m5 by=agent:a
-        -> refused INVALID: m5: a message of the coordinator or of reeve begins a turn of its own, and cannot be acknowledged before
+        -> refused INVALID: m5: a message of the coordinator or of reeve begins a new turn, and cannot be acknowledged before that turn
       > take a m4 by=agent:a
       a.10 message.taken
         -> done, 1 affected

@@ -179,7 +179,7 @@ test.each<[string, SpecChanges, object]>([
       tools: 'asked',
       paths: 'asked',
       network: 'yes',
-      notes: ['tools: as far as its agent asks', 'paths: as far as its agent asks, or works through reeve'],
+      notes: ['tools: enforced only when its agent asks first', 'paths: enforced only when its agent asks first, or works through reeve'],
     },
   ],
   [
@@ -190,8 +190,8 @@ test.each<[string, SpecChanges, object]>([
       paths: 'asked',
       network: 'yes',
       notes: [
-        'network: off for its model calls, too, unless they need none',
-        "network: held while the daemon's socket is hidden from its programs, which root can undo",
+        'network: also off for its model calls, unless they need no network',
+        "network: enforced while its programs cannot see the daemon's socket; as root they can undo this",
       ],
     },
   ],
