@@ -1,5 +1,5 @@
-// What users record about a process, alive or dead: its pin, name and labels, and which needs the user has seen or put off. Must not change
-// what the agent does. Test: test/tables/kernel/decide/annotate.test.ts.
+// What users record about a process, alive or dead: its pin, name and labels, and its needs that were seen or put off. Must not change what
+// the agent does. Test: test/tables/kernel/decide/annotate.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { MAX_LABELS } from '../model/spec-parts.ts'
 import { checkActsOnSelf } from './authorize.ts'
@@ -34,8 +34,8 @@ export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
 }
 
 /**
- * Puts off the needs of a process, alive or dead, until a time, or shows them again. Errors: INVALID for a time that is over; NOT_FOUND;
- * PERMISSION.
+ * Puts off the needs of a process, alive or dead, until a time. A null time shows them again. Errors: INVALID for a time that is over;
+ * NOT_FOUND; PERMISSION.
  */
 export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
   const process = loadProcess(draft, input)

@@ -1,5 +1,5 @@
-// Begins turns and continues open ones: for the next message, for an urgent message, and for the wrap-up of a stopping process. reports.ts
-// begins the turn of a command that takes no messages. Tests: holds.test.ts and graceful-stop.test.ts in test/tables/kernel/decide.
+// Begins turns and continues open ones: for the next message, for an urgent message, and for the wrap-up of a stopping process. A command
+// that takes no messages gets its turn in reports.ts. Tests: holds.test.ts and graceful-stop.test.ts in test/tables/kernel/decide.
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { areFilesChanging } from './crew-process/file-jobs.ts'
 import { COMPLETED_EXIT } from '../model/exit.ts'

@@ -1,4 +1,4 @@
-// Asks: the questions of agents to the user, and the answers. Has their types, and tells when an answer is due.
+// Asks: the questions of agents to the user, and the answers. Has their types, and decides whether an answer is due.
 // Test: test/tables/kernel/decide/asks.test.ts.
 import type { Sender } from './ids.ts'
 

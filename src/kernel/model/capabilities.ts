@@ -1,5 +1,5 @@
 // Driver capabilities: the one table of what each driver can do. Distinguishes native agents, external agents and plain commands. An
-// external agent keeps its own session, and reports calls after they have happened. Also tells from what an ended process can resume.
+// external agent keeps its own session, and reports calls after they have happened. Also finds what an ended process can resume from.
 // Test: test/tables/kernel/decide/external-agents.test.ts.
 import type { Process } from './process.ts'
 import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS, type DriverName, type ResumeSource } from './words.ts'

@@ -1,6 +1,6 @@
 // Reports: the closed union of what drivers send to the kernel. A report names no state; the kernel decides its meaning. An external agent
-// reports model and tool calls that have already happened, so holds and budgets do not refuse such a report. A report of an old incarnation
-// or an old turn is ignored. Test: test/tables/kernel/decide/reports.test.ts.
+// reports model and tool calls that have already happened, so no hold or budget refuses them. A report of an old incarnation or an old turn
+// is ignored. Test: test/tables/kernel/decide/reports.test.ts.
 import type { AssistantPart, CapabilityName, FinishReason, ImagePart, OmittedPath, McpState, ToolOutcome } from './facts.ts'
 import type { Measured, CallUsage } from './usage.ts'
 import type { CallEstimate, OsHandle } from './process.ts'

@@ -1,5 +1,5 @@
-// The messages to members that wait in the queue of their crew, because no process of the member can read them yet. Their ids begin with
-// the id of the member. Test: test/tables/kernel/decide/crew-process/message-moves.test.ts.
+// Messages that wait in the queue of a crew, because no process of their member can read them yet. Each id begins with the id of the
+// member. Test: test/tables/kernel/decide/crew-process/message-moves.test.ts.
 import { predecessorsOf } from './queries.ts'
 import type { Process, QueuedMessage } from '../../model/process.ts'
 import type { MemberId } from '../../model/crew/words.ts'

@@ -91,7 +91,7 @@ function warnOfHomeBudgets(draft: DecisionDraft, uuid: Uuid): void {
 }
 
 /** Wakes processes that wait for room in the limits of these accounts. Runs when a call has begun or ended, or a member has ended. */
-export function wakeWaiting(draft: DecisionDraft, accounts: readonly Process[]): void {
+function wakeWaiting(draft: DecisionDraft, accounts: readonly Process[]): void {
   if (draft.home.hasWaiting) return wakeAllOfHome(draft)
   const top = accounts.findLast(({ uuid, spec }) => configuredLimits(spec.limits).length > 0 && draft.get(uuid) !== undefined)
   if (top && tallyWithBelow(draft, draft.mustGet(top.uuid)).waiting > 0) wakeAllWithRoom(draft, top.uuid)

@@ -1,6 +1,6 @@
 // The payer of a process: its nearest living ancestor in the spawn lineage. When a process ends, its usage passes to the payer, which then
-// pays for its children. Calls with an unknown end are charged before that. If there is no further payer, the children keep the UUID of the
-// ended one, which pays again when it is resumed. Tests: test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
+// pays for its children. Calls with an unknown end are charged before that. If there is no other payer, the children keep the ended one,
+// which pays again when it is resumed. Tests: test/tables/kernel/decide/limits/payer.test.ts, test/properties/budgets.test.ts.
 import { payerOf } from '../../state/accounts.ts'
 import { unsettledUsage } from '../../model/usage-totals.ts'
 import { isLiving } from '../../model/status.ts'

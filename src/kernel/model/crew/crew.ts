@@ -1,5 +1,5 @@
 // The state of a crew: its tasks, members, open jobs and counters. This is a part of a crew's row. The row must stay small: the texts of
-// tasks are only in facts, of which the row has the sequence numbers (seqs). Only `foldCrew` (fold.ts) makes a new value.
+// tasks are in facts, and the row has their sequence numbers (seqs). Only `foldCrew` (fold.ts) makes a new value.
 // Test: test/simulation/crew.test.ts.
 import type { Job } from './facts.ts'
 import type { Sender, Uuid } from '../ids.ts'
