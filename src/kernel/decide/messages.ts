@@ -1,5 +1,5 @@
-// Messages to processes: sends and queues them, and records those that a process has read within a turn. Limits the queue. The turns in
-// turns.ts deliver queued messages. Test: test/properties/kernel.test.ts.
+// Messages to processes: sends and queues them, and records those that a process has read within a turn. Limits the queue.
+// turns.ts begins the turns for queued messages. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { checkActsOnSelf, checkMessageSender } from './authorize.ts'

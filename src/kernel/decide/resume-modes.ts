@@ -1,5 +1,5 @@
-// The ways to resume a process, according to its row and its driver. Used for lists, and by resume and fork, which
-// refuse with the same texts. Test: test/tables/kernel/decide/resume-modes.test.ts.
+// The ways to resume a process, according to its row and its driver. Lists show them, and a resume is refused with the same texts.
+// Test: test/tables/kernel/decide/resume-modes.test.ts.
 import { CAPABILITIES, resumeSource, isExternal, isPlainCommand, needsInput } from '../model/capabilities.ts'
 import { forkObstacle } from './fork.ts'
 import { isSuspended } from '../model/status.ts'

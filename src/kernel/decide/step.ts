@@ -1,6 +1,7 @@
-// The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Has the table of inputs.
-// An operating error becomes a `refuse` effect and changes nothing. One exception: a refused request of an agent is recorded in that
-// agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
+// The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Has the table of inputs,
+// and decides those about the holds of the kernel, checkpoints and deadlines. An operating error becomes a `refuse` effect and changes
+// nothing. One exception: a refused request of an agent is recorded in that agent's journal.
+// Tests: test/properties/kernel.test.ts, test/simulation.
 import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
 import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks.ts'
 import { bootProcess } from './boot.ts'
