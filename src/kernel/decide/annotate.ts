@@ -14,7 +14,7 @@ import type { DecisionDraft } from './draft.ts'
 /** Pins or unpins a process, alive or dead. The garbage collection keeps pinned processes. Errors: NOT_FOUND, PERMISSION. */
 export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
   const process = loadProcess(draft, input)
-  checkActsOnSelf(input.by, process, 'the pin')
+  checkActsOnSelf(input.by, process, 'pin')
   const isChange = process.pinned !== input.pinned
   if (isChange) draft.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })
   const note = isChange ? null : `the process was ${input.pinned ? 'already pinned' : 'not pinned'}`
@@ -27,7 +27,7 @@ export function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
  */
 export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
   const process = loadProcess(draft, input)
-  checkActsOnSelf(input.by, process, 'the mark that it was seen')
+  checkActsOnSelf(input.by, process, 'seen mark')
   const isChange = newestNeedAt(process) > (process.seenAt ?? -1)
   if (isChange) draft.emit(process.uuid, { type: 'process.seen', by: input.by })
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'there is nothing new' })
@@ -40,7 +40,7 @@ export function markSeen(draft: DecisionDraft, input: InputOf<'seen'>): void {
 export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): void {
   const process = loadProcess(draft, input)
   const { by, until } = input
-  checkActsOnSelf(by, process, 'the snooze')
+  checkActsOnSelf(by, process, 'snooze')
   if (until !== null && until <= draft.now.wall) throw new KernelError('INVALID', 'the time until which the needs are put off is over')
   const isChange = until !== null || process.snooze !== undefined
   if (isChange) draft.emit(process.uuid, { type: 'process.snoozed', until, by })
@@ -54,7 +54,7 @@ export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): v
 export function describeProcess(draft: DecisionDraft, input: InputOf<'describe'>): void {
   const process = loadProcess(draft, input)
   const { change, by } = input
-  checkActsOnSelf(by, process, 'name' in change ? 'the name' : 'the labels')
+  checkActsOnSelf(by, process, 'name' in change ? 'name' : 'labels')
   const isChange =
     'name' in change ? rename(draft, process, { name: change.name, by }) : relabel(draft, process, { change: change.labels, by })
   const note = isChange ? null : 'name' in change ? 'the process already has this name' : 'the process already has these labels'

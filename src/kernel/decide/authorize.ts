@@ -99,10 +99,11 @@ export function checkMessageSender(draft: DecisionDraft, by: Sender, target: Pro
   if (!isAtOrBelow(draft, sender, target)) throw refusal('signals', `${by} may write only to its parent, itself and its descendants`)
 }
 
-/** Checks that an agent changes only itself. `what`: what it would change, such as `the mask`. Errors: PERMISSION. */
+/** Checks that an agent changes only itself. `what`: what it would change, such as `mask`. Errors: PERMISSION. */
 export function checkActsOnSelf(by: Sender, { uuid, pid }: Pick<Process, 'uuid' | 'pid'>, what: string): void {
   const sender = agentUuidIn(by)
-  if (sender !== null && sender !== uuid) throw refusal('signals', `${by} may change ${what} only of itself, not of process ${pid}`)
+  if (sender !== null && sender !== uuid)
+    throw refusal('signals', `${by} may change only its own ${what}, not the ${what} of process ${pid}`)
 }
 
 /** Records a refused request in the journal of the agent that made it, if that agent lives. */

@@ -43,7 +43,7 @@ export function sendMessage(draft: DecisionDraft, input: InputOf<'send'>): void 
 export function takeQueuedMessages(draft: DecisionDraft, input: InputOf<'take'>): void {
   const { uuid, by, ids } = input
   const process = draft.requireLiving(uuid)
-  checkActsOnSelf(by, process, 'the messages')
+  checkActsOnSelf(by, process, 'messages')
   const senders = new Map(process.queue.map(({ id, from }) => [id, from]))
   const refused = ids.filter((id) => startsOwnTurn(senders.get(id)))
   if (refused.length > 0)

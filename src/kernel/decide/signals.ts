@@ -299,7 +299,7 @@ function mustStayPending(signals: SignalState, { signal: name, dueMono }: Pendin
 /** Changes the signal mask of a process. Errors: NOT_FOUND, PERMISSION, INVALID. */
 export function setMask(draft: DecisionDraft, input: InputOf<'mask'>): void {
   const process = draft.requireLiving(input.uuid)
-  checkActsOnSelf(input.by, process, 'the mask')
+  checkActsOnSelf(input.by, process, 'mask')
   if (input.mask.some((name) => !SIGNAL_TABLE[name].blockable)) throw new KernelError('INVALID', 'SIGKILL cannot be blocked')
   const { mask: before } = process.signals
   const masks = { set: input.mask, block: [...before, ...input.mask], unblock: before.filter((name) => !input.mask.includes(name)) }
@@ -311,7 +311,7 @@ export function setMask(draft: DecisionDraft, input: InputOf<'mask'>): void {
 /** Sets the handler of a signal. Errors: NOT_FOUND, PERMISSION, INVALID. */
 export function setHandler(draft: DecisionDraft, input: InputOf<'handle'>): void {
   const process = draft.requireLiving(input.uuid)
-  checkActsOnSelf(input.by, process, 'the handlers')
+  checkActsOnSelf(input.by, process, 'handlers')
   if (!SIGNAL_TABLE[input.signal].blockable) throw new KernelError('INVALID', 'SIGKILL cannot be handled')
   if (input.handler === 'message' && !takesMessages(process.spec))
     throw new KernelError(

@@ -56,8 +56,8 @@ test('an agent renames only itself', () => {
   ).toMatchInlineSnapshot(`
     "
     > rename b y by=agent:a
-    a.8 capability.refused signals: agent:a may change the name only of itself, not of process 2
-      -> refused PERMISSION: agent:a may change the name only of itself, not of process 2
+    a.8 capability.refused signals: agent:a may change only its own name, not the name of process 2
+      -> refused PERMISSION: agent:a may change only its own name, not the name of process 2
     > rename a y by=agent:a
     a.9 process.described - -> y
       -> done, 1 affected

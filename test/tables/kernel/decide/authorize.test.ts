@@ -249,11 +249,11 @@ describe('an agent and other processes', () => {
       b.7 signal.masked SIGPAUSE
         -> done, 1 affected
       > mask b SIGTERM by=agent:a
-      a.8 capability.refused signals: agent:a may change the mask only of itself, not of process 2
-        -> refused PERMISSION: agent:a may change the mask only of itself, not of process 2
+      a.8 capability.refused signals: agent:a may change only its own mask, not the mask of process 2
+        -> refused PERMISSION: agent:a may change only its own mask, not the mask of process 2
       > handle b SIGTERM ignore by=agent:a
-      a.9 capability.refused signals: agent:a may change the handlers only of itself, not of process 2
-        -> refused PERMISSION: agent:a may change the handlers only of itself, not of process 2
+      a.9 capability.refused signals: agent:a may change only its own handlers, not the handlers of process 2
+        -> refused PERMISSION: agent:a may change only its own handlers, not the handlers of process 2
       "
     `)
   })
@@ -273,8 +273,8 @@ describe('an agent and other processes', () => {
     ).toMatchInlineSnapshot(`
       "
       > take a m4 by=agent:b
-      b.7 capability.refused signals: agent:b may change the messages only of itself, not of process 1
-        -> refused PERMISSION: agent:b may change the messages only of itself, not of process 1
+      b.7 capability.refused signals: agent:b may change only its own messages, not the messages of process 1
+        -> refused PERMISSION: agent:b may change only its own messages, not the messages of process 1
       > take a m5 by=agent:a
         -> refused INVALID: m5: a message of the coordinator or of reeve begins a new turn, and cannot be acknowledged before that turn
       > take a m4 by=agent:a

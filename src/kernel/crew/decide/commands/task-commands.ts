@@ -94,8 +94,8 @@ export function checkTaskTexts({ id, title, text, acceptance }: Pick<TaskWithId,
   if (text.trim() === '' || text.length + (acceptance?.length ?? 0) > MAX_TEXT_CHARS)
     throw refusalError(
       'INVALID',
-      `the text of ${id} has ${text.length} characters`,
-      `Give it 1 to ${MAX_TEXT_CHARS} characters, acceptance included.`,
+      `the text of ${id} has ${text.length} characters, and its acceptance ${acceptance?.length ?? 0}`,
+      `Give a text. Both together may have ${MAX_TEXT_CHARS} characters.`,
     )
 }
 
