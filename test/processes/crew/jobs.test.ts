@@ -28,7 +28,7 @@ import { deep } from '../../support/deep.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { uuidOf } from '../../support/store/facts.ts'
-import type { Merge } from '../../../src/kernel/model/crew/words.ts'
+import type { MergeMode } from '../../../src/kernel/model/crew/words.ts'
 
 const CREW = 'reeve/fix'
 /** The rounds of work, by the first letter of their tasks. Each worker does one task in each round. */
@@ -40,7 +40,7 @@ let contained: ContainmentHarness
 let repository: Repository
 let base: string
 let git: CrewGit
-let merge: Merge
+let merge: MergeMode
 let openCount = 0
 /** the current row of the crew */
 let tasks: Task[]
