@@ -5,7 +5,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { findProgram, parseCommand } from '../command/formats/args.ts'
-import { CLIENTS } from './logins.ts'
+import { CLIENTS } from './known-clients.ts'
 import { listUserDir, readUserFile } from '../common/agent-settings-files.ts'
 import type { Launch, LaunchGateway } from '../port.ts'
 import type { ProviderUse, ClientAdapter, AgentSetup, ClientConfig } from './clients/client.ts'

@@ -1,16 +1,9 @@
-// Finds how a user authorizes an external agent to call its models: by the agent's login command, or by a key in the environment. Has the
-// list of agents that the gateway knows, and the advice for an agent that is not logged in. Pure.
+// Finds how a user authorizes an external agent to call its models: by the agent's login command, or by a key in the environment. Also has
+// the advice for an agent that is not logged in. Pure.
 // Test: test/tables/drivers/gateway/logins.test.ts.
 import { findProgram } from '../command/formats/args.ts'
-import { claude } from './clients/claude.ts'
-import { codex, codexAcp } from './clients/codex.ts'
-import { gemini } from './clients/gemini.ts'
-import { opencode } from './clients/opencode.ts'
-import { pi } from './clients/pi.ts'
-import type { ClientAdapter, Login } from './clients/client.ts'
-
-/** All external agents that the gateway knows. */
-export const CLIENTS: readonly ClientAdapter[] = [claude, codex, codexAcp, gemini, opencode, pi]
+import { CLIENTS } from './known-clients.ts'
+import type { Login } from './clients/client.ts'
 
 /** Matches the error messages of agents that are not logged in. */
 const NOT_LOGGED_IN = /\bnot logged in\b|authentication required|please run \/login|missing bearer/i

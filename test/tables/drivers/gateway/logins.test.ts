@@ -2,7 +2,8 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import { toLoginError } from '../../../../src/drivers/acp/session.ts'
-import { CLIENTS, loginAdvice, loginOf, withLoginAdvice } from '../../../../src/drivers/gateway/logins.ts'
+import { CLIENTS } from '../../../../src/drivers/gateway/known-clients.ts'
+import { loginAdvice, loginOf, withLoginAdvice } from '../../../../src/drivers/gateway/logins.ts'
 
 const CLAUDE = 'Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment'
 
