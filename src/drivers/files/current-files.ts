@@ -3,7 +3,7 @@
 // repository, the worktree or its index, because the process may run meanwhile. Test: test/e2e/worktree/diff.test.ts.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './salvage.ts'
+import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './uncommitted-files.ts'
 import { openToRead } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitUser } from './git.ts'

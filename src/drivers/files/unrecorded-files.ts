@@ -5,7 +5,7 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownGitEnv, splitNames } from './git.ts'
 import { openTree } from './open-worktree.ts'
-import { dirtyNames, untrackedRepositories } from './salvage.ts'
+import { dirtyNames, untrackedRepositories } from './uncommitted-files.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 

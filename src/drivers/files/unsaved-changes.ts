@@ -1,6 +1,6 @@
 // Finds new work in a worktree: uncommitted files, and commits on top of its branch's base. Must never change the worktree or its
 // branch. Test: test/e2e/worktree/worktree.test.ts.
-import { dirtyNames, untrackedRepositories } from './salvage.ts'
+import { dirtyNames, untrackedRepositories } from './uncommitted-files.ts'
 import { openTree } from './open-worktree.ts'
 import type { Git, GitUser } from './git.ts'
 

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { commitReviewed, type LandingEnd } from '../../../src/drivers/files/crew/commit.ts'
+import { commitReviewed, type ReviewedCommitEnd } from '../../../src/drivers/files/crew/commit.ts'
 import { findConflict, findTasksThatTouched } from '../../../src/drivers/files/crew/compare.ts'
 import { crewHead } from '../../../src/drivers/files/crew/merge.ts'
 import { commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
@@ -57,7 +57,7 @@ const reviewFiles = async (files: Record<string, string> = { 'index.txt': 'all\n
   write(files)
   return commitForReview(git, authorTree, VIEW)
 }
-const commitReview = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<LandingEnd> =>
+const commitReview = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<ReviewedCommitEnd> =>
   commitReviewed(git, authorTree, crew(), {
     base,
     crew: CREW,

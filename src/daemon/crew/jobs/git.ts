@@ -30,7 +30,7 @@ import { TreeError, openTree } from '../../../drivers/files/open-worktree.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { CrewLeftovers } from '../../../drivers/files/crew/leftovers.ts'
 import type { CandidateEnd, CrewBranch, LandEnd } from '../../../drivers/files/crew/merge.ts'
-import type { LandingEnd } from '../../../drivers/files/crew/commit.ts'
+import type { ReviewedCommitEnd } from '../../../drivers/files/crew/commit.ts'
 import type { MemberTree, SalvageName } from '../../../drivers/files/crew/member-worktree.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
@@ -97,8 +97,8 @@ export interface CommitOptions {
 }
 
 export type CommitResult =
-  | Exclude<LandingEnd, { type: 'conflict' }>
-  | (Extract<LandingEnd, { type: 'conflict' }> & { readonly branch: string })
+  | Exclude<ReviewedCommitEnd, { type: 'conflict' }>
+  | (Extract<ReviewedCommitEnd, { type: 'conflict' }> & { readonly branch: string })
 
 /** The files of a merge, which does not need the worker. `member`: null if its process was removed. */
 type MergeFiles = Omit<MemberFiles, 'member'> & { readonly member: Process | null }

@@ -3,7 +3,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'
-import { dirtyNames } from '../../../drivers/files/salvage.ts'
+import { dirtyNames } from '../../../drivers/files/uncommitted-files.ts'
 import { openAt } from '../../../drivers/files/open-worktree.ts'
 import { tryCheckout } from '../../../drivers/files/trial-checkout.ts'
 import { checkWritable, findRepository, inRepository } from '../../../drivers/files/worktree.ts'

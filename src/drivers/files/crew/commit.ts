@@ -4,14 +4,14 @@
 import { findConflict, findDifference, isSameTree, filesWithNewMarkers } from './compare.ts'
 import { crewHead, isAncestor } from './merge.ts'
 import { commitTask, hooksNote, commitIdentity, openMember } from './member-worktree.ts'
-import { commitAll, clearSkipFlags, REVIEW_SUBJECT, STAGED_SUBJECT, untrackedRepositories } from '../salvage.ts'
+import { commitAll, clearSkipFlags, REVIEW_SUBJECT, STAGED_SUBJECT, untrackedRepositories } from '../uncommitted-files.ts'
 import type { MergeConflict, TreeDifference, Reviewed } from './compare.ts'
 import type { CrewBranch } from './merge.ts'
 import type { CommitEnd, CommitRequest, MemberTree } from './member-worktree.ts'
 import type { Git, GitCall } from '../git.ts'
 import type { Tree } from '../open-worktree.ts'
 
-export interface LandingRequest extends CommitRequest {
+export interface ReviewedCommitRequest extends CommitRequest {
   /** the approved files; null without a review, so that nothing is compared */
   readonly reviewed: Reviewed | null
   /** the commit whose conflict the task resolves; the task's commit must contain it */
@@ -24,7 +24,7 @@ export interface LandingRequest extends CommitRequest {
 
 type Committed = Extract<CommitEnd, { type: 'committed' }>
 
-export type LandingEnd =
+export type ReviewedCommitEnd =
   | CommitEnd
   /** the commit differs from the approved tree */
   | ({ readonly type: 'differs'; readonly commit: string } & TreeDifference)
@@ -32,7 +32,12 @@ export type LandingEnd =
   | ({ readonly type: 'conflict'; readonly commit: string } & MergeConflict)
 
 /** Commits the task, or returns what the author must do first. Errors: `GitError`. */
-export async function commitReviewed(git: Git, member: MemberTree, crew: CrewBranch, request: LandingRequest): Promise<LandingEnd> {
+export async function commitReviewed(
+  git: Git,
+  member: MemberTree,
+  crew: CrewBranch,
+  request: ReviewedCommitRequest,
+): Promise<ReviewedCommitEnd> {
   const tree = await openMember(git, member)
   const end = request.reviewed
     ? await commitApproved(git, { member, tree }, request, request.reviewed.commit)
@@ -50,7 +55,7 @@ interface AuthorFiles {
 }
 
 /** The author's commit if it equals the approved tree. Otherwise reeve's commit of that tree, or what the author must do. */
-async function commitApproved(git: Git, files: AuthorFiles, request: LandingRequest, reviewed: string): Promise<CommitEnd> {
+async function commitApproved(git: Git, files: AuthorFiles, request: ReviewedCommitRequest, reviewed: string): Promise<CommitEnd> {
   const { tree, member } = files
   const { mayCommit, hasNoAuthor, base } = request
   const authorEnd = await commitTask(git, member, { ...request, mayCommit: false })
@@ -83,7 +88,7 @@ async function isInWorktree(git: Git, tree: Tree, reviewed: string): Promise<boo
 async function commitTree(
   git: Git,
   { member, tree }: AuthorFiles,
-  { message }: LandingRequest,
+  { message }: ReviewedCommitRequest,
   reviewed: string,
   parent?: string,
 ): Promise<Committed> {
@@ -155,7 +160,7 @@ async function withoutForeignHistory(
   git: Git,
   { member, tree: { refs } }: AuthorFiles,
   crew: CrewBranch,
-  { end, base, mustContain, willMerge, message }: LandingRequest & { readonly end: Committed },
+  { end, base, mustContain, willMerge, message }: ReviewedCommitRequest & { readonly end: Committed },
 ): Promise<Committed | { readonly type: 'nothing' }> {
   const head = willMerge ? await crewHead(git, crew, base) : base
   const known = [base, head, ...(mustContain === null ? [] : [mustContain])]
@@ -192,8 +197,8 @@ async function checkCommit(
   git: Git,
   crew: CrewBranch,
   { tree, end }: { readonly tree: Tree; readonly end: Committed },
-  request: LandingRequest,
-): Promise<LandingEnd> {
+  request: ReviewedCommitRequest,
+): Promise<ReviewedCommitEnd> {
   const { reviewed, mustContain, base, mayCommit, hasNoAuthor, willMerge } = request
   const { commit } = end
   if (mustContain !== null && !(await isAncestor(git, tree.refs, mustContain, commit)))

@@ -7,17 +7,17 @@ import { isAbsolute, join } from 'node:path'
 import { GitError, REEVE_IDENTITY, splitNames, userGitEnv } from '../git.ts'
 import { restoreAfterCrash } from './snapshot.ts'
 import { clearStaleLocks } from '../stale-locks.ts'
+import { salvageNext } from '../salvage.ts'
 import {
   addAll,
   commitAll,
   dirtyNames,
   clearSkipFlags,
   REVIEW_SUBJECT,
-  salvageNext,
   STAGED_SUBJECT,
   submodulesIn,
   untrackedRepositories,
-} from '../salvage.ts'
+} from '../uncommitted-files.ts'
 import { isOwnDir, openToRead, openTree } from '../open-worktree.ts'
 import { inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'

@@ -5,7 +5,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { splitNames } from '../git.ts'
-import { commitAll, copyIndex, dirtyNames, clearSkipFlags, REVIEW_SUBJECT, untrackedRepositories } from '../salvage.ts'
+import { commitAll, copyIndex, dirtyNames, clearSkipFlags, REVIEW_SUBJECT, untrackedRepositories } from '../uncommitted-files.ts'
 import type { Git } from '../git.ts'
 import type { Tree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
