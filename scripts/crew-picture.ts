@@ -229,7 +229,7 @@ function isDrawn(event: string, from: string): boolean {
   return !EVERYWHERE.has(event) && (event !== 'done' || from === 'merging')
 }
 
-export function picture(): string {
+export function crewPicture(): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="The states of a task and the phases of a worker">
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#57606a"/></marker></defs>
 <rect width="${WIDTH}" height="${HEIGHT}" rx="8" fill="#ffffff"/>
@@ -244,4 +244,4 @@ ${drawDiagram(
 `
 }
 
-if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/reference/crews.svg', import.meta.url)), picture())
+if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/reference/crews.svg', import.meta.url)), crewPicture())

@@ -41,7 +41,7 @@ const MAX_COLUMNS = 400
 const HOUR_MS = 3_600_000
 
 /** A cost with its signs: `?` not known, `-` no model was called, `+` a lower bound, `~` partly estimated. */
-export function costSigns(sum: Pick<UsageSumView, 'costUsd' | 'unpriced' | 'estimated' | 'steps'>): string {
+export function costWithSigns(sum: Pick<UsageSumView, 'costUsd' | 'unpriced' | 'estimated' | 'steps'>): string {
   return `${sum.estimated ? '~' : ''}${costCell(sum, sum.steps > 0)}`
 }
 
@@ -122,7 +122,7 @@ function columnText(rows: readonly UsageRowView[], { split }: UsageReportView, m
 
 function valueText(row: Sum, measure: Measure): string {
   const value = valueOf(row, measure)
-  return measure === 'cost' ? costSigns(row) : measure === 'tokens' ? `${formatTokens(value)} tokens` : `${value} steps`
+  return measure === 'cost' ? costWithSigns(row) : measure === 'tokens' ? `${formatTokens(value)} tokens` : `${value} steps`
 }
 
 function sumOf(rows: readonly UsageRowView[]): Sum {

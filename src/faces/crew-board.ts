@@ -94,7 +94,7 @@ export interface Attempt {
   readonly events: readonly TaskEventView[]
 }
 
-export interface TaskStory {
+export interface EventsByAttempt {
   /** what happened before the first attempt */
   readonly before: readonly TaskEventView[]
   /** the newest first */
@@ -104,7 +104,7 @@ export interface TaskStory {
 type Tries = Pick<ReportTaskView, 'tries' | 'verdicts' | 'checks'>
 
 /** Divides the events of a task by its attempts. Whatever happened after the end of an attempt belongs to it, until the next one begins. */
-export function storyOf({ tries, verdicts, checks }: Tries, history: readonly TaskEventView[], now: number): TaskStory {
+export function eventsByAttempt({ tries, verdicts, checks }: Tries, history: readonly TaskEventView[], now: number): EventsByAttempt {
   const starts = tries.map(({ startedAt }) => Date.parse(startedAt))
   const inAttempt = <T extends { readonly at: string }>(all: readonly T[], index: number): T[] =>
     all.filter(({ at }) => starts.findLastIndex((start) => start <= Date.parse(at)) === index)

@@ -86,7 +86,7 @@ function sumsOf<F extends Changed>({ folders, files }: Folder<F>): Pick<FolderLi
 }
 
 /** The folder whose line is above a line; null: it is in no folder. */
-export function folderOf<F>(lines: readonly FileTreeLine<F>[], index: number): number | null {
+export function folderIndexOf<F>(lines: readonly FileTreeLine<F>[], index: number): number | null {
   const depth = lines[index]?.depth ?? 0
   const above = lines.slice(0, index).findLastIndex((line) => line.depth < depth)
   return above < 0 ? null : above

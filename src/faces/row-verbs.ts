@@ -1,10 +1,10 @@
-// Which actions the row of a process allows, why it refuses others, and which of them end a wait. Also how an action is undone, and links
-// to the cause of a wait. All buttons, keys and menus of the page and of `reeve top` ask here, so that no action is offered that the daemon
-// refuses. Pure.
+// Which actions the row of a process allows, why it refuses others, and which of them end a wait. Also how an action is undone. All buttons,
+// keys and menus of the page and of `reeve top` ask here, so that no action is offered that the daemon refuses. Pure.
 // Test: test/tables/faces/row-verbs.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 import type { KeyAction } from './keys.ts'
 import { titleOf } from './process-names.ts'
+import { isHeldByHome } from './wait-links.ts'
 
 /** The actions on one process, by the names of their keys. */
 export type RowVerb = Extract<
@@ -101,12 +101,6 @@ const VERBS_OF: Readonly<Record<Enders[number], readonly RowVerb[]>> = {
   doctor: [],
 }
 
-/** True if a budget of the home holds it. After a restart of the daemon the limit is not known, but only such a hold has an end. */
-function isHeldByHome({ why }: Pick<Row, 'why'>): boolean {
-  if (why?.kind !== 'hold:budget') return false
-  return why.limit === undefined ? why.until !== undefined : why.limit === 'dailyUsd' || why.limit === 'monthlyUsd'
-}
-
 /** True if the budget that holds it is its own. While the limit is not known, it may be. */
 function isHeldByOwnBudget({ why }: Row): boolean {
   if (why?.kind !== 'hold:budget' || why.on !== undefined || isHeldByHome({ why })) return false
@@ -154,39 +148,4 @@ export function undoOf(row: Pick<RowView, 'status' | 'uuid' | 'why' | 'under'>, 
  */
 export function isPauseUndone(targets: readonly TreeRow[], rows: ReadonlyMap<string, TreeRow>): boolean {
   return targets.every((row) => row.status !== 'suspended' && !isBelowHeld(row, rows))
-}
-
-/** Where the cause of a wait is shown. */
-export interface WaitLink {
-  readonly address: string
-  readonly text: string
-}
-
-/** Where the limit that holds a process is changed, or shown for a limit of the home. Null: no limit holds it. */
-export function limitLink(
-  row: Pick<RowView, 'uuid' | 'why' | 'parent'>,
-  rows: ReadonlyMap<string, Pick<RowView, 'uuid' | 'name' | 'pid' | 'kind' | 'parent'>>,
-): WaitLink | null {
-  const { uuid, why } = row
-  if (why?.kind !== 'hold:budget') return null
-  if (isHeldByHome(row)) return { address: '/cost', text: 'See the budget of the home' }
-  const owner = waitLink(row, rows)
-  if (owner !== null) return { address: `${owner.address}/limits`, text: `Change the limit of ${owner.text} …` }
-  // The tab also lists the limits of processes above.
-  return { address: `/p/${uuid}/limits`, text: why.on === undefined ? 'Change its limit …' : 'See the limits above it' }
-}
-
-/** The process or task that a process waits for, if the list has it. */
-export function waitLink(
-  { uuid, why, parent }: Pick<RowView, 'uuid' | 'why' | 'parent'>,
-  rows: ReadonlyMap<string, Pick<RowView, 'uuid' | 'name' | 'pid' | 'kind' | 'parent'>>,
-): WaitLink | null {
-  const on = why?.on
-  if (on === undefined || on === uuid) return null
-  const owner = rows.get(on)
-  if (owner) return { address: `/p/${on}`, text: owner.name ?? `process ${owner.pid}` }
-  if (why?.kind !== 'task' && why?.kind !== 'slot') return null
-  for (let above = rows.get(parent ?? ''); above; above = rows.get(above.parent ?? ''))
-    if (above.kind === 'crew') return { address: `/p/${above.uuid}/board/${encodeURIComponent(on)}`, text: `task ${on}` }
-  return null
 }

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { CrewReportView, ReportGitView, ReportMemberView, ReportTaskView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'
 import { crewCommandName } from '../../src/api/text/answer-command.ts'
-import { costSigns } from '../../src/faces/cost-chart.ts'
+import { costWithSigns } from '../../src/faces/cost-chart.ts'
 import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCount, formatElapsed, formatTokens } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
@@ -69,7 +69,7 @@ function summaryText({ totals: { tasks, commits, attempts, denials, usage }, ela
     ...(attempts > denials ? [`${formatCount(attempts - denials, 'attempt')} lost or failed`] : []),
     formatElapsed(elapsedMs),
     `${formatTokens(tokensOf(usage))} tokens`,
-    costSigns(usage),
+    costWithSigns(usage),
   ].join(' · ')
 }
 
@@ -105,7 +105,7 @@ const USAGE_TITLES = ['input', 'output', 'cache read', 'cost'] as const
 
 function usageCells(usage: ReportUsageView): string[] {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
-  return [...[inputTokens + cacheWriteTokens, outputTokens, cacheReadTokens].map(formatTokens), costSigns(usage)]
+  return [...[inputTokens + cacheWriteTokens, outputTokens, cacheReadTokens].map(formatTokens), costWithSigns(usage)]
 }
 
 function Tasks({ report: { uuid, tasks, totals } }: { readonly report: CrewReportView }): JSX.Element {

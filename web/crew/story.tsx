@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import type { TaskEventView } from '../../src/api/views/crew.ts'
 import type { ReportCheckView, ReportTaskView } from '../../src/api/views/crew-report.ts'
-import { storyOf, type Attempt } from '../../src/faces/crew-board.ts'
+import { eventsByAttempt, type Attempt } from '../../src/faces/crew-board.ts'
 import { formatClock, formatDuration } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { daemonNow } from '../parts/clock.tsx'
@@ -14,7 +14,7 @@ interface StoryProps {
 }
 
 export function Story({ report, history }: StoryProps): JSX.Element {
-  const { before, attempts } = storyOf(report ?? { tries: [], verdicts: [], checks: [] }, history, daemonNow())
+  const { before, attempts } = eventsByAttempt(report ?? { tries: [], verdicts: [], checks: [] }, history, daemonNow())
   return (
     <>
       {attempts.map((attempt, index) => (

@@ -2,8 +2,9 @@
 // need, or put it off.
 // Test: test/e2e/web/process/resume.test.ts.
 import type { JSX } from 'preact'
-import { helpfulVerbs, limitLink } from '../../src/faces/row-verbs.ts'
+import { helpfulVerbs } from '../../src/faces/row-verbs.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { limitLink } from '../../src/faces/wait-links.ts'
 import { ActionButton } from '../parts/action-bar.tsx'
 import { isPossible } from '../row-actions.ts'
 import { rows, rowSignal } from '../rows.ts'

@@ -3,9 +3,9 @@
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { UsageRowView } from '../../src/api/views/usage.ts'
-import { costSigns } from '../../src/faces/cost-chart.ts'
+import { costWithSigns } from '../../src/faces/cost-chart.ts'
 import { formatClock, formatCount, formatElapsed } from '../../src/faces/format.ts'
-import { nightOf, spentInPeriod, type Night, type NightEvent, type NightLane } from '../../src/faces/lanes/night.ts'
+import { activityIn, spentInPeriod, type PeriodActivity, type PeriodEvent, type ProcessLane } from '../../src/faces/lanes/period.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { ticksOf, timeAxis } from '../../src/faces/time-axis.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
@@ -89,7 +89,7 @@ function NightControls({ since, under }: { readonly since: string; readonly unde
 }
 
 function NightContent({ data }: { readonly data: NightData }): JSX.Element {
-  const night = nightOf(data.spans, data.from, data.to)
+  const night = activityIn(data.spans, data.from, data.to)
   if (night.lanes.length === 0 && night.events.length === 0)
     return (
       <section class="empty">
@@ -114,7 +114,7 @@ function NightContent({ data }: { readonly data: NightData }): JSX.Element {
 }
 
 /** What happened and how often. A click shows only these in the list. */
-function Summary({ data, night }: { readonly data: NightData; readonly night: Night }): JSX.Element {
+function Summary({ data, night }: { readonly data: NightData; readonly night: PeriodActivity }): JSX.Element {
   const counts = Map.groupBy(listOf(night, data.merged), ({ kind }) => kind)
   const needs = rowsWithNeeds.value.size
   const chosen = query.value.get('kind')
@@ -140,7 +140,7 @@ function Summary({ data, night }: { readonly data: NightData; readonly night: Ni
         })}
       </span>
       <span>
-        {data.usage === null ? '' : `${costSigns(data.usage.total)} · `}
+        {data.usage === null ? '' : `${costWithSigns(data.usage.total)} · `}
         {formatElapsed(data.to - data.from)}, since {formatClock(new Date(data.from).toISOString(), data.to)}
       </span>
       {needs === 0 ? null : (
@@ -153,7 +153,7 @@ function Summary({ data, night }: { readonly data: NightData; readonly night: Ni
 }
 
 interface LaneProps {
-  readonly lane: NightLane
+  readonly lane: ProcessLane
   /** what the process spent in the time; absent: nothing, or it is not known */
   readonly cost: UsageRowView | undefined
 }
@@ -167,7 +167,8 @@ function Lane({ lane: { uuid, name, depth, parts, worked, waited }, cost }: Lane
   return (
     <li class="swim-lane" data-uuid={uuid}>
       <a href={`/p/${uuid}`} style={{ paddingInlineStart: `${Math.min(depth, 6)}rem` }} title={sums}>
-        {name} <span class="quiet">{[...(task === null ? [] : [visibleText(task)]), ...(cost ? [costSigns(cost)] : [])].join(' · ')}</span>
+        {name}{' '}
+        <span class="quiet">{[...(task === null ? [] : [visibleText(task)]), ...(cost ? [costWithSigns(cost)] : [])].join(' · ')}</span>
       </a>
       <LaneBar parts={parts} label={`${name}: ${sums === '' ? 'nothing' : sums}`} />
     </li>
@@ -183,9 +184,9 @@ function Spent({ data: { usage, from, to } }: { readonly data: NightData }): JSX
   return (
     <div class="swim-lane spent">
       <span>
-        money <span class="quiet">{costSigns(usage.total)}</span>
+        money <span class="quiet">{costWithSigns(usage.total)}</span>
       </span>
-      <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={`The cost grew to ${costSigns(usage.total)}`}>
+      <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label={`The cost grew to ${costWithSigns(usage.total)}`}>
         <polygon points={`0,20 ${line} 1000,20`} />
       </svg>
     </div>
@@ -209,13 +210,13 @@ function clockTicks({ from, to }: NightData): { readonly at: number; readonly te
 const KINDS = ['completed', 'failed', 'stopped', 'held', 'asked', 'continued', 'merged'] as const
 
 /** An event of the list, with the page that shows it. */
-interface ListedEvent extends Omit<NightEvent, 'kind'> {
+interface ListedEvent extends Omit<PeriodEvent, 'kind'> {
   readonly kind: (typeof KINDS)[number]
   readonly to: string
 }
 
 /** The events and the merges, the newest first. */
-function listOf({ events }: Night, merged: NightData['merged']): ListedEvent[] {
+function listOf({ events }: PeriodActivity, merged: NightData['merged']): ListedEvent[] {
   const shown = events.map((event): ListedEvent => ({ ...event, to: `/p/${event.uuid}` }))
   const merges = merged.map(({ uuid, crew, task }): ListedEvent => ({
     at: task.endedAt ?? '',
@@ -229,7 +230,7 @@ function listOf({ events }: Night, merged: NightData['merged']): ListedEvent[] {
   return [...shown, ...merges].toSorted((a, b) => (a.at < b.at ? 1 : -1))
 }
 
-function Events({ night, merged }: { readonly night: Night; readonly merged: NightData['merged'] }): JSX.Element {
+function Events({ night, merged }: { readonly night: PeriodActivity; readonly merged: NightData['merged'] }): JSX.Element {
   const kind = query.value.get('kind')
   const all = listOf(night, merged).filter((event) => kind === null || event.kind === kind)
   return (

@@ -1,7 +1,7 @@
 // What a process waits for or does, since when, and a link to its cause. Test: test/e2e/web/process/resume.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { waitLink } from '../../src/faces/row-verbs.ts'
+import { waitLink } from '../../src/faces/wait-links.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { rows } from '../rows.ts'
 import { Since } from './clock.tsx'

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ChangedFileView } from '../../src/api/views/diff.ts'
-import { fileTreeLines, folderOf, type FileTreeLine } from '../../src/faces/file-tree.ts'
+import { fileTreeLines, folderIndexOf, type FileTreeLine } from '../../src/faces/file-tree.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { isNarrow } from '../frame/narrow.ts'
@@ -85,7 +85,7 @@ interface Position {
 function keysOf({ lines, at, goTo, setFold }: Position): Readonly<Record<string, () => void>> {
   const line = lines[at]
   const folder = line?.kind === 'folder' ? line : null
-  const fold = (): void => (folder && !folder.isFolded ? setFold(folder.path, true) : goTo(folderOf(lines, at) ?? at))
+  const fold = (): void => (folder && !folder.isFolded ? setFold(folder.path, true) : goTo(folderIndexOf(lines, at) ?? at))
   const toggle = (): void => {
     if (folder) setFold(folder.path, !folder.isFolded)
   }

@@ -1,5 +1,5 @@
 // What happened in a period, from the spans of processes: a lane for each, and a list of events. Also how the cost grew. Pure.
-// Test: test/tables/faces/lanes/night.test.ts.
+// Test: test/tables/faces/lanes/period.test.ts.
 import type { ProcessSpansView, SpanView } from '../../api/views/spans.ts'
 import { nameOf } from '../process-names.ts'
 
@@ -14,7 +14,7 @@ export interface LanePart {
   readonly text: string
 }
 
-export interface NightLane {
+export interface ProcessLane {
   readonly uuid: string
   readonly name: string
   readonly depth: number
@@ -24,7 +24,7 @@ export interface NightLane {
   readonly waited: number
 }
 
-export interface NightEvent {
+export interface PeriodEvent {
   readonly at: string
   readonly uuid: string
   readonly name: string
@@ -34,18 +34,18 @@ export interface NightEvent {
   readonly isLastAsk: boolean
 }
 
-export interface Night {
-  readonly lanes: readonly NightLane[]
+export interface PeriodActivity {
+  readonly lanes: readonly ProcessLane[]
   /** the newest first */
-  readonly events: readonly NightEvent[]
+  readonly events: readonly PeriodEvent[]
 }
 
 type Spans = Pick<ProcessSpansView, 'uuid' | 'pid' | 'parentUuid' | 'name' | 'spans'>
 
-export function nightOf(processes: readonly Spans[], from: number, to: number): Night {
+export function activityIn(processes: readonly Spans[], from: number, to: number): PeriodActivity {
   const depths = new Map<string, number>()
   for (const { uuid, parentUuid } of processes) depths.set(uuid, parentUuid === null ? 0 : (depths.get(parentUuid) ?? -1) + 1)
-  const lanes = processes.map((process): NightLane => {
+  const lanes = processes.map((process): ProcessLane => {
     const parts = process.spans.flatMap((span) => partOf(span, from, to) ?? [])
     const sum = (word: LaneWord): number =>
       parts.filter((part) => part.word === word).reduce((all, part) => all + part.to - part.from, 0) * (to - from)
@@ -97,7 +97,7 @@ function partOf({ from: begin, to: end, status, cause }: SpanView, from: number,
   return { word, from: share(first), to: share(last), text: cause === null ? word : `${word}: ${cause}` }
 }
 
-function eventsOf(process: Spans, from: number, to: number): NightEvent[] {
+function eventsOf(process: Spans, from: number, to: number): PeriodEvent[] {
   const events = process.spans.flatMap((span, index) => {
     const at = Date.parse(span.from)
     if (at < from || at > to) return []
@@ -108,7 +108,7 @@ function eventsOf(process: Spans, from: number, to: number): NightEvent[] {
   return events.map((event, index) => ({ ...event, isLastAsk: index === lastAsk }))
 }
 
-function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined): Pick<NightEvent, 'kind' | 'text'> | null {
+function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined): Pick<PeriodEvent, 'kind' | 'text'> | null {
   // How a program ended may be recorded with its span as `stopping` or `zombie`, before the end itself.
   const cause = own ?? (before?.status === 'zombie' || before?.status === 'stopping' ? before.cause : null)
   switch (status) {

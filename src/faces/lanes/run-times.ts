@@ -3,7 +3,7 @@
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import type { ProcessSpansView } from '../../api/views/spans.ts'
 import { criticalPath, layoutGraph } from '../graph-layout.ts'
-import { nightOf, type LanePart } from './night.ts'
+import { activityIn, type LanePart } from './period.ts'
 import { formatElapsed } from '../format.ts'
 import { ticksOf, timeAxis } from '../time-axis.ts'
 
@@ -34,7 +34,7 @@ const MIN_WAIT = 0.002
 export function runTimes(run: Run, spans: readonly Spans[], now: number, maxTicks = 8): RunTimes {
   const from = Date.parse(run.createdAt)
   const to = Math.max(from + 1, run.exitedAt === null ? now : Date.parse(run.exitedAt))
-  const lanes = new Map(nightOf(spans, from, to).lanes.map((lane) => [lane.uuid, lane]))
+  const lanes = new Map(activityIn(spans, from, to).lanes.map((lane) => [lane.uuid, lane]))
   const partsOf = ({ process }: Run['nodes'][number]): readonly LanePart[] =>
     lanes.get(process?.uuid ?? '')?.parts.filter(({ word }) => word !== 'had ended') ?? []
   const byName = new Map(run.nodes.map((node) => [node.name, partsOf(node)]))

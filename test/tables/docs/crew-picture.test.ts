@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { picture } from '../../../scripts/crew-picture.ts'
+import { crewPicture } from '../../../scripts/crew-picture.ts'
 import { PHASE_TABLE } from '../../../src/kernel/crew/state/phases.ts'
 import { TASK_STATE_TABLE } from '../../../src/kernel/crew/state/task-states.ts'
 import { ROOT } from '../../support/env.ts'
@@ -11,7 +11,7 @@ const svg = readFileSync(join(ROOT, 'docs/reference/crews.svg'), 'utf8')
 const arrows = new Set([...svg.matchAll(/data-arrow="(\w+) (\w+)"/g)].map(([, from, to]) => `${from} ${to}`))
 
 test('the file is the output of `node scripts/crew-picture.ts`', () => {
-  expect(svg).toBe(picture())
+  expect(svg).toBe(crewPicture())
 })
 
 test.each(Object.entries(PHASE_TABLE))('each way out of the phase %s is drawn', (from, row) => {

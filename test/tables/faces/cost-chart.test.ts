@@ -1,7 +1,7 @@
 // The chart of a usage report: which groups have a part of their own, times without usage, the marks of the axis, and the signs of a cost.
 import { describe, expect, test } from 'vitest'
 import type { UsageReportView, UsageRowView } from '../../../src/api/views/usage.ts'
-import { costChart, costSigns, groupName } from '../../../src/faces/cost-chart.ts'
+import { costChart, costWithSigns, groupName } from '../../../src/faces/cost-chart.ts'
 
 const row = (key: string, part: string | null, costUsd: number | null, more: Partial<UsageRowView> = {}): UsageRowView => ({
   key,
@@ -44,7 +44,7 @@ describe('the signs of a cost', () => {
     [{ costUsd: 0, unpriced: false, estimated: false, steps: 1 }, '$0.00'],
     [{ costUsd: 0, unpriced: false, estimated: false, steps: 0 }, '-'],
   ])('%j is %s', (sum, text) => {
-    expect(costSigns(sum)).toBe(text)
+    expect(costWithSigns(sum)).toBe(text)
   })
 })
 

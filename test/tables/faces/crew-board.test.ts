@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CrewTaskView, TaskEventView } from '../../../src/api/views/crew.ts'
 import type { ReportTryView, ReportVerdictView } from '../../../src/api/views/crew-report.ts'
-import { cardText, laneOf, storyOf } from '../../../src/faces/crew-board.ts'
+import { cardText, laneOf, eventsByAttempt } from '../../../src/faces/crew-board.ts'
 
 const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
 const now = Date.parse(timeAt(30))
@@ -80,7 +80,7 @@ test('the story of a task has its attempts, the newest first, each with its even
   })
   const denied: ReportVerdictView = { by: 'worker-3', at: timeAt(6), verdict: 'DENIED', comments: 'the full stop' }
   const tries = [attempt('worker-1', 2, 8, { outcome: 'requeued', reason: 'lost' }), attempt('worker-2', 10, null)]
-  const story = storyOf({ tries, verdicts: [denied], checks: [] }, [event(1, 0), event(2, 2), event(3, 9), event(4, 10)], now)
+  const story = eventsByAttempt({ tries, verdicts: [denied], checks: [] }, [event(1, 0), event(2, 2), event(3, 9), event(4, 10)], now)
   expect(story.before.map(({ seq }) => seq)).toEqual([1])
   expect(story.attempts).toMatchObject([
     { number: 2, member: 'worker-2', outcome: 'for 20m 00s', isOpen: true, verdicts: [], events: [{ seq: 4 }] },
@@ -93,5 +93,5 @@ test('the story of a task has its attempts, the newest first, each with its even
       events: [{ seq: 2 }, { seq: 3 }],
     },
   ])
-  expect(storyOf({ tries: [], verdicts: [], checks: [] }, [event(1, 0)], now)).toMatchObject({ before: [{ seq: 1 }], attempts: [] })
+  expect(eventsByAttempt({ tries: [], verdicts: [], checks: [] }, [event(1, 0)], now)).toMatchObject({ before: [{ seq: 1 }], attempts: [] })
 })

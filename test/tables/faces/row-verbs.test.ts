@@ -1,17 +1,8 @@
 // Which actions a row allows, which of them end a wait, how an action is taken back, and where the cause of a wait is shown.
 import { describe, expect, test } from 'vitest'
 import type { RowView } from '../../../src/api/views/rows.ts'
-import {
-  allowsVerb,
-  helpfulVerbs,
-  isPauseUndone,
-  isRowVerb,
-  limitLink,
-  obstacleTo,
-  undoOf,
-  waitLink,
-  type RowVerb,
-} from '../../../src/faces/row-verbs.ts'
+import { allowsVerb, helpfulVerbs, isPauseUndone, isRowVerb, obstacleTo, undoOf, type RowVerb } from '../../../src/faces/row-verbs.ts'
+import { limitLink, waitLink } from '../../../src/faces/wait-links.ts'
 import { BIRTH, rowMap, rowOf } from '../../support/faces/rows.ts'
 
 type Why = NonNullable<RowView['why']>

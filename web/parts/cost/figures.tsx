@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import type { UsageReportView, UsageSumView } from '../../../src/api/views/usage.ts'
-import { cachedShare, costSigns } from '../../../src/faces/cost-chart.ts'
+import { cachedShare, costWithSigns } from '../../../src/faces/cost-chart.ts'
 import { formatCost } from '../../../src/faces/format.ts'
 import { titleOf } from '../../../src/faces/process-names.ts'
 import { budgetFullInText, periodFullInText } from '../../../src/faces/budgets.ts'
@@ -20,7 +20,7 @@ export function CostFigures({ data: { chart, rate } }: { readonly data: CostData
     <>
       <dl class="figures">
         <Figure name="in this time">
-          <strong>{costSigns(chart.total)}</strong>
+          <strong>{costWithSigns(chart.total)}</strong>
           {cachedText(chart.total)}
         </Figure>
         <Figure name="today">

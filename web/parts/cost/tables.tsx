@@ -1,7 +1,7 @@
 // The tables of the cost page: the groups with their tokens and money, and the values of the chart. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
 import type { UsageReportView, UsageRowView, UsageSumView } from '../../../src/api/views/usage.ts'
-import { cachedShare, costSigns, groupName, type CostChart } from '../../../src/faces/cost-chart.ts'
+import { cachedShare, costWithSigns, groupName, type CostChart } from '../../../src/faces/cost-chart.ts'
 import { formatCount, formatTokens } from '../../../src/faces/format.ts'
 import type { CostQuery } from './cost-query.ts'
 
@@ -47,7 +47,7 @@ function Counts({ sum }: { readonly sum: UsageSumView }): JSX.Element {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = sum
   const share = cachedShare(sum)
   const cells = [
-    costSigns(sum),
+    costWithSigns(sum),
     String(sum.processes),
     String(sum.steps),
     ...[inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens].map(formatTokens),

@@ -1,6 +1,6 @@
 // What happened in a period, from the spans of processes: a lane for each process, and a list of events.
 import { expect, test } from 'vitest'
-import { nightOf, spentInPeriod } from '../../../../src/faces/lanes/night.ts'
+import { activityIn, spentInPeriod } from '../../../../src/faces/lanes/period.ts'
 import type { SpanView } from '../../../../src/api/views/spans.ts'
 
 const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
@@ -13,7 +13,7 @@ const span = (from: number, to: number | null, status: SpanView['status'], cause
 const process = (uuid: string, parentUuid: string | null, spans: SpanView[]) => ({ uuid, pid: 1, parentUuid, name: uuid, spans })
 
 test('a lane shows what its process did in each part of the period; the list has questions, failures and answers, newest first', () => {
-  const { lanes, events } = nightOf(
+  const { lanes, events } = activityIn(
     [
       process('root', null, [span(-10, 5, 'working'), span(5, 8, 'waiting', 'May I push?'), span(8, null, 'working', 'answered by user')]),
       process('child', 'root', [span(2, 6, 'working'), span(6, null, 'failed', 'exit code 2')]),
@@ -39,7 +39,7 @@ test('a lane shows what its process did in each part of the period; the list has
 })
 
 test('only the last question of each process can still be open', () => {
-  const { events } = nightOf(
+  const { events } = activityIn(
     [
       process('a', null, [
         span(1, 2, 'waiting', 'first'),
@@ -57,7 +57,7 @@ test('only the last question of each process can still be open', () => {
 })
 
 test('a hold is an event; the time of a stop counts as work', () => {
-  const { lanes, events } = nightOf(
+  const { lanes, events } = activityIn(
     [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
     Date.parse(timeAt(0)),
     Date.parse(timeAt(10)),

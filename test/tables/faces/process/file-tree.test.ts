@@ -1,6 +1,6 @@
 // Changed files as a tree of folders.
 import { expect, test } from 'vitest'
-import { fileTreeLines, folderOf } from '../../../../src/faces/file-tree.ts'
+import { fileTreeLines, folderIndexOf } from '../../../../src/faces/file-tree.ts'
 
 const file = (path: string, insertions: number | null = 1, deletions: number | null = 0) => ({ path, insertions, deletions })
 const FILES = [
@@ -53,5 +53,5 @@ test.each([
   [4, 0],
   [7, null],
 ])('line %i is in the folder of line %j', (index, folder) => {
-  expect(folderOf(fileTreeLines(FILES, new Set()), index)).toBe(folder)
+  expect(folderIndexOf(fileTreeLines(FILES, new Set()), index)).toBe(folder)
 })
