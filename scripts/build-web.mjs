@@ -91,8 +91,9 @@ async function bundle(root, outdir, inputs, entry, options = {}) {
   return { files: result.outputFiles, address: `/assets/${basename(outputOf(entry))}`, start: [...start].map(contentsOf), pages }
 }
 
-/** Adds all files of web/styles to web/app.css, so that each part can have its styles in a file of its own. */
 const STYLE = 'web/app.css'
+
+/** Adds all files of web/styles to web/app.css, so that each part of the page can have its own file. */
 function allStyles(root) {
   return {
     name: 'all styles',
@@ -107,7 +108,7 @@ function allStyles(root) {
   }
 }
 
-/** The size of files with gzip, in bytes. */
+/** The sum of the sizes of files, each with gzip, in bytes. */
 function sizeOf(files) {
   return files.reduce((sum, contents) => sum + gzipSync(contents, { level: 9 }).length, 0)
 }

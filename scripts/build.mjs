@@ -1,6 +1,6 @@
 // Builds dist/: the command line, the daemon, the page, and the library with its types. `npm run build`.
 // Every entry must exist and every step succeed: nothing is left out silently. Files are written under another name and
-// renamed, and files of earlier builds go last. So a second build at the same time does no harm.
+// renamed, and files of earlier builds are removed last. So a second build at the same time does no harm.
 // Test: test/e2e/cli/bin.test.ts.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

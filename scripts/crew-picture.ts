@@ -224,7 +224,7 @@ function wrapNote(note: string): string {
   return lines.map((line, index) => `<tspan x="112"${index === 0 ? '' : ' dy="14"'}>${line.trim()}</tspan>`).join('')
 }
 
-/** Only the usual way to `done`, from `merging`, has an arrow. */
+/** Whether an event of a task has an arrow: not those of nearly every state, and `done` only from `merging`. */
 function isDrawn(event: string, from: string): boolean {
   return !EVERYWHERE.has(event) && (event !== 'done' || from === 'merging')
 }

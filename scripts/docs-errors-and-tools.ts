@@ -1,5 +1,5 @@
-// Writes docs/reference/errors.md and docs/reference/mcp-tools.md from their tables. A part of `npm run docs`. `node
-// scripts/docs-errors-and-tools.ts --check` only checks whether they are up to date.
+// Writes docs/reference/errors.md and docs/reference/mcp-tools.md from their tables. `npm run docs` runs it.
+// With `--check` it writes nothing, and fails if a page is not up to date.
 // Tests: test/ratchet.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

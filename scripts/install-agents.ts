@@ -1,7 +1,7 @@
 // Installs external coding agents for `npm run test:agents`, each in an exact version and in its own folder outside this repository.
-// The script never touches package.json or global packages, and skips installed agents.
-// `node scripts/install-agents.ts [--only claude,codex] [--newest] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by
-// default. `--newest` also installs the newest published version of each, if that is another version.
+// The script never touches this repository or global packages, and skips installed agents.
+// `node scripts/install-agents.ts [--only claude,codex] [--newest] [FOLDER]`; by default FOLDER is $REEVE_AGENTS, or else
+// ${XDG_CACHE_HOME:-~/.cache}/reeve-agents. `--newest` also installs the newest published version of each, if that is another version.
 // test/agents finds them by `installedProgram()` and `newestInstalled()`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
-// Installs the peers of `npm run bench spawn` and `npm run bench peers`, each in an exact version and in its own folder outside this
-// repository: `node scripts/install-peers.ts [--postgres] [FOLDER]`. FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default.
-// The script never touches package.json or global packages, and skips installed peers. Only `--postgres` changes the machine:
-// it runs `apt-get install postgresql` if no server is found. The benchmarks leave out missing peers.
+// Installs the programs with which `npm run bench spawn` and `npm run bench peers` compare reeve. Each gets an exact version and its own
+// folder outside this repository: `node scripts/install-peers.ts [--postgres] [FOLDER]`. By default FOLDER is $REEVE_PEERS, or else
+// ${XDG_CACHE_HOME:-~/.cache}/reeve-peers. The script never touches this repository or global packages, and skips installed peers. Only
+// `--postgres` changes the machine: it runs `apt-get install postgresql` if no server is found. The benchmarks leave out missing peers.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'

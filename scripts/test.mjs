@@ -1,6 +1,7 @@
-// Runs the build, the lint, the types and the tests, in this order. `npm test [-- VITEST ARGUMENTS]`.
+// Runs the build, the checks of format, lint and types, and the tests, in this order. `npm test [-- VITEST ARGUMENTS]`.
 // With `--deep` (`npm run test:deep [-- VITEST ARGUMENTS]`): the build, then the large sizes of the test files that have two sizes.
-// A failed build ends the run. Every other step runs, and the run ends with the exit code of the first that failed. Small sizes keep their files in memory if it has room, large sizes on the disk.
+// A failed build ends the run. Every other step runs, and the run ends with the exit code of the first that failed. Small sizes keep their
+// files in memory if it has room, large sizes on the disk.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

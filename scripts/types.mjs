@@ -1,4 +1,5 @@
-// Checks all types, those of the page with the types of browsers, and each pure folder again with its own tsconfig, which has no types of I/O, time or chance. `npm run types`.
+// Checks all types: `npm run types`. The page is checked with the types of browsers. Each pure folder is checked again with its own tsconfig,
+// which has no types of I/O, time or chance.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -133,7 +133,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }
 
-/** The word lists with a type of their own, by that type. */
+/** The word lists that have a named type, by its name. */
 const LISTS: Readonly<Record<string, { readonly from: string; readonly words: readonly string[] }>> = {
   ...listsOf('model/words', {
     DriverName: words.DRIVERS,
@@ -183,7 +183,7 @@ function listsOf(file: string, lists: Readonly<Record<string, readonly string[]>
 
 const WIDTH = 140
 
-/** Where a type comes from, by its schema. */
+/** The name of a type and the file that exports it, by its schema. */
 const NAMES = new Map<unknown, { readonly name: string; readonly from: string }>([
   [limitsRule, { name: 'Limits', from: '../../kernel/model/words.ts' }],
   ...Object.entries(VIEWS).flatMap(([file, { types }]) =>

@@ -117,7 +117,7 @@ async function open(world: ScreenWorld, browser: Browser, device: Device, scheme
   return page
 }
 
-/** Shows the directory of all files under another name: its own one says nothing to readers. */
+/** Replaces the path of the scratch directory in all texts of the page by one that readers know. */
 async function hideDirectory(page: Page): Promise<void> {
   await page.evaluate(`
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)

@@ -1,5 +1,5 @@
-// Draws what a terminal shows as SVG: one screen, or several in turn. Each word has its own place, so that columns stay in each browser and
-// each font. Takes lines with colours, as tmux captures them. Must not name this machine. Used by scripts/screens.ts.
+// Draws what a terminal shows as SVG: one screen, or several in turn. Each word has its own place, so that columns stay aligned in each
+// browser and font. Takes lines with colours, as tmux captures them. Used by scripts/screens.ts.
 import { displayWidth } from '../../src/cli/print/text.ts'
 
 const COLOURS: Readonly<Record<number, string>> = {
@@ -13,7 +13,7 @@ const COLOURS: Readonly<Record<number, string>> = {
 }
 const [TEXT, DIM, BACK] = ['#c9d1d9', '#8b949e', '#0d1117']
 const [CHAR_PX, LINE_PX, MARGIN_PX] = [8.4, 19, 16]
-/** the height of the letters above their line, and the space of a line above it */
+/** the height of letters above the baseline, and the distance of the baseline from the top of its line */
 const [ASCENT_PX, BASELINE_PX] = [10, 14]
 /** The bars of a pause: many systems lack them, or draw a picture that is wider than a column. */
 const PAUSE = '\u23f8'
@@ -79,7 +79,7 @@ function svgOf(body: readonly string[], { columns, rows, label }: PictureSize): 
 /** A drawn mark, a gap, or words that single spaces separate. */
 const WORD = new RegExp(`[${PAUSE}${CURSOR}]|[^ ${PAUSE}${CURSOR}]+(?: [^ ${PAUSE}${CURSOR}]+)*| +`, 'g')
 
-/** Each line of a screen as one line of SVG. Colours last until another one is set, also over lines. */
+/** Each line of a screen as one line of SVG. A colour lasts until another one is set, also across lines. */
 function screenLines(screen: string): string[] {
   const style = { ...PLAIN }
   return screen.split('\n').map((line, row) => {
@@ -109,7 +109,7 @@ function screenLines(screen: string): string[] {
 const xOf = (column: number): string => String(Number((MARGIN_PX + column * CHAR_PX).toFixed(1)))
 const baselineOf = (row: number): number => MARGIN_PX + BASELINE_PX + row * LINE_PX
 
-/** Columns of one colour: the ground of an inverse text, or a mark. */
+/** Columns of one colour: the background of an inverse text, or a mark. */
 function block(from: number, to: number, row: number, fill: string): string {
   const width = Number(((to - from) * CHAR_PX).toFixed(1))
   return `<rect x="${xOf(from)}" y="${MARGIN_PX + row * LINE_PX}" width="${width}" height="${LINE_PX}" fill="${fill}"/>`
