@@ -750,7 +750,7 @@ export class Reeve implements AsyncDisposable {
     return this.#client.get(`${processPath(ref)}/context`, query, { signal })
   }
 
-  /** Returns when a process had which status; with `subtree` each process below it, too. `max`: the number of spans of one process. */
+  /** Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the most spans of a process. */
   spans(
     ref: string,
     options: CallOptions & { subtree?: boolean; since?: number | string; until?: number | string; max?: number } = {},

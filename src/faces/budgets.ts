@@ -31,12 +31,12 @@ export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'u
   return `full in ~${ms < MINUTE_MS ? formatElapsed(ms) : formatElapsed(Math.round(ms / MINUTE_MS) * MINUTE_MS).replace(' 00s', '')}`
 }
 
-/** The same for the budget of a process; also null while nothing below it works. `usdPerMinute`: of its tree; null: not known. */
+/** Like `fullInText`, for the budget of a process. Also null while nothing in its tree works. `usdPerMinute`: of the tree; null: not known. */
 export function budgetFullInText({ budget, sub }: Pick<RowView, 'budget' | 'sub'>, usdPerMinute: number | null): string | null {
   return budget && sub.working > 0 && usdPerMinute !== null ? fullInText(budget, usdPerMinute) : null
 }
 
-/** The same for the budget of a day or a month of the home. Null, too, if the next period begins before it is used up. */
+/** Like `fullInText`, for the budget of the home for a day or a month. Also null if the next period begins before the budget is used up. */
 export function periodFullInText(
   { costUsd, budgetUsd, endsAt }: UsageReportView['home']['day'],
   usdPerMinute: number,

@@ -1,5 +1,5 @@
-// Arranges a usage report for a chart: a column for each day or hour, and in each a part for each group. Decides which groups have a part
-// of their own, and has the signs of a cost. Pure. Test: test/tables/faces/cost-chart.test.ts.
+// Arranges a usage report for a chart: a column for each day or hour, with a part for each of the largest groups. Also formats costs with
+// their signs, and names groups. Pure. Test: test/tables/faces/cost-chart.test.ts.
 import { costCell, formatLimitUsd, formatTokens } from './format.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../api/views/usage.ts'
 import { visibleText } from './visible-text.ts'
@@ -8,7 +8,7 @@ import { visibleText } from './visible-text.ts'
 export const MEASURES = ['cost', 'tokens', 'steps'] as const
 export type Measure = (typeof MEASURES)[number]
 
-/** A group with a part of its own, or all others together. */
+/** One of the largest groups, or all others together. */
 export interface ChartSeries {
   /** null: all other groups */
   readonly key: string | null
@@ -34,7 +34,7 @@ export interface CostChart {
 
 type Sum = Omit<UsageSumView, 'processes'>
 
-/** The number of groups with a part of their own, unless only one other group remains: it has one, too. */
+/** The number of largest groups. If only one more group exists, it is among them. */
 const MAX_SERIES = 5
 /** A chart of more times than this shows the last ones only. */
 const MAX_COLUMNS = 400

@@ -85,7 +85,7 @@ function sumsOf<F extends Changed>({ folders, files }: Folder<F>): Pick<FolderLi
   )
 }
 
-/** The folder whose line is above a line; null: it is in no folder. */
+/** The index of the line of the folder that contains the line at `index`; null: it is in no folder. */
 export function folderIndexOf<F>(lines: readonly FileTreeLine<F>[], index: number): number | null {
   const depth = lines[index]?.depth ?? 0
   const above = lines.slice(0, index).findLastIndex((line) => line.depth < depth)

@@ -1,4 +1,4 @@
-// A fork before it is made: what goes along, and its command line. Pure.
+// A fork before it is made: what it keeps of its origin, and its command line. Pure.
 // Test: test/tables/faces/fork-plan.test.ts.
 import { shellLine } from '../api/text/shell-quote.ts'
 import type { ResumeBody } from '../api/views/process.ts'
@@ -17,7 +17,7 @@ export interface ForkChanges {
   readonly withFiles?: boolean
 }
 
-/** Whether the fork can have the files of its step, in a worktree of its own. `step` null: it continues as the process is now. */
+/** Whether the fork can have the files of its step, in a new worktree. `step` null: it continues as the process is now. */
 export function canTakeFiles({ branch }: Pick<RowView, 'branch'>, step: number | null): boolean {
   return branch !== null && step !== null
 }
@@ -29,7 +29,7 @@ export function carriedText({ queue, sub }: Pick<RowView, 'queue' | 'sub'>, step
     sub.live > 1 ? 'the living processes below it' : 'its children',
     queue === 0 ? 'its waiting messages' : formatCount(queue, 'waiting message'),
   ]
-  return `${steps} It does not keep ${left.join(' and ')}. Its cost is counted from 0.`
+  return `${steps} It does not keep ${left.join(' or ')}. Its cost is counted from 0.`
 }
 
 const STEP_TEXTS: readonly string[] = ['The fork keeps no step.', 'The fork keeps step 1.']

@@ -1,11 +1,11 @@
-// The table of keys: what each key does, and where. The page reads it for its keys and its help, and docs/reference/keys.md is made from it.
-// A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
+// The table of keys: what each key does, and where. The page and `reeve top` read it for their keys and their help, and
+// docs/reference/keys.md is made from it. A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
 // Test: test/tables/faces/keys.test.ts.
 
 /** For this time in ms, a new question or dialog takes no key: the key may be meant for something else. */
 export const GUARD_MS = 400
 
-/** Where a key counts. `list`: the list of processes; `need`: a question, in the list or on a page of its own. */
+/** Where a key counts. `list`: the list of processes; `need`: a question, in the list or on its own page. */
 export type KeyPlace = 'anywhere' | 'list' | 'need' | 'process' | 'dialog'
 
 export interface KeyRow {
@@ -39,7 +39,7 @@ export const KEYS = {
   foldLevel: { keys: ['-'], does: 'fold one level of all trees', places: ['list'] },
   unfoldAll: { keys: ['*'], does: 'unfold all', places: ['list'] },
   peek: { keys: [' '], does: 'look at it without leaving the list', places: ['list'] },
-  tag: { keys: ['x'], does: 'tag the row; actions then mean all tagged rows', places: ['list'] },
+  tag: { keys: ['x'], does: 'tag the row; actions then apply to all tagged rows', places: ['list'] },
   filter: { keys: ['/'], does: 'filter', places: ['list'] },
   sort: { keys: ['t'], does: 'change between the tree and the flat orders', places: ['list'] },
   goToNeed: { keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], does: 'go to the n-th of what needs you', places: ['list'] },

@@ -2,7 +2,7 @@
 // whole text is in the journal. Pure. Test: test/tables/faces/process/live-step.test.ts.
 import type { EventView } from '../api/views/daemon.ts'
 
-/** The types of the events that count. */
+/** The types to request from the API. The fact `model.started` arrives as the event `step.started`, and `live.gap` without a request. */
 export const LIVE_EVENTS = ['live.text', 'live.reasoning', 'live.tool-output', 'model.started'] as const
 
 export interface LiveStep {

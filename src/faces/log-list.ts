@@ -1,5 +1,5 @@
-// The lines of a log as a viewer keeps them. Joins lines that are read anew with those of before, and finds a text in them. The number of a
-// line stays the same, so that a viewer keeps its place. Pure. Test: test/tables/faces/process/log-list.test.ts.
+// The lines of a log as a viewer keeps them. Joins newly read lines with the known ones, and finds a text in them. The number of a line stays
+// the same, so that a viewer keeps its place. Pure. Test: test/tables/faces/process/log-list.test.ts.
 import type { LogLine } from '../api/views/process.ts'
 import { colouredParts, type ColouredPart } from './visible-text.ts'
 
@@ -26,7 +26,7 @@ const UNSETTLED_LINES = 3
 /** the part of a line that is shown and searched, in characters */
 const LINE_CHARS = 5_000
 
-/** Joins a list with the newest lines, read anew. Lines that did not change stay the same objects. */
+/** Joins a list with a newly read page of the newest lines. Lines that did not change stay the same objects. */
 export function joinNewest(list: LogList | null, page: LogRead): LogList {
   if (list === null) return { ...page, first: 0, isCut: false }
   const from = page.before === null ? 0 : startOf(list.lines, page.lines)
@@ -137,7 +137,7 @@ export function patternOf(text: string): RegExp | null {
 /** the shown text of each line */
 const texts = new WeakMap<LogLine, string>()
 
-/** The numbers of the lines with a text. */
+/** The numbers of the lines that match `find`; null matches none. */
 export function linesWith({ lines, first }: LogList, find: RegExp | null): number[] {
   if (find === null) return []
   return lines.flatMap((line, index) => (textOf(line).search(find) >= 0 ? [first + index] : []))
@@ -153,7 +153,7 @@ function textOf(line: LogLine): string {
   return text
 }
 
-/** The match that follows after `number`, or before it; after the last one the first one follows. null: there is none. */
+/** The next match after line `number`, or before it with -1. The search wraps around at the ends. Null: there is no match. */
 export function nextMatch(matches: readonly number[], number: number | null, by: 1 | -1): number | null {
   if (matches.length === 0) return null
   // A search begins at the newest line.

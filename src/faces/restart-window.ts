@@ -26,7 +26,7 @@ export function restartWindow({ restartedAt }: Pick<SupervisedView, 'restartedAt
   }
 }
 
-/** The children with whose next failure the supervisor gives up, and until when; empty: it has room for each. */
+/** A text for each child whose next failure makes the supervisor give up, with the time for which that holds. */
 export function giveUpTexts(children: readonly Pick<SupervisedView, 'id' | 'restartedAt'>[], policy: Policy, now: number): string[] {
   return children.flatMap((child) => {
     const { isFull } = restartWindow(child, policy, now)
@@ -44,7 +44,7 @@ export function policyText({ maxRestarts, windowMs, backoff }: Pick<SupervisorVi
 /** The events of a supervisor that its history is made of. */
 export const HISTORY_EVENTS = ['supervisor.restarting', 'supervisor.held', 'supervisor.escalated'] as const
 
-/** A restart of a child, or its end. */
+/** A restart of a child, or a failure after which the supervisor does not restart it. */
 export interface SupervisorEvent {
   readonly seq: number
   readonly at: string

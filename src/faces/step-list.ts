@@ -1,4 +1,5 @@
-// The list of steps that the page shows. Finds the steps that pass a filter, and folds runs of silent reads into one line. Works on columns, so that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
+// The list of steps that the page shows. Finds the steps that pass a filter, and folds runs of silent reads into one line. Also adds up the
+// usage of steps. Works on columns, so that thousands of steps are cheap. Pure. Test: test/tables/faces/step-list.test.ts.
 import { STEP_FLAGS } from '../api/step-flags.ts'
 import type { BriefStepsView } from '../api/views/steps.ts'
 
@@ -28,7 +29,7 @@ export interface StepSelection {
   readonly unfolded: ReadonlySet<number>
   /** steps after this one are left out; null: none */
   readonly upTo: number | null
-  /** true: the dearest steps come first, each in a line of its own */
+  /** true: the dearest steps come first, each in its own line */
   readonly isByCost?: boolean
 }
 
@@ -41,7 +42,7 @@ export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: numbe
   return (modelMs[index] ?? 0) + (toolMs[index] ?? 0) + (humanMs[index] ?? 0)
 }
 
-/** Returns `known` with `more` in the place of its steps from the first one of `more` on. */
+/** Replaces the steps of `known` by those of `more`, from the first step of `more` on. */
 export function joinColumns(known: StepColumns, more: StepColumns): StepColumns {
   const first = more.step[0]
   if (first === undefined) return known

@@ -1,4 +1,5 @@
-// Reads a unified diff for a viewer: each line with its kind and its numbers in the old and the new file. Pure.
+// Reads a unified diff for a viewer: each line with its kind and its numbers in the old and the new file. Also divides a diff by file, and
+// puts it side by side. Pure.
 // Test: test/tables/faces/unified-diff.test.ts.
 
 export interface DiffLine {
@@ -115,7 +116,7 @@ export function splitRows(lines: readonly DiffLine[]): SplitRow[] {
 const MAX_COLUMNS = 1_000
 const TAB_COLUMNS = 8
 
-/** The columns that the longest line of a diff needs. Characters of other widths are counted as one. */
+/** The number of columns that the longest line of a diff needs, up to a limit. Every character counts as one column, but a tab as eight. */
 export function columnsOf(lines: readonly DiffLine[]): number {
   const widest = lines.reduce((most, { kind, text }) => (kind === 'hunk' ? most : Math.max(most, columnsOfText(text))), 0)
   return Math.min(MAX_COLUMNS, widest)

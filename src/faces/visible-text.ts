@@ -1,5 +1,5 @@
-// Text as a page may show it: no character is hidden, and no character changes the order of the others. Colours of terminals become parts with
-// names of colours. Pure. Test: test/tables/faces/visible-text.test.ts.
+// Text as a page may show it: no character is hidden, and no character changes the order of the others. Colours of terminals become parts
+// with numbers of colours. Pure. Test: test/tables/faces/visible-text.test.ts.
 
 /** Controls except tab and newline, bidirectional marks, characters without width, and tags, which all would be invisible. */
 const HIDDEN =

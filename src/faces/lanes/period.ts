@@ -42,6 +42,7 @@ export interface PeriodActivity {
 
 type Spans = Pick<ProcessSpansView, 'uuid' | 'pid' | 'parentUuid' | 'name' | 'spans'>
 
+/** `processes`: parents before their children. `from`, `to`: wall ms. */
 export function activityIn(processes: readonly Spans[], from: number, to: number): PeriodActivity {
   const depths = new Map<string, number>()
   for (const { uuid, parentUuid } of processes) depths.set(uuid, parentUuid === null ? 0 : (depths.get(parentUuid) ?? -1) + 1)

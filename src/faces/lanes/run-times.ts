@@ -53,7 +53,7 @@ export function runTimes(run: Run, spans: readonly Spans[], now: number, maxTick
   }
 }
 
-/** Null, too, if a node that it needs has run again since: then it began before they ended. */
+/** The wait before a node; null: none. Also null if a needed node has run again since: the node then began before the new end. */
 function waitOf(parts: readonly LanePart[], needs: readonly string[], byName: ReadonlyMap<string, readonly LanePart[]>): NodeTimes['wait'] {
   const start = parts[0]?.from
   if (start === undefined) return null

@@ -12,14 +12,14 @@ test('only the files of a worktree are recorded by step', () => {
 })
 
 test.each([
-  [null, 0, 1, 'The fork keeps all steps. It does not keep its children and its waiting messages. Its cost is counted from 0.'],
-  [0, 0, 1, 'The fork keeps no step. It does not keep its children and its waiting messages. Its cost is counted from 0.'],
-  [1, 0, 1, 'The fork keeps step 1. It does not keep its children and its waiting messages. Its cost is counted from 0.'],
+  [null, 0, 1, 'The fork keeps all steps. It does not keep its children or its waiting messages. Its cost is counted from 0.'],
+  [0, 0, 1, 'The fork keeps no step. It does not keep its children or its waiting messages. Its cost is counted from 0.'],
+  [1, 0, 1, 'The fork keeps step 1. It does not keep its children or its waiting messages. Its cost is counted from 0.'],
   [
     7,
     2,
     3,
-    'The fork keeps steps 1 to 7. It does not keep the living processes below it and 2 waiting messages. Its cost is counted from 0.',
+    'The fork keeps steps 1 to 7. It does not keep the living processes below it or 2 waiting messages. Its cost is counted from 0.',
   ],
 ])('after step %s, with %i messages and %i living processes', (step, queue, live, expected) => {
   expect(carriedText({ queue, sub: { ...rowOf().sub, live } }, step)).toBe(expected)

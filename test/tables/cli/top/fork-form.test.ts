@@ -28,7 +28,7 @@ test('it begins with the message, the last step and the files of that step', () 
     '  effort               as it is',
     '  name                 none',
     '  budget in USD        as it is',
-    'The fork keeps steps 1 to 7. It does not keep its children and its waiting messages. Its cost is counted from 0.',
+    'The fork keeps steps 1 to 7. It does not keep its children or its waiting messages. Its cost is counted from 0.',
   ])
 })
 
