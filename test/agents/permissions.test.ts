@@ -47,7 +47,7 @@ describe.each(ASKING_KINDS)('$name', (kind) => {
     await pollUntil(async () => (await harness.daemon.view(uuid)).status === 'waiting' || null, 'it asks')
     expect(existsSync(join(harness.work, 'made.txt'))).toBe(false)
     expect((await harness.inspect(uuid)).capabilities.notes).toContainEqual(
-      expect.stringMatching(/^permissions: it is held in the mode [\w-]+, in which it asks$/),
+      expect.stringMatching(/^permissions: reeve keeps it in the mode [\w-]+, in which it asks$/),
     )
     expect(await waitForEndWithAnswers(uuid)).toMatchObject({ status: 'completed' })
     expect(existsSync(join(harness.work, 'made.txt'))).toBe(true)

@@ -212,7 +212,7 @@ export class AcpAgent implements Agent {
     }
     const remainingMs = Math.max(0, ladder.graceMs - (performance.now() - since))
     const { outcome, survivors } = await this.#deps.launch.containment.stop({ ...ladder, graceMs: remainingMs })
-    if (outcome === 'survived') this.#reports.note(`survived the kill: PID ${survivors.join(', ')}`)
+    if (outcome === 'survived') this.#reports.note(`survived the kill: OS pid ${survivors.join(', ')}`)
   }
 
   /** Closes the session if it can, then kills the agent once. If programs survive, the daemon reports them and tries again. */

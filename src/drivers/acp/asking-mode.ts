@@ -1,5 +1,5 @@
 // Makes an agent respect its permissions. Selects the session mode in which the agent asks before it acts, and adds the settings that this
-// mode needs. Refuses agents for which this is impossible. Each row of the table was verified with the real agent
+// mode needs. Refuses agents for which this is impossible. All rows of the table but that of Qwen Code were verified with the real agent
 // (test/agents/permissions.test.ts). Pure, except that it writes the agent's settings file.
 // Test: test/tables/drivers/acp/asking-mode.test.ts.
 import { join } from 'node:path'
@@ -166,7 +166,7 @@ export function describeEnforcement(spec: Spec): string | null {
   const profile = profileOf(spec)
   const { mode = profile?.mode } = spec
   if (profile === null ? mode !== undefined : [profile.mode, ...profile.stricter].includes(mode ?? ''))
-    return `it is held in the mode ${mode}, in which it asks`
+    return `reeve keeps it in the mode ${mode}, in which it asks`
   return spec.asks === true
     ? 'it asks, according to its agent file'
     : `it decides itself when to ask${mode === undefined ? '' : ` in the mode ${mode}`}`

@@ -1,5 +1,5 @@
-// The driver of coding agents that speak the Agent Client Protocol: Claude Code, Codex, Gemini CLI, OpenCode and others. Its
-// modules are loaded when the first such agent starts, so that a daemon without ACP agents does not load them.
+// The driver of coding agents that speak the Agent Client Protocol: Claude Code, Codex, Gemini CLI, OpenCode and others. The ACP library,
+// and the code that needs it, are loaded when the first such agent starts.
 // Tests: test/processes/acp.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { McpStart } from '../../kernel/model/mcp-start.ts'

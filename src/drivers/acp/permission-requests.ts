@@ -1,6 +1,6 @@
 // Handles an agent's permission requests and its questions. A rule may answer a permission request at once. Other requests are
-// reported and wait for the user. An interruption, or a cancellation by the agent, ends the wait. Nothing is answered while the
-// process is paused. Tests: test/processes/acp/permission-requests.test.ts.
+// reported and wait for the user. An interruption, or a cancellation by the agent, ends the wait. No rule answers while the process is
+// paused, and the kernel then keeps the user's answers. Tests: test/processes/acp/permission-requests.test.ts.
 import { resolve } from 'node:path'
 import type {
   CreateElicitationRequest,

@@ -19,7 +19,7 @@ export class ReportQueue {
     this.#kernel = kernel
   }
 
-  /** Sends a report. Never rejects; returns `late` if the kernel accepts no more reports. */
+  /** Sends a report. Never rejects; returns `late` if the kernel ignores or refuses the report. */
   async send(report: Report): Promise<Ack> {
     this.#pending += 1
     try {

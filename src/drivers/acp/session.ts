@@ -1,5 +1,5 @@
 // Opens a session: the handshake, then a new session or the recorded one, then its mode and its model. Never requests what the agent does
-// not support. The error texts of this phase name what the user can do. Tests: test/processes/acp/session.test.ts.
+// not support. The messages of its errors are for the user. Tests: test/processes/acp/session.test.ts.
 import { PROTOCOL_VERSION, RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, McpServer } from '@agentclientprotocol/sdk'
 import { loginAdvice, loginOf } from '../gateway/logins.ts'

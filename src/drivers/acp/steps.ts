@@ -149,7 +149,7 @@ export class Steps {
     else this.#flushIn(reported.status === 'in_progress' ? NEXT_CALL_WHILE_RUNNING_MS : NEXT_CALL_MS)
   }
 
-  /** Records the open step, because a call waits for a permission or uses the client. */
+  /** Records the open step if it has calls; these then count as running. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,4 +1,5 @@
-// Formats a tool call's content (text, diffs, terminal output), input and name as bounded text. Pure.
+// Reads a tool call's name, input and intended changes of files. Formats its content (text, diffs, terminal output) as text. Limits inputs
+// and results. Pure.
 // Test: test/processes/acp/turns.test.ts.
 import { z } from 'zod'
 import type { AskDiff } from '../../kernel/model/asks.ts'

@@ -116,7 +116,7 @@ export class Conversation implements Agent {
   async stop(ladder: Ladder): Promise<void> {
     this.#markEnding()
     const { outcome, survivors } = await this.#deps.launch.containment.stop(ladder)
-    if (outcome === 'survived') await this.#report({ type: 'note', text: `survived the kill: PID ${survivors.join(', ')}` })
+    if (outcome === 'survived') await this.#report({ type: 'note', text: `survived the kill: OS pid ${survivors.join(', ')}` })
     this.#exitReport ??= this.#reportExit(null)
     await this.#exitReport
   }
@@ -153,7 +153,7 @@ export class Conversation implements Agent {
     }
   }
 
-  /** Runs a turn and reports why it could not start. Never rejects. */
+  /** Runs a turn. If its program could not start, reports the end of the turn with the reason. Never rejects. */
   async #run(turn: Turn): Promise<void> {
     if (this.#isEnding) return
     const startError = await this.#runProgram(turn).then(() => null, describeError)

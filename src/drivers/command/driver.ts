@@ -81,7 +81,7 @@ async function startCommand(launch: Launch<CommandSpec>, kernel: KernelPort, opt
   return new CommandAgent({ program, launch, kernel, argv, known, send, silentMs, prices: prices?.() })
 }
 
-/** Returns stdin of the program. Errors: NOT_RESUMABLE for a command whose input is lost, which must not run without it. */
+/** Returns what the program gets as its stdin. Errors: NOT_RESUMABLE for a command whose input is lost, which must not run without it. */
 function stdinOf({ spec, input, resumed, forkOf }: Launch<CommandSpec>): SpawnRequest['stdin'] {
   // Known agents read an open stdin pipe to its end, and some of them wait for ever.
   if (spec.interactive) return 'pipe'
@@ -251,6 +251,6 @@ class CommandAgent implements Agent {
 
   async #reportSurvivors(pids: readonly number[]): Promise<void> {
     // A report is rejected only if the process no longer exists.
-    await this.#kernel.report({ type: 'note', text: `survived the kill: PID ${pids.join(', ')}` }).catch(() => 'late')
+    await this.#kernel.report({ type: 'note', text: `survived the kill: OS pid ${pids.join(', ')}` }).catch(() => 'late')
   }
 }

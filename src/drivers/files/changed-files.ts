@@ -4,7 +4,7 @@
 import { compare, objectsCall, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
 import { GitError, splitNames, type Git, type GitCall } from './git.ts'
 
-/** A file that is larger than this, before or after the change, is large. */
+/** A file counts as large if it has more bytes than this, before or after the change. */
 const LARGE_FILE_BYTES = 400_000
 /** The maximum number of listed files. */
 const MAX_FILES = 5_000

@@ -1,6 +1,6 @@
-// Copies files such as `.env` from the user's checkout into a new worktree (`copy:`, `.worktreeinclude`). Has two rules, and limits of
-// size. It copies only files that git ignores in that worktree, so that they are never committed. No path leads out of either directory.
-// Must never overwrite a file, nor change the checkout. Test: test/processes/crew/worktree-setup.test.ts.
+// Copies files such as `.env` from the user's checkout into a new worktree (`copy:`, `.worktreeinclude`), or lists them before that. Copies
+// only files that git ignores in that worktree, so that they are never committed. Limits their number and size. No path leads out of either
+// directory. Must never overwrite a file, nor change the checkout. Test: test/processes/crew/worktree-setup.test.ts.
 import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, readFile, readlink, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'

@@ -1,5 +1,5 @@
 // Merges two commits without a checkout. Works on git objects alone; must never write a ref or a checked-out file.
-// Test: test/processes/crew/git.test.ts, test/e2e/worktree/merge.test.ts.
+// Tests: test/processes/crew/git.test.ts, test/e2e/worktree/merge.test.ts.
 import { splitNames } from './git.ts'
 import type { Git, GitCall } from './git.ts'
 

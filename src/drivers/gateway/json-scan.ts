@@ -1,5 +1,5 @@
 // Finds values by their path in the bytes of a JSON text, and skips everything else without parsing it. A request may have 20
-// MB of history and images, of which the gateway needs four small fields. Reports the position of each value, so that the value
+// MB of history and images, of which the gateway needs a few small fields. Reports the position of each value, so that the value
 // can be replaced while all other bytes stay the same. A long text is scanned in slices, one per turn of the event loop, so
 // that it does not block the daemon.
 // Test: test/tables/drivers/gateway/json-scan.test.ts.

@@ -1,6 +1,6 @@
 // The observations that a format makes of an agent's JSON lines, and the interface of a format. A format reads lines, builds
-// command lines and explains exit codes. It is pure: an object in, observations out. The input is untrusted: each field is checked,
-// and unknown fields are ignored. Test: test/tables/drivers/command/formats/formats.test.ts.
+// command lines and explains exit codes. It is pure: an object in, observations out. The input is untrusted: each field is checked by
+// the helpers at the end, and unknown fields are ignored. Test: test/tables/drivers/command/formats/formats.test.ts.
 import type { AssistantPart, ToolOutcome } from '../../../kernel/model/facts.ts'
 import type { ParsedCommand } from './args.ts'
 

@@ -10,6 +10,7 @@ import { CHECKOUT_MS, inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitUser } from '../git.ts'
 
+/** The place of the worktree, and the process for which git works in it. */
 export interface Trial extends GitUser {
   readonly repository: string
   readonly dir: string

@@ -106,7 +106,7 @@ describe('the mode of an agent', () => {
   })
 
   test.each<[SpecPart, string | null]>([
-    [{}, 'it is held in the mode default, in which it asks'],
+    [{}, 'reeve keeps it in the mode default, in which it asks'],
     [ALLOW, null],
     [{ permissions: { default: 'agent' } }, 'its own settings decide what it asks about'],
     [{ mode: 'auto' }, 'it decides itself when to ask in the mode auto'],
