@@ -93,7 +93,7 @@ async function bundle(root, outdir, inputs, entry, options = {}) {
 
 const STYLE = 'web/app.css'
 
-/** Adds all files of web/styles to web/app.css, so that each part of the page can have its own file. */
+/** Adds all files of web/styles to web/app.css: each part of the page has its own file. */
 function allStyles(root) {
   return {
     name: 'all styles',

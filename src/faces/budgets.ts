@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000
 /** No time of more than a day ahead is projected: the rate of spending changes sooner. */
 const MAX_MS = 86_400_000
 
-/** `full in ~38m`. Null if the limit is not money, if it is used up or lasts for more than a day, or without spending. */
+/** When a limit will be used up, such as `full in ~38m`. Null if it is not money, is full, lasts for over a day, or if nothing is spent. */
 export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'used' | 'of'>, usdPerMinute: number): string | null {
   if (limit !== 'budgetUsd' || usdPerMinute <= 0 || used >= of) return null
   const ms = ((of - used) / usdPerMinute) * MINUTE_MS

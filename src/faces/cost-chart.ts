@@ -1,5 +1,5 @@
-// Arranges a usage report for a chart: a column for each day or hour, with a part for each of the largest groups. Also formats costs with
-// their signs, and names groups. Pure. Test: test/tables/faces/cost-chart.test.ts.
+// Arranges a usage report for a chart: a column for each day or hour, with parts for the largest groups. Also formats costs with their
+// signs, and names groups. Pure. Test: test/tables/faces/cost-chart.test.ts.
 import { costCell, formatLimitUsd, formatTokens } from './format.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../api/views/usage.ts'
 import { visibleText } from './visible-text.ts'
@@ -55,7 +55,7 @@ export function cachedShare({
   return read === 0 ? null : Math.round((100 * cacheReadTokens) / read)
 }
 
-/** Returns the name of a group: of a process its name, or else its agent; of an empty key its meaning. */
+/** Returns the name of a group as text. For a process it is its name, or else its agent. An empty key gets a text with its meaning. */
 export function groupName(by: UsageBy, key: string, root: UsageRowView['root']): string {
   if ((by === 'tree' || by === 'process') && root) return `${visibleText(root.name ?? root.agent)}${root.removed ? ' (removed)' : ''}`
   if (key !== '') return visibleText(key)

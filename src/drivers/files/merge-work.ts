@@ -1,4 +1,4 @@
-// The work of a process for a merge by the user: what the merge would change, and a commit of the uncommitted files. The plan runs no
+// Prepares a merge of the work of a process or crew by the user: plans the merge, and commits the uncommitted files. The plan runs no
 // program but git, and writes new objects to a scratch directory. The commit is made on the checked-out branch of the worktree, by the
 // author that the user names. Must never touch a checkout of the user, nor run a hook. Test: test/e2e/worktree/merge.test.ts.
 import { join } from 'node:path'

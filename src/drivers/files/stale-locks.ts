@@ -1,5 +1,5 @@
 // Removes locks that a killed git left: git never removes them, and every later call that needs them fails. A lock counts as left when it
-// has not changed for a while. Only one call of reeve at a time takes such locks. Must never remove a lock of the user's own index,
+// has not changed for a while, because a running git releases it sooner. Must never remove a lock of the user's own index,
 // branches or configuration. Test: test/processes/crew/git.test.ts.
 import { rm, stat } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'

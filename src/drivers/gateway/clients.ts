@@ -43,7 +43,7 @@ const KEY_VARIABLES = [
 ]
 
 /** The part of a process's spec that describes its program. */
-type CommandSpec = Pick<ProgramSpec, 'argv' | 'env' | 'credentials' | 'cwd' | 'model'>
+type AgentCommand = Pick<ProgramSpec, 'argv' | 'env' | 'credentials' | 'cwd' | 'model'>
 
 /** A known agent, and the providers that it calls without the gateway. */
 export interface KnownClient extends ProviderUse {
@@ -51,7 +51,7 @@ export interface KnownClient extends ProviderUse {
 }
 
 /** Finds the known agent of a spec; null for an unknown program. */
-export function clientOf(spec: CommandSpec): KnownClient | null {
+export function clientOf(spec: AgentCommand): KnownClient | null {
   const match = findClient(spec)
   return match && { title: match.client.title, ...match.client.providerUse(match.setup) }
 }
@@ -119,7 +119,7 @@ function findClient({
   credentials,
   cwd,
   model,
-}: CommandSpec): { readonly client: ClientAdapter; readonly setup: AgentSetup; readonly programIndex: number } | null {
+}: AgentCommand): { readonly client: ClientAdapter; readonly setup: AgentSetup; readonly programIndex: number } | null {
   for (const client of CLIENTS) {
     const programIndex = findProgram(argv, client.names)
     if (programIndex >= 0)

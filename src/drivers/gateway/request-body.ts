@@ -1,5 +1,5 @@
 // Reads the model and the output limit from the body of a model request, and estimates its input tokens. Makes the only change that the
-// gateway makes to a body: a lower output limit, and with it a lower thinking budget, if the budget allows no more.
+// gateway makes to a body: if the budget allows no more, it lowers the output limit. A larger thinking budget is lowered with it.
 // Test: test/tables/drivers/gateway/request-body.test.ts.
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
