@@ -3,16 +3,10 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { commitReviewed } from '../../../src/drivers/files/crew/commit.ts'
+import { commitReviewed } from '../../../src/drivers/files/crew/commit-reviewed.ts'
+import { commitTask } from '../../../src/drivers/files/crew/commit-task.ts'
 import { crewHead, keepOnBranch } from '../../../src/drivers/files/crew/merge.ts'
-import {
-  resetTo,
-  commitTask,
-  handOver,
-  salvageFiles,
-  commitForReview,
-  type MemberTree,
-} from '../../../src/drivers/files/crew/member-worktree.ts'
+import { resetTo, handOver, salvageFiles, commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { commitReviewed, type ReviewedCommitEnd } from '../../../src/drivers/files/crew/commit.ts'
+import { commitReviewed, type ReviewedCommitEnd } from '../../../src/drivers/files/crew/commit-reviewed.ts'
 import { findConflict, findTasksThatTouched } from '../../../src/drivers/files/crew/compare.ts'
 import { crewHead } from '../../../src/drivers/files/crew/merge.ts'
 import { commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'

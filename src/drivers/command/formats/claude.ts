@@ -110,7 +110,7 @@ function observeRateLimit(info: Fields): Observation[] {
   return info['status'] === 'rejected' && seconds > 0 ? [{ type: 'limited', until: seconds * 1_000 }] : []
 }
 
-/** Whether the message is of the agent itself. A subagent's message names the tool call that started the subagent. */
+/** Whether the message is from the agent itself. A subagent's message names the tool call that started the subagent. */
 function isMainAgent(line: Fields): boolean {
   return (line['parent_tool_use_id'] ?? null) === null
 }

@@ -4,7 +4,8 @@
 // known commit. Must never touch a checkout, an index, a branch outside `reeve/`, or a branch that is checked out.
 // Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
 import { GitError } from '../git.ts'
-import { MEMBER_CALL_MS, commitIdentity } from './member-worktree.ts'
+import { commitIdentity } from './commit-task.ts'
+import { MEMBER_CALL_MS } from './member-worktree.ts'
 import { mergeTrees } from '../merge-tree.ts'
 import { createInertGitDir } from '../open-worktree.ts'
 import { dropBranch, inRepository } from '../worktree.ts'

@@ -3,11 +3,13 @@
 // Tests: test/processes/crew/landing.test.ts, test/processes/crew/git-crash.test.ts.
 import { findConflict, findDifference, isSameTree, filesWithNewMarkers } from './compare.ts'
 import { crewHead, isAncestor } from './merge.ts'
-import { commitTask, hooksNote, commitIdentity, openMember } from './member-worktree.ts'
+import { commitTask, hooksNote, commitIdentity } from './commit-task.ts'
+import { openMember } from './member-worktree.ts'
 import { commitAll, clearSkipFlags, REVIEW_SUBJECT, STAGED_SUBJECT, untrackedRepositories } from '../uncommitted-files.ts'
 import type { MergeConflict, TreeDifference, Reviewed } from './compare.ts'
 import type { CrewBranch } from './merge.ts'
-import type { CommitEnd, CommitRequest, MemberTree } from './member-worktree.ts'
+import type { CommitEnd, CommitRequest } from './commit-task.ts'
+import type { MemberTree } from './member-worktree.ts'
 import type { Git, GitCall } from '../git.ts'
 import type { Tree } from '../open-worktree.ts'
 
