@@ -22,7 +22,7 @@ const LANE_OF: Readonly<Record<CrewTaskView['state'], Lane>> = {
   cancelled: 'failed',
 }
 
-/** A task that waits for the user stands where it will continue. */
+/** The lane of a task. A task that waits for the user is in the lane in which it will continue. */
 export function laneOf({ state, asks }: Pick<CrewTaskView, 'state' | 'asks'>): Lane {
   if (state !== 'waiting') return LANE_OF[state]
   return asks === 'gate' ? 'commit' : asks === 'review' ? 'review' : 'queued'

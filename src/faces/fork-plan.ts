@@ -23,7 +23,7 @@ export function canTakeFiles({ branch }: Pick<RowView, 'branch'>, step: number |
 }
 
 /** What the fork keeps, and what it does not. */
-export function carriedText({ queue, sub }: Pick<RowView, 'queue' | 'sub'>, step: number | null): string {
+export function carryOverText({ queue, sub }: Pick<RowView, 'queue' | 'sub'>, step: number | null): string {
   const steps = step === null ? 'The fork keeps all steps.' : (STEP_TEXTS[step] ?? `The fork keeps steps 1 to ${step}.`)
   const left = [
     sub.live > 1 ? 'the living processes below it' : 'its children',

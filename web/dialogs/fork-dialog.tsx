@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { canTakeFiles, carriedText, forkCommand } from '../../src/faces/fork-plan.ts'
+import { canTakeFiles, carryOverText, forkCommand } from '../../src/faces/fork-plan.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
@@ -56,7 +56,7 @@ export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Ele
     >
       <form class="fork-form" onSubmit={(event) => void make(event)}>
         {step === null ? null : <StepRange row={row} step={step} />}
-        <p class="quiet">{carriedText(row, step)}</p>
+        <p class="quiet">{carryOverText(row, step)}</p>
         <ForkFields row={row} step={step} />
         {changes === null ? (
           <p class="problem" role="alert">

@@ -1,6 +1,6 @@
 // The dialog of `reeve top` for a fork, with the fields of the page's dialog. They are its step, its files, and how it differs from its
 // origin. Test: test/tables/cli/top/fork-form.test.ts.
-import { canTakeFiles, carriedText, type ForkChanges } from '../../faces/fork-plan.ts'
+import { canTakeFiles, carryOverText, type ForkChanges } from '../../faces/fork-plan.ts'
 import { formatLimitUsd } from '../../faces/format.ts'
 import { titleOf } from '../../faces/process-names.ts'
 import { lastWholeStep } from '../../faces/row-verbs.ts'
@@ -25,7 +25,7 @@ export function forkForm(row: RowView, at: number | null): FormDialog {
       { name: 'name', label: 'name', placeholder: 'none' },
       { name: 'budget', label: 'budget in USD', placeholder: budgetText(row) },
     ],
-    notesOf: (values) => [carriedText(row, hasStep ? Number(values['step']) : null)],
+    notesOf: (values) => [carryOverText(row, hasStep ? Number(values['step']) : null)],
     actionOf: (values) => {
       const problem = problemOf(values, hasStep ? last : null)
       return problem === null ? fork(row, hasStep ? Number(values['step']) : null, changesOf(values)) : { problem }

@@ -1,6 +1,6 @@
 // What a fork takes along, and its command line.
 import { expect, test } from 'vitest'
-import { canTakeFiles, carriedText, forkCommand } from '../../../src/faces/fork-plan.ts'
+import { canTakeFiles, carryOverText, forkCommand } from '../../../src/faces/fork-plan.ts'
 import { rowOf } from '../../support/faces/rows.ts'
 
 test('only the files of a worktree are recorded by step', () => {
@@ -22,7 +22,7 @@ test.each([
     'The fork keeps steps 1 to 7. It does not keep the living processes below it or 2 waiting messages. Its cost is counted from 0.',
   ],
 ])('after step %s, with %i messages and %i living processes', (step, queue, live, expected) => {
-  expect(carriedText({ queue, sub: { ...rowOf().sub, live } }, step)).toBe(expected)
+  expect(carryOverText({ queue, sub: { ...rowOf().sub, live } }, step)).toBe(expected)
 })
 
 test('the command line has what differs', () => {
