@@ -25,7 +25,7 @@ export interface GraphLayout {
   readonly edges: readonly PlacedEdge[]
   /** the number of ranks */
   readonly ranks: number
-  /** the largest position of a node or point, and 1 */
+  /** the largest position of a node or point, plus 1 */
   readonly breadth: number
 }
 

@@ -8,7 +8,7 @@ import type { Launch } from '../port.ts'
 import { toolPrefix } from '../mcp/tool-list.ts'
 import { mayUseServer } from '../../kernel/state/tool-lists.ts'
 
-/** Returns the servers of a process; calls `note` for each one that is left out. */
+/** Returns the servers of a process. `http`: the agent supports servers over HTTP. `note` is called for each unusable server. */
 export function serversFor(
   starts: readonly McpStart[],
   { spec, intent }: Pick<Launch, 'spec' | 'intent'>,

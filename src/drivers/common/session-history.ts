@@ -1,4 +1,4 @@
-// Reads the journal of a resumed external agent: its last step, the cost of its session, and the turn that was cut off.
+// Reads from the journal of an external agent what a resume needs: the last step, the cost of the session, and the cut-off turn.
 // The journal is read once, in pages. Tests: test/processes/acp/session.test.ts, test/processes/command/conversation.test.ts.
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Launch } from '../port.ts'

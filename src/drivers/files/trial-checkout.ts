@@ -10,7 +10,7 @@ import type { Git, GitUser } from './git.ts'
 /** The maximum length of git's messages that are reported; the end is kept. */
 const MAX_MESSAGE_CHARS = 600
 
-export interface Checkout extends GitUser {
+export interface TrialCheckout extends GitUser {
   /** the git directory that all worktrees share */
   readonly repository: string
   readonly commit: string
@@ -21,7 +21,7 @@ export interface Checkout extends GitUser {
 /** Returns null if the checkout works; otherwise git's messages and exit code. */
 export async function tryCheckout(
   git: Git,
-  { commit, tmpDir, ...user }: Checkout,
+  { commit, tmpDir, ...user }: TrialCheckout,
 ): Promise<{ readonly message: string; readonly code: number | null } | null> {
   const scratch = await mkdtemp(join(tmpDir, 'checkout-'))
   const dir = join(scratch, 'files')

@@ -9,7 +9,7 @@ import { tryCheckout } from '../../../drivers/files/trial-checkout.ts'
 import { checkWritable, findRepository, inRepository } from '../../../drivers/files/worktree.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { isRefName } from '../../operations/worktrees.ts'
-import type { Checkout } from '../../../drivers/files/trial-checkout.ts'
+import type { TrialCheckout } from '../../../drivers/files/trial-checkout.ts'
 import type { CrewGitSpec } from '../../../kernel/model/process-spec.ts'
 
 export interface CrewRepository {
@@ -85,7 +85,7 @@ export async function findCrewRepository(git: Git, request: RepositoryRequest): 
 }
 
 /** Tries one real checkout, so that an error appears before the crew starts. Errors: INVALID or DISK_FULL, with git's message. */
-export async function checkCheckout(git: Git, trial: Checkout): Promise<void> {
+export async function checkCheckout(git: Git, trial: TrialCheckout): Promise<void> {
   const failure = await tryCheckout(git, trial).catch((error: NodeJS.ErrnoException) => {
     if (!(error instanceof GitError) && error.code === undefined) throw error
     return { message: error.message, code: null }
