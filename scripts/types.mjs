@@ -1,5 +1,5 @@
-// Checks all types: `npm run types`. The page is checked with the types of browsers. Each pure folder is checked again with its own tsconfig,
-// which has no types of I/O, time or chance.
+// Checks all types: `npm run types`. The page is checked with the types of browsers. Each pure folder is checked again with its own
+// tsconfig, which has no types of I/O, time or chance.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // The table of keys: what each key does, and where. The page and `reeve top` read it for their keys and their help, and
-// docs/reference/keys.md is made from it. A key has one meaning at a place; answers are bound to the kind of an option, never to its number. Pure.
-// Test: test/tables/faces/keys.test.ts.
+// docs/reference/keys.md is made from it. A key has one meaning at a place; answers are bound to the kind of an option, never to its
+// number. Pure. Test: test/tables/faces/keys.test.ts.
 
 /** For this time in ms, a new question or dialog takes no key: the key may be meant for something else. */
 export const GUARD_MS = 400

@@ -1,5 +1,5 @@
-// Which actions the row of a process allows, why it refuses others, and which of them end a wait. Also how an action is undone. All buttons,
-// keys and menus of the page and of `reeve top` ask here, so that no action is offered that the daemon refuses. Pure.
+// Which actions the row of a process allows, why it refuses others, and which of them end a wait. Also how an action is undone. All
+// buttons, keys and menus of the page and of `reeve top` ask here, so that no action is offered that the daemon refuses. Pure.
 // Test: test/tables/faces/row-verbs.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 import type { KeyAction } from './keys.ts'

@@ -1,5 +1,6 @@
 // Counts the files of a worktree that differ from its newest record, or from its commit. Also counts the commits that no other branch has.
-// Only reads: a process may work in the worktree meanwhile, so it takes no lock. The caller limits the time. Test: test/e2e/lifecycle/stakes.test.ts.
+// Only reads: a process may work in the worktree meanwhile, so it takes no lock. The caller limits the time.
+// Test: test/e2e/lifecycle/stakes.test.ts.
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// Commits the files of a member for its task, unless the member has committed them itself. The result has notes about hooks that did not run,
-// and about the author. May be interrupted at any instruction, and repeated. Must never run while the member is in a turn, nor move a branch
-// of the user. Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
+// Commits the files of a member for its task, unless the member has committed them itself. The result has notes about hooks that did not
+// run, and about the author. May be interrupted at any instruction, and repeated. Must never run while the member is in a turn, nor move a
+// branch of the user. Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
 import { readdir } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { REEVE_IDENTITY, splitNames, userGitEnv } from '../git.ts'
