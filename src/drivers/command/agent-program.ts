@@ -1,5 +1,5 @@
-// Prepares the start of an agent with a known format, and follows its output until all of it is acknowledged. conversation.ts and driver.ts
-// start its program, and report its end.
+// Prepares the start of an agent with a known format, and follows its output until all of it is acknowledged. The files conversation.ts and
+// driver.ts start its program, and report its end.
 // Tests: test/processes/command/json-line-agents.test.ts, test/processes/command/conversation.test.ts.
 import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'

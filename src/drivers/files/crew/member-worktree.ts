@@ -1,6 +1,6 @@
-// The worktree of a crew's member between two turns: resets it to a commit, hands it over to a successor, and keeps its files on refs.
+// The worktree of a crew's member between two turns. Resets it to a commit, hands it over to a successor, and keeps its files on refs.
 // Guarantees that files are salvaged to a ref before they change. Each function may be interrupted at any instruction, and repeated. Must
-// never run while the member is in a turn, nor touch another worktree or a branch of the user. commit-task.ts commits the files of a task.
+// never run while the member is in a turn, nor touch another worktree or a branch of the user. The commit of a task is in commit-task.ts.
 // Tests: test/processes/crew/git.test.ts.
 import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
