@@ -22,13 +22,13 @@ export interface Line {
   readonly isTorn: boolean
 }
 
-const NOTHING_IMPORTED_HINT = 'Nothing was imported. Export it again at its origin.'
+const DAMAGE_HINT = 'This process was not imported. Export it again where it came from.'
 
 /** Returns the error for a damaged file of an import, with the location of the damage. */
 export function importDamage(file: string, message: string, at?: Pick<Line, 'number' | 'offset'>): KernelError {
   const location = at === undefined ? file : `${file}, line ${at.number} (byte ${at.offset})`
   const details = { file, ...(at === undefined ? {} : { line: at.number, byte: at.offset }) }
-  return new KernelError('INVALID', `${location}: ${message}`, details, NOTHING_IMPORTED_HINT)
+  return new KernelError('INVALID', `${location}: ${message}`, details, DAMAGE_HINT)
 }
 
 /** Thrown for a JSON file that is too large to be read. */
@@ -54,7 +54,7 @@ export async function* linesOf(file: string): AsyncGenerator<Line> {
       }
       pending.push(chunk.subarray(from))
       pendingBytes += chunk.length - from
-      if (pendingBytes > LINE_BYTES) throw importDamage(file, `it is longer than ${LINE_BYTES} bytes`, { number, offset })
+      if (pendingBytes > LINE_BYTES) throw importDamage(file, `the line is longer than ${LINE_BYTES} bytes`, { number, offset })
     }
     if (pendingBytes > 0) yield { bytes: Buffer.concat(pending), number, offset, isTorn: true }
   } finally {
@@ -93,7 +93,7 @@ async function readText(file: string): Promise<string | null> {
   try {
     const { size } = await handle.stat()
     if (size > MAX_JSON_BYTES)
-      throw new JsonFileTooLarge('INVALID', `${file}: it is longer than ${MAX_JSON_BYTES} bytes`, { file }, NOTHING_IMPORTED_HINT)
+      throw new JsonFileTooLarge('INVALID', `${file}: it is longer than ${MAX_JSON_BYTES} bytes`, { file }, DAMAGE_HINT)
     return await handle.readFile('utf8')
   } finally {
     await handle.close()
@@ -115,7 +115,7 @@ async function openRegular(file: string): Promise<FileHandle> {
       'INVALID',
       `${file}: ${missing ? 'it is missing' : `it cannot be read (${error.code ?? error.message})`}`,
       { file, missing },
-      'Nothing was imported. Name a directory that `reeve export` made.',
+      'This process was not imported. Name a directory that `reeve export` made.',
     )
   })
   if ((await handle.stat()).isFile()) return handle

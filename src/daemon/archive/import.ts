@@ -80,7 +80,7 @@ export class Importer {
           'CONFLICT',
           `process ${existing.pid} (${uuid}) already exists here`,
           { uuid },
-          'Nothing was imported. `reeve rm` removes the existing process.',
+          'This process was not imported. `reeve rm` removes the existing one.',
         )
       return await this.#importDirectory(dir, uuid, signal)
     } finally {

@@ -30,7 +30,7 @@ function questionItems(crew: CrewView): OpenItem[] {
 
 /** The pause of a suspended crew, which waits until the user resumes it. */
 function pauseItems(crew: CrewView): OpenItem[] {
-  return crew.status === 'suspended' ? [{ what: crew.note ?? 'it is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
+  return crew.status === 'suspended' ? [{ what: crew.note ?? 'the crew is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
 }
 
 /** What the crew waits for, unless a question or a pause already shows it. */
@@ -63,7 +63,7 @@ function unfinishedItems(crew: CrewView, restartCommand: string | null): OpenIte
   return [
     ...unfinishedTexts.map((what) => ({ what, how: null })),
     ...(unfinishedTexts.length > 0 && restartCommand !== null
-      ? [{ what: 'start it again; tasks that are done stay done', how: restartCommand }]
+      ? [{ what: 'start the crew again; tasks that are done stay done', how: restartCommand }]
       : []),
   ]
 }

@@ -56,7 +56,7 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     [
       'a (A) failed: needs b, which failed: -',
       'b (B) was not finished: it was in review: -',
-      'start it again; tasks that are done stay done: reeve crew up fix',
+      'start the crew again; tasks that are done stay done: reeve crew up fix',
     ],
   ],
   [
