@@ -38,6 +38,7 @@ import { SPAN_TYPES } from '../src/daemon/http/responses/spans.ts'
 import { STEP_TYPES } from '../src/daemon/http/responses/steps.ts'
 import { USAGE_TYPES } from '../src/daemon/http/responses/usage.ts'
 import { WEB_TYPES } from '../src/daemon/http/responses/web.ts'
+import { WEB_BODIES } from '../src/daemon/http/web-routes.ts'
 import {
   commitBody,
   dirBody,
@@ -128,7 +129,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   search: { about: 'a search in transcripts.', test: 'e2e/daemon/search', types: SEARCH_TYPES },
   steps: { about: 'steps as columns, and one step with all its details.', test: 'e2e/library/steps', types: STEP_TYPES },
   stakes: { about: 'what an action would cost.', test: 'e2e/lifecycle/stakes', types: STAKES_TYPES },
-  web: { about: 'the links and sessions of the page.', test: 'e2e/web/access/listener', types: WEB_TYPES },
+  web: { about: 'the links and sessions of the page.', test: 'e2e/web/access/listener', types: { ...WEB_BODIES, ...WEB_TYPES } },
   spans: { about: 'the times in which processes had a status.', test: 'e2e/daemon/spans', types: SPAN_TYPES },
   usage: { about: 'the usage of all processes.', test: 'e2e/limits/usage', types: USAGE_TYPES },
 }

@@ -29,7 +29,7 @@ import { ApiSockets } from './incarnation/api-sockets.ts'
 import { Drain, DRAIN_MS } from './loop/drain.ts'
 import { connectDaemonParts, loadTable, type DaemonParts, type DaemonResources } from './wiring.ts'
 import { heartbeatView } from './views/heartbeat.ts'
-import { EventLoopWatch } from './loop/event-loop-watch.ts'
+import { EventLoopWatch } from './host/event-loop-watch.ts'
 import { GcExemptions } from './operations/gc-exemptions.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
@@ -40,7 +40,7 @@ import { NeedQueries } from './needs/need-queries.ts'
 import { Annotations } from './operations/annotations.ts'
 import { Merges } from './operations/merges.ts'
 import { Removals } from './operations/removals.ts'
-import { MachineFigures, type DaemonAlone } from './host/machine-figures.ts'
+import { MachineFigures, type DaemonViewWithoutFigures } from './host/machine-figures.ts'
 import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
@@ -273,7 +273,7 @@ class RunningDaemon implements Daemon {
 
   #createRoutesDeps(web: LazyWebService): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, local, clock, timeSlices, settings, tmpDir, log } = this.#deps
-    const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodes, rate } = this.#parts
+    const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodeStarter, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
@@ -313,7 +313,7 @@ class RunningDaemon implements Daemon {
       gateways,
       buildSpec: (body) => operations.buildSpec(body),
       worktrees,
-      nodes: composeNodes,
+      nodes: composeNodeStarter,
       homeLimits,
       checkMayStart,
     })
@@ -398,8 +398,8 @@ class RunningDaemon implements Daemon {
     await drain.run()
   }
 
-  /** What the file daemon.json has, too. */
-  #identity(): DaemonAlone {
+  /** The content of daemon.json, and the first part of the daemon's view. */
+  #identity(): DaemonViewWithoutFigures {
     const { paths, containments, clock } = this.#deps
     const { table, pipeline } = this.#parts
     return {
@@ -418,7 +418,7 @@ class RunningDaemon implements Daemon {
     }
   }
 
-  async #view(withFigures: boolean): Promise<DaemonView | DaemonAlone> {
+  async #view(withFigures: boolean): Promise<DaemonView | DaemonViewWithoutFigures> {
     return {
       ...this.#identity(),
       ...(withFigures ? await this.#figures.read() : {}),

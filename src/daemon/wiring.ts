@@ -8,7 +8,7 @@ import type { Drivers } from '../drivers/port.ts'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { CrewGit } from './crew/jobs/git.ts'
-import { ComposeNodes } from './compose/nodes.ts'
+import { ComposeNodeStarter } from './compose/node-starter.ts'
 import { CrewShellCommandRunner } from './crew/jobs/shell-command-runner.ts'
 import { TrialWorktrees } from './crew/jobs/trial-worktrees.ts'
 import { CrewJobs } from './crew/jobs/jobs.ts'
@@ -16,14 +16,14 @@ import { Deadlines } from './loop/deadlines.ts'
 import type { Drain } from './loop/drain.ts'
 import { WriteFailures } from './loop/write-failures.ts'
 import { Feed } from './loop/feed.ts'
-import { SpendingRate } from './loop/spending-rate.ts'
+import { SpendingRate } from './views/spending-rate.ts'
 import { GatewaySessions } from './incarnation/gateway-sessions.ts'
 import { RowFeed } from './rows/row-feed.ts'
-import { EffectPerformer } from './incarnation/perform.ts'
+import { EffectPerformer } from './incarnation/effect-performer.ts'
 import { Credentials } from './incarnation/credentials.ts'
 import { KeyedQueue } from './loop/keyed-queue.ts'
 import { ToolService } from './mcp/tool-service.ts'
-import { Monitor } from './incarnation/monitor.ts'
+import { LivenessMonitor } from './incarnation/liveness-monitor.ts'
 import { Notifier } from './notify/notifier.ts'
 import { Pipeline } from './loop/pipeline.ts'
 import { AutoRemovals } from './operations/auto-removals.ts'
@@ -43,7 +43,7 @@ import type { LoadedPage, LocalStore, Store } from '../store/store.ts'
 import type { Clock } from './loop/clock.ts'
 import type { ApiSockets } from './incarnation/api-sockets.ts'
 import type { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
-import type { EventLoopWatch } from './loop/event-loop-watch.ts'
+import type { EventLoopWatch } from './host/event-loop-watch.ts'
 import type { Settings } from './host/settings.ts'
 import type { Process } from '../kernel/model/process.ts'
 import type { Uuid } from '../kernel/model/ids.ts'
@@ -72,14 +72,14 @@ export interface DaemonParts {
   readonly credentials: Credentials
   readonly gateways: GatewaySessions
   readonly toolService: ToolService
-  readonly monitor: Monitor
+  readonly monitor: LivenessMonitor
   readonly notifier: Notifier
   readonly homeBudgetWatch: HomeBudgetWatch
   readonly pipeline: Pipeline
   readonly writeFailures: WriteFailures
   readonly sweeper: Sweeper
   readonly worktrees: Worktrees
-  readonly composeNodes: ComposeNodes
+  readonly composeNodeStarter: ComposeNodeStarter
   readonly crewGit: CrewGit
   readonly crewCommands: CrewShellCommandRunner
   readonly crewTrials: TrialWorktrees
@@ -205,7 +205,14 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const autoRemovals = new AutoRemovals({ clock, get, store, log })
   const crewParts = createCrewParts(deps, { table, credentials, worktrees, queue, pipeline: () => pipeline })
   const { crewTrials, crewJobs } = crewParts
-  const composeNodes = new ComposeNodes({ table, store, credentials, worktrees, request: (body) => pipeline.request(body), log })
+  const composeNodeStarter = new ComposeNodeStarter({
+    table,
+    store,
+    credentials,
+    worktrees,
+    request: (body) => pipeline.request(body),
+    log,
+  })
   const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const performer = new EffectPerformer({
     table,
@@ -225,12 +232,12 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     gateways,
     toolService,
     worktrees,
-    composeNodes,
+    composeNodeStarter,
     crewJobs,
     log,
   })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
-  const monitor = new Monitor({ clock, submit, log, get, findStopped: (process) => performer.findStopped(process) })
+  const monitor = new LivenessMonitor({ clock, submit, log, get, findStopped: (process) => performer.findStopped(process) })
   const notifier = createNotifier(deps, { cursor, get, credentials })
   let drain: Pick<Drain, 'onFacts'> | null = null
   const deadlines = new Deadlines(clock, (uuid) => {
@@ -296,7 +303,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     writeFailures,
     sweeper,
     worktrees,
-    composeNodes,
+    composeNodeStarter,
     ...crewParts,
     retirements,
     autoRemovals,

@@ -5,7 +5,7 @@ import { BYTES_PER_TOKEN } from '../../drivers/native/context/context.ts'
 import type { AssistantPart, Fact, FactBody, ImagePart } from '../../kernel/model/facts.ts'
 
 /** A message of the conversation, with the number of its fact. */
-export type MessageSource =
+export type ExportedMessage =
   | { readonly role: 'user'; readonly seq: number; readonly from: string; readonly text: string }
   | { readonly role: 'assistant'; readonly seq: number; readonly step: number; readonly parts: readonly AssistantPart[] }
   | {
@@ -36,12 +36,12 @@ export class QueuedMessages {
   }
 }
 
-/** Returns the message of a fact; null if the fact has none. `textAt` reads the text of a queued message by its fact number. */
-export async function messageSourceOf(
+/** Returns the message in a fact; null if the fact has none. `textAt` reads the text of a queued message by its fact number. */
+export async function exportedMessageOf(
   fact: Fact,
   queuedMessages: QueuedMessages,
   textAt: (seq: number) => Promise<string>,
-): Promise<MessageSource | null> {
+): Promise<ExportedMessage | null> {
   const { body, seq } = fact
   queuedMessages.onFact(fact)
   switch (body.type) {
@@ -74,19 +74,19 @@ interface Attempt {
 interface Step {
   readonly step: number
   readonly uuid: string
-  readonly request: { readonly messages: MessageSource[]; readonly attempts: Attempt[] }
+  readonly request: { readonly messages: ExportedMessage[]; readonly attempts: Attempt[] }
   response: object | null
-  readonly tools: MessageSource[]
+  readonly tools: ExportedMessage[]
 }
 
-/** Builds the lines of steps.jsonl. A step is returned when the next one begins, or at the end. */
+/** Builds the lines of steps.jsonl. Returns a step when the next step begins, or at the end. */
 export class StepLines {
   #step: Step | null = null
   /** the messages for the next step */
-  #pending: MessageSource[] = []
+  #pending: ExportedMessage[] = []
 
   /** Adds a fact. Returns the step before, if the fact begins a new one; else null. */
-  onFact({ uuid, at, body }: Fact, message: MessageSource | null): object | null {
+  onFact({ uuid, at, body }: Fact, message: ExportedMessage | null): object | null {
     let finished: object | null = null
     if (body.type === 'model.started' && body.step !== this.#step?.step) {
       finished = this.end()
@@ -128,7 +128,7 @@ export class ContextProfile {
   #pending = zeroTokens()
 
   /** Adds a fact. Returns the step before, if the fact begins a new one; else null. */
-  onFact({ body }: Fact, message: MessageSource | null): object | null {
+  onFact({ body }: Fact, message: ExportedMessage | null): object | null {
     let finished: object | null = null
     if (body.type === 'model.started' && body.step !== this.#step?.step) {
       finished = this.end()
@@ -150,7 +150,7 @@ export class ContextProfile {
     return step && { step: step.step, estimated: step.tokens, countedContextTokens: step.counted }
   }
 
-  #count(message: MessageSource): void {
+  #count(message: ExportedMessage): void {
     const tokensByKind = message.role === 'assistant' || message.role === 'tool' ? (this.#step?.tokens ?? this.#pending) : this.#pending
     for (const [kind, bytes] of bytesOf(message)) {
       const tokens = Math.ceil(bytes / BYTES_PER_TOKEN)
@@ -165,7 +165,7 @@ function zeroTokens(): TokensByKind {
 }
 
 /** The sizes of the parts of a message, by kind. */
-function bytesOf(message: MessageSource): (readonly [Kind, number])[] {
+function bytesOf(message: ExportedMessage): (readonly [Kind, number])[] {
   switch (message.role) {
     case 'user':
       return [['user', Buffer.byteLength(message.text)]]

@@ -9,7 +9,7 @@ import { VERSION } from '../../api/version.ts'
 import { lineOf } from './event-lines.ts'
 import { createDirectory, type FileWriter } from './atomic-directory.ts'
 import { processMetaOf } from './process-meta.ts'
-import { ContextProfile, StepLines, messageSourceOf, QueuedMessages } from './conversation.ts'
+import { ContextProfile, StepLines, exportedMessageOf, QueuedMessages } from './conversation.ts'
 import type { ExportedView } from '../../api/views/archive.ts'
 import type { McpState, Fact, FactBody } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
@@ -27,8 +27,8 @@ export interface ExportDeps {
 }
 
 /**
- * Exports a process to `dir`/steps/UUID. After an error no files are left. Errors: `CONFLICT` if that exists, `INVALID` for a directory that
- * cannot be written, `DISK_FULL`; `STORE_DAMAGED` if a fact is missing, `UNAVAILABLE` when the client has gone.
+ * Exports a process to `dir`/steps/UUID. After an error no files are left. Errors: `CONFLICT` if that path exists, `INVALID` for a
+ * directory that cannot be written, `DISK_FULL`; `STORE_DAMAGED` if a fact is missing, `UNAVAILABLE` when the client has gone.
  */
 export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, signal: AbortSignal): Promise<ExportedView> {
   const process = await deps.get(uuid)
@@ -111,7 +111,7 @@ async function writeHistory(history: History, createFile: CreateFile): Promise<n
     for await (const fact of history.facts()) {
       history.onFact(fact)
       await events.writeLine(lineOf(fact))
-      const message = await messageSourceOf(fact, queuedMessages, (seq) => history.textAt(seq))
+      const message = await exportedMessageOf(fact, queuedMessages, (seq) => history.textAt(seq))
       await writeStep(stepLines.onFact(fact, message), profile.onFact(fact, message))
     }
     await writeStep(stepLines.end(), profile.end())
@@ -138,7 +138,7 @@ async function writeCheckpoint(history: History, createFile: CreateFile): Promis
     let isFirst = true
     for (const [first, last] of body.ranges) {
       for await (const fact of history.facts([first, Math.min(last, seq)])) {
-        const message = await messageSourceOf(fact, queuedMessages, (queuedSeq) => history.textAt(queuedSeq))
+        const message = await exportedMessageOf(fact, queuedMessages, (queuedSeq) => history.textAt(queuedSeq))
         if (message === null) continue
         await out.write(`${isFirst ? '' : ','}\n  ${JSON.stringify(message)}`)
         isFirst = false

@@ -10,11 +10,11 @@ import { isHeldFor } from '../../kernel/model/holds.ts'
 import type { OneRunView, ResumeNodeBody } from '../../api/views/compose.ts'
 import type { ComposeNode } from '../../kernel/model/compose.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { ComposeNodes } from './nodes.ts'
+import type { ComposeNodeStarter } from './node-starter.ts'
 import type { GatewaySessions } from '../incarnation/gateway-sessions.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { Pipeline, RequestBody } from '../loop/pipeline.ts'
-import { viaOf } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/requester.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { Waiter } from '../loop/waiter.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
@@ -28,7 +28,7 @@ export interface ComposeResumeDeps {
   readonly credentials: Credentials
   readonly gateways: Pick<GatewaySessions, 'secretsOf'>
   readonly worktrees: Pick<Worktrees, 'checkForResume'>
-  readonly nodes: Pick<ComposeNodes, 'keepRunSecrets' | 'runSecretsOf'>
+  readonly nodes: Pick<ComposeNodeStarter, 'keepRunSecrets' | 'runSecretsOf'>
   /** throws while nothing new may start */
   readonly checkMayStart: () => void
   /** the session of the page that requests it */

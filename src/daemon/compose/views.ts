@@ -45,7 +45,7 @@ async function nodeView(
   }
 }
 
-/** The state to show. After the end of a run, its unfinished nodes are stopped or will never start. */
+/** The state to show. After the end of a run, an unfinished node counts as cancelled, unless its process still runs. */
 function shownStateOf(run: Process, state: NodeState, row: Process | undefined): NodeState {
   if (isLiving(run) || isFinalState(state)) return state
   return state === 'running' && row && isLiving(row) ? state : 'cancelled'

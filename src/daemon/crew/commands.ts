@@ -1,4 +1,4 @@
-// Sends commands of the user and of members to a crew. Each command becomes one kernel input, which the kernel answers with a text. A
+// Sends commands of the user and of members to a crew. Each command becomes one kernel input, which the kernel may answer with a text. A
 // member is identified by the incarnation behind its token, never by a name. Must never decide: the kernel does.
 // Tests: test/e2e/crew/crew.test.ts, test/e2e/mcp/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
@@ -23,7 +23,7 @@ import type { buildTaskAgentTemplates } from './up/task-agents.ts'
 import type { Credentials } from '../incarnation/credentials.ts'
 import type { CrewCaller, CrewToolPort } from '../mcp/tool.ts'
 import type { Pipeline } from '../loop/pipeline.ts'
-import { viaOf } from '../loop/pipeline.ts'
+import { viaOf } from '../loop/requester.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 export interface CrewCommandsDeps {
@@ -48,7 +48,10 @@ export class CrewCommands implements CrewToolPort {
     return { note: await this.#request(await this.#deps.reads.resolve(ref), by, command) }
   }
 
-  /** Sends a command of the user. `via`: the session of the page that sent it. Errors: those of the command; NOT_FOUND for an ended crew, with a hint how to continue. */
+  /**
+   * Sends a command of the user. `via`: the session of the page that sent it. Errors: those of the command; NOT_FOUND for an ended crew,
+   * with a hint on how to continue.
+   */
   async runUserCommand(ref: string, body: CrewCommandBody, via?: string): Promise<CrewSteerView> {
     const { reads } = this.#deps
     const process = await reads.resolve(ref)

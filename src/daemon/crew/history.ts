@@ -1,5 +1,6 @@
-// Computes the history of a crew's tasks: attempts, verdicts, checks, usage and times. Takes the facts of the journal one by one. Pure. If
-// a daemon crash interrupted a turn, only the part after the restart counts. Test: test/tables/daemon/crew/history.test.ts.
+// Computes the history of a crew's tasks (attempts, verdicts, checks, usage, times), and the usage and setup of its members. Takes the
+// facts of the journal one by one. Pure. If a daemon crash interrupted a turn, only the part after the restart counts.
+// Test: test/tables/daemon/crew/history.test.ts.
 import { addTotals } from '../../kernel/model/usage-totals.ts'
 import { isoTime } from '../views/format-times.ts'
 import type { ReportCheckView, ReportSetupView, ReportTryView, ReportVerdictView } from '../../api/views/crew-report.ts'
@@ -24,9 +25,9 @@ export class TaskHistory {
   spent: UsageTotals = {}
   /** git's remark about the task's commit; null if there is none */
   note: string | null = null
-  /** the times of turns for the task */
+  /** the spans of turns for the task */
   readonly workSpans: Span[] = []
-  /** the times of answered questions to the user */
+  /** the spans of answered questions to the user */
   readonly questionSpans: Span[] = []
   /** start of the open question to the user; null if there is none */
   openQuestionSince: number | null = null

@@ -1,6 +1,6 @@
 // Informs the kernel about the calendar and the budgets of the home. It does so at the start, when a day or month ends, and when
-// config.yaml has changed. Each start of a process and `reeve usage` read config.yaml at once; for running processes a timer does. Writes
-// one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
+// config.yaml has changed. Each start of a process and `reeve usage` read config.yaml at once; a timer reads it for running processes.
+// Writes one line to the log when a budget is nearly spent, and one when it is spent. Decides nothing.
 // Test: test/e2e/limits/home-budgets.test.ts.
 import { stat } from 'node:fs/promises'
 import { isHomeBudget, reachedText } from '../../kernel/state/limits.ts'
@@ -9,7 +9,7 @@ import { errorText } from '../../kernel/util/error-text.ts'
 import { ifMissing } from '../../kernel/util/missing-file.ts'
 import { WALL_CHECK_MS } from '../loop/alarm.ts'
 import { calendarAt } from './calendar.ts'
-import { CountedTime } from './counted-time.ts'
+import { CheckedWallClock } from './checked-wall-clock.ts'
 import type { Calendar, HomeBudgets } from '../../kernel/model/home.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Clock } from '../loop/clock.ts'
@@ -31,7 +31,7 @@ export interface HomeBudgetWatchDeps {
 
 export class HomeBudgetWatch {
   readonly #deps: HomeBudgetWatchDeps
-  readonly #time: CountedTime
+  readonly #time: CheckedWallClock
   /** identifies the version of config.yaml that was read last */
   #configVersion = ''
   #budgets: HomeBudgets
@@ -47,7 +47,7 @@ export class HomeBudgetWatch {
   constructor(deps: HomeBudgetWatchDeps, budgets: HomeBudgets) {
     this.#deps = deps
     this.#budgets = budgets
-    this.#time = new CountedTime(deps.clock)
+    this.#time = new CheckedWallClock(deps.clock)
   }
 
   /** Submits the calendar and the budgets, and begins to watch both. */

@@ -11,8 +11,8 @@ import type { Clock } from '../loop/clock.ts'
 const KEEP_MS = 1_000
 
 type Figures = Pick<DaemonView, 'load' | 'memory' | 'disk' | 'osProcesses'>
-/** The daemon without the figures of its machine. */
-export type DaemonAlone = Omit<DaemonView, keyof Figures>
+/** The view of the daemon without the figures of its machine. */
+export type DaemonViewWithoutFigures = Omit<DaemonView, keyof Figures>
 
 interface MachineFiguresDeps {
   /** the directory of the store */

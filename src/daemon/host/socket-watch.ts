@@ -1,5 +1,5 @@
-// Checks that the daemon's socket file still exists. A cleaner of /tmp, or a removal of the whole home, may delete the file. No client
-// could then reach the daemon, which would keep its lock and its agents for ever. Test: test/e2e/daemon/removed-socket.test.ts.
+// Checks that the daemon's socket file was not removed or replaced. A cleaner of /tmp, or a removal of the whole home, may delete it. No
+// client could then reach the daemon, which would keep its lock and its agents for ever. Test: test/e2e/daemon/removed-socket.test.ts.
 import { lstat } from 'node:fs/promises'
 import type { Clock } from '../loop/clock.ts'
 
@@ -23,6 +23,7 @@ export class SocketWatch {
     return new SocketWatch(socket, await identityOf(socket))
   }
 
+  /** Returns whether the file is still the one of `open`. */
   async check(): Promise<SocketState> {
     // Clients cannot use a file that this daemon cannot read.
     const found = await identityOf(this.#socket).catch(() => null)

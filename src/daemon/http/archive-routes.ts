@@ -2,7 +2,7 @@
 // Tests: test/e2e/daemon/archive.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
-import { clientGoneSignal } from './event-stream.ts'
+import { clientGoneSignal } from './client.ts'
 
 export const ARCHIVE_ROUTES: readonly ApiRoute[] = [
   defineRoute({

@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { errorBody } from './error-body.ts'
-import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
+import { clientNameOf } from './client.ts'
+import { defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
 import type { BatchResultView } from '../../api/views/batch.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 

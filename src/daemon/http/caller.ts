@@ -1,7 +1,7 @@
 // Finds the process whose program sends a request, and restricts what it may request. Programs start with a marker in their environment,
-// which the client sends as a header. Processes that a request starts are children of its sender. A limited process may request
-// what its MCP tools may do, and no more. A process with limited signals, agents or network is recognized by its own socket
-// (src/daemon/incarnation/api-sockets.ts), whatever marker it sends.
+// which the client sends as a header. Processes that a request starts are descendants of its sender. A limited process may read
+// everything; otherwise it may request only what its MCP tools may do. A process with limited signals, agents or network is recognized by
+// its own socket (src/daemon/incarnation/api-sockets.ts), whatever marker it sends.
 // Test: test/e2e/lifecycle/nested.test.ts.
 import type { FastifyRequest } from 'fastify'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -79,7 +79,7 @@ export async function restrictToCaller(
 
 /**
  * Returns the body of a spawn with a parent: the requested one, or the caller if none is requested. Errors: PERMISSION if the requested
- * parent is not below the caller.
+ * parent is neither the caller nor below it, or if a limited caller requests a supervisor.
  */
 async function withAllowedParent(
   caller: Process,

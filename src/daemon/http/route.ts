@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { PlacesView, AgentsView } from '../../api/views/agents.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
-import type { DaemonAlone } from '../host/machine-figures.ts'
+import type { DaemonViewWithoutFigures } from '../host/machine-figures.ts'
 import type { HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { CompareView, LineageView } from '../../api/views/lineage.ts'
 import type { ResumablesView } from '../../api/views/resume.ts'
@@ -19,7 +19,7 @@ import type { UsageRateView, UsageReportView } from '../../api/views/usage.ts'
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Requester } from '../loop/pipeline.ts'
+import type { Requester } from '../loop/requester.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Archive } from '../archive/archive.ts'
 import type { AgentsQuery } from '../views/agents.ts'
@@ -47,7 +47,6 @@ import type { ResponseSchemas } from './responses.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening, WebRight } from '../../kernel/model/words.ts'
 import type { WireRequest } from '../../api/client/http.ts'
-import { passOf } from '../web/pass.ts'
 import type { WebService } from '../web/service.ts'
 
 /** The services that handlers use. */
@@ -96,12 +95,12 @@ export interface RoutesDeps {
   readonly cursor: () => number
   /** time slices of the event loop for long responses */
   readonly slices: SliceQueue
-  /** `withFigures`: also those of the machine, which are measured for it */
-  readonly daemon: (withFigures: boolean) => Promise<DaemonView | DaemonAlone>
+  /** `withFigures`: true adds the figures of the machine, which are then measured */
+  readonly daemon: (withFigures: boolean) => Promise<DaemonView | DaemonViewWithoutFigures>
   readonly heartbeat: () => Promise<HeartbeatView>
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly providers: ModelsCheckDeps
-  /** `restart`: another daemon starts afterwards, so the page comes back */
+  /** `restart`: true if another daemon starts afterwards, and opens the page again */
   readonly stop: (drainMs: number | undefined, restart: boolean) => void
   /** the listener of the page; its code is loaded by the first call */
   readonly web: () => Promise<WebService>
@@ -132,7 +131,7 @@ interface RouteHead {
   readonly right: WebRight | 'socket' | 'anyone'
   /** it is closed to the page, unless the user's configuration lists this word in `web.allow` */
   readonly closed?: WebOpening
-  /** a session for one subtree may use it: it reads nothing but `:ref`, or the list of processes */
+  /** a session for one subtree may use it; web/restrict.ts limits the request and the answer to that subtree */
   readonly within?: true
   /** its errors, without those of every route and of every route with `:ref` */
   readonly errors: readonly ErrorCode[]
@@ -171,19 +170,4 @@ export function defineRoute<Q extends z.ZodType, B extends z.ZodType, A extends 
   },
 ): ApiRoute {
   return route
-}
-
-/** A valid client name: at most 100 printable characters. */
-const CLIENT_NAME = /^[\x20-\x7e]{1,100}$/
-
-/**
- * Returns the name of the client, to show it to users. Default: `api`. A session of the page has the name `web:ID`, which the daemon sets.
- * Other clients name themselves, so their names must not be trusted.
- */
-export function clientNameOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): string {
-  const session = passOf(raw)?.session
-  if (session) return `web:${session.id}`
-  const name = headers['x-reeve-client']
-  // No other client may take the name of a session.
-  return typeof name === 'string' && CLIENT_NAME.test(name) && !name.startsWith('web:') ? name : 'api'
 }

@@ -1,5 +1,5 @@
-// The routes of the API. A route validates its input by schemas and calls one operation or query. docs/reference/api.md
-// describes the routes for users, openapi.ts for programs. Tests compare both with this table.
+// The table of all routes of the API, and the routes without a file for their subject. A route validates its input by schemas and calls one
+// operation or query. docs/reference/api.md describes the routes for users, openapi.ts for programs. Tests compare both with this table.
 // Test: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts, test/e2e/daemon/openapi.test.ts.
 import { spansView } from '../views/spans.ts'
 import { checkModels, listProviderModels } from '../views/models-check.ts'
@@ -7,7 +7,8 @@ import { CURRENT_PID_HEADER } from '../../api/client/current-pid-header.ts'
 import { callerOf, restrictToCaller } from './caller.ts'
 import { restrictToSession } from '../web/restrict.ts'
 import { passOf } from '../web/pass.ts'
-import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
+import { clientGoneSignal, clientNameOf } from './client.ts'
+import { defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
 import { CREW_COMMAND_ROUTES } from './crew/command-route.ts'
 import { CREW_DIFF_ROUTES } from './crew/diff-route.ts'
 import { CREW_REPORT_ROUTES } from './crew/report-route.ts'
@@ -26,7 +27,7 @@ import { USAGE_ROUTES } from './usage-routes.ts'
 import { WEB_ROUTES } from './web-routes.ts'
 import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
-import { clientGoneSignal, streamEvents } from './event-stream.ts'
+import { streamEvents } from './events/event-stream.ts'
 import * as schemas from './schemas.ts'
 import { positionText } from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
@@ -467,7 +468,10 @@ export const ROUTES: readonly ApiRoute[] = [
   ...DAEMON_ROUTES,
 ]
 
-/** Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts). */
+/**
+ * Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts), a request of the page to
+ * what its session may do (web/restrict.ts).
+ */
 export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
   for (const { id, method, path, query, body, params: pathParams, status, handle } of ROUTES) {
     const refValues = { params: pathParams ?? schemas.refParams }

@@ -1,9 +1,9 @@
 // The route of the rows, as a snapshot or as a stream; routes.ts registers it. Test: test/e2e/rows/rows.test.ts.
-import { clientGoneSignal } from './event-stream.ts'
+import { clientGoneSignal } from './client.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 import { rowsAdapterOf } from '../web/rows-of-session.ts'
-import { writeFrames } from './sse.ts'
+import { writeFrames } from './events/sse.ts'
 import type { ProcessQueries } from '../views/process-queries.ts'
 import type { RowScope } from '../rows/scope.ts'
 

@@ -1,5 +1,6 @@
-// Schemas of API requests: one zod schema for each body and each query. Unknown fields are refused, and every text and list has a
-// limit. The rest of the daemon trusts validated values. Test: test/e2e/daemon/api.test.ts.
+// Schemas of most API requests: one zod schema for each body and each query. crew/schemas.ts and some files of routes have the others.
+// Unknown fields are refused, and every text and list has a limit. The rest of the daemon trusts validated values.
+// Test: test/e2e/daemon/api.test.ts.
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { gatewayMode } from '../../config/keys/gateway.ts'
@@ -22,7 +23,7 @@ import {
 } from '../../kernel/model/words.ts'
 
 /** The largest number of characters of an intent or a message. */
-const MAX_TEXT = 1_000_000
+const MAX_TEXT_CHARS = 1_000_000
 /** The maximum length of the input of a command in UTF-8. */
 const MAX_INPUT_BYTES = 1_000_000
 /** The largest number of entries in a list of permissions. */
@@ -72,8 +73,8 @@ const fields = z
 
 /** The fields that describe a process, as a request of its own or as a child of a supervisor. */
 const processFields = {
-  intent: z.string().max(MAX_TEXT).exactOptional(),
-  argv: z.array(textWithoutNul.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
+  intent: z.string().max(MAX_TEXT_CHARS).exactOptional(),
+  argv: z.array(textWithoutNul.max(MAX_TEXT_CHARS)).min(1).max(10_000).exactOptional(),
   agent: z.string().min(1).max(200).exactOptional().describe('the name of an agent; default `default`, the built-in one'),
   model: z.string().min(1).max(1_000).exactOptional(),
   name: z.string().min(1).max(200).exactOptional(),
@@ -185,7 +186,7 @@ export const pauseBody = z.strictObject({ subtree: z.boolean().exactOptional(), 
 export const resumeBody = z.strictObject({
   subtree: z.boolean().exactOptional(),
   only: z.boolean().exactOptional(),
-  message: z.string().min(1).max(MAX_TEXT).exactOptional(),
+  message: z.string().min(1).max(MAX_TEXT_CHARS).exactOptional(),
   model: z.string().min(1).max(1_000).exactOptional().describe('overrides the model of an ended process'),
   effort: effortRule.exactOptional().describe('overrides the effort of an ended process'),
   limits: limitsRule.exactOptional().describe('new values of limits, also of a suspended process; other limits stay the same'),
@@ -209,12 +210,12 @@ export const resumeBody = z.strictObject({
   env: env.exactOptional(),
 })
 
-export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT), now: z.boolean().exactOptional() })
+export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT_CHARS), now: z.boolean().exactOptional() })
 export const answerBody = z
   .strictObject({
     id: z.string().min(1).max(1_000).exactOptional().describe('the id of the question; needed only if several are open'),
     option: z.string().min(1).max(1_000).exactOptional(),
-    text: z.string().min(1).max(MAX_TEXT).exactOptional(),
+    text: z.string().min(1).max(MAX_TEXT_CHARS).exactOptional(),
     seen: z
       .string()
       .min(1)

@@ -1,7 +1,7 @@
 // The route of the search in transcripts; routes.ts registers it. Test: test/e2e/daemon/search.test.ts.
 import { defineRoute, type ApiRoute } from './route.ts'
 import * as schemas from './schemas.ts'
-import { clientGoneSignal } from './event-stream.ts'
+import { clientGoneSignal } from './client.ts'
 
 export const SEARCH_ROUTES: readonly ApiRoute[] = [
   defineRoute({

@@ -1,15 +1,83 @@
-// Routes of the page's links and sessions; routes.ts registers them. Over TCP, a browser starts a session, and checks that it still talks
-// to the same daemon. With the right `all` it also lists and ends sessions. Links are made only over the socket, so that no session makes
-// another.
+// Routes of the page's links and sessions, and the schemas of their requests; routes.ts registers them. Over TCP, a browser starts a
+// session, and checks that it still talks to the same daemon. With the right `all` it also lists and ends sessions. Links are made only
+// over the socket, so that no session makes another.
 // Test: test/e2e/web/access/listener.test.ts, test/e2e/daemon/openapi.test.ts.
-import { clientGoneSignal } from './event-stream.ts'
-import { webCodeBody, webHelloBody, webLinkQuery, webOpenBody } from './responses/web.ts'
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { NONCE_PATTERN } from '../../api/web-hello.ts'
+import { WEB_RIGHTS } from '../../kernel/model/words.ts'
+import { clientGoneSignal } from './client.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { passOf } from '../web/pass.ts'
 import { defineRoute, type ApiRoute } from './route.ts'
 
 /** the largest number of characters of a browser's User-Agent that are kept */
 const MAX_USER_AGENT_CHARS = 200
+
+const DAY_MS = 86_400_000
+const port = z.int().min(1).max(65_535)
+const file = z.string().regex(/^\//, 'an absolute path').max(4_096)
+/** A DNS name; the last label has a letter, so that it is not an IP address. */
+const PROXY_HOST = /^(?=.{4,255}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*(:[1-9]\d{0,4})?$/
+
+const webOpenBody = z
+  .strictObject({
+    right: z.enum(WEB_RIGHTS).exactOptional().describe('default: `all`'),
+    only: z.string().min(1).max(200).exactOptional().describe('a process: the session sees only it and the processes below it'),
+    redact: z.boolean().exactOptional().describe('true: without inputs or results of tools, output, or contents of files'),
+    ttlMs: z
+      .int()
+      .min(1_000)
+      .max(30 * DAY_MS)
+      .exactOptional()
+      .describe('the life of the session; default: it ends after 12 hours without a request'),
+    label: z
+      .string()
+      .regex(/^[^\0-\x1f\x7f]{1,100}$/)
+      .exactOptional(),
+    port: port.exactOptional().describe('the port on loopback that must be used; default: 7338, or any free one'),
+    proxyHost: z
+      .string()
+      .regex(PROXY_HOST, 'a name with a dot, in lower case, with a port if that is not 443')
+      .exactOptional()
+      .describe('the name of a proxy of the user that ends TLS; its link needs a number as well'),
+    tls: z
+      .strictObject({ address: z.string().refine((text) => isIP(text) !== 0, 'expected an IP address'), port, cert: file, key: file })
+      .exactOptional()
+      .describe('an address of this machine, with a certificate and its key'),
+    remember: z.boolean().exactOptional().describe('true: its session lives until 30 days without a request; with `proxyHost` or `tls`'),
+  })
+  .describe('POST /v1/web/open.')
+
+const webCodeBody = z
+  .strictObject({
+    code: z.string().min(1).max(200),
+    number: z
+      .string()
+      .regex(/^\d{6}$/)
+      .exactOptional()
+      .describe('the six digits on the terminal, for a link through a proxy'),
+  })
+  .describe('POST /v1/web/session: the code of a link.')
+
+const webHelloBody = z
+  .strictObject({
+    session: z
+      .string()
+      .regex(/^[0-9a-f]{4}$/)
+      .describe('the id of a session; not its token'),
+    nonce: z.string().regex(NONCE_PATTERN).describe('at least 128 random bits, as base64url'),
+  })
+  .describe('POST /v1/web/hello.')
+
+const webLinkQuery = z.strictObject({
+  uses: z.coerce.number().int().min(0).max(1_000).default(0),
+  wrongNumbers: z.coerce.number().int().min(0).max(1_000).default(0),
+  timeoutMs: z.coerce.number().int().min(0).max(60_000).default(60_000),
+})
+
+/** The bodies by the names of their types in src/api/views/web.ts. */
+export const WEB_BODIES = { WebOpenBody: webOpenBody, WebCodeBody: webCodeBody, WebHelloBody: webHelloBody }
 
 export const WEB_ROUTES: readonly ApiRoute[] = [
   defineRoute({

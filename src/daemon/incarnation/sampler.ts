@@ -11,12 +11,12 @@ import type { Clock } from '../loop/clock.ts'
 import type { Pid, Uuid } from '../../kernel/model/ids.ts'
 import type { Limits } from '../../kernel/model/words.ts'
 
-/** Interval of measurements without a limit. */
+/** Interval of measurements without a limit, in ms. */
 export const SAMPLE_MS = 5_000
-/** Interval of measurements under a limit. */
-export const LIMITED_MS = 1_000
-/** The shortest time between two reports of usage that is near no limit. */
-export const REPORT_MS = 30_000
+/** Interval of measurements under a limit, in ms. */
+const LIMITED_SAMPLE_MS = 1_000
+/** The shortest time between two reports of usage that is near no limit, in ms. */
+const REPORT_MS = 30_000
 
 /** A smaller change is reported only at the end: a waiting agent must not cause disk writes. */
 const MIN_CHANGE = { cpuTimeMs: 100, outputBytes: 65_536, rssBytes: 8_388_608 }
@@ -74,7 +74,7 @@ export class Sampler {
         const { mono } = this.#deps.clock.now()
         const reported = { cpuTimeMs: 0, outputBytes: 0, rssBytes: 0, outOfMemory: false }
         this.#entries.set(uuid, { pid, containment, reported, limitBytes, peakRssBytes: 0, reportedMono: mono, isErrorLogged: false })
-        this.#alarm.set(uuid, mono + LIMITED_MS)
+        this.#alarm.set(uuid, mono + LIMITED_SAMPLE_MS)
       },
       () => undefined,
     )
@@ -120,7 +120,7 @@ export class Sampler {
     const { mono } = this.#deps.clock.now()
     const limits = this.#applicableLimits(process)
     const isPaused = isFullyPaused(process)
-    if (!isPaused) this.#alarm.set(uuid, mono + (limits.length > 0 ? LIMITED_MS : SAMPLE_MS))
+    if (!isPaused) this.#alarm.set(uuid, mono + (limits.length > 0 ? LIMITED_SAMPLE_MS : SAMPLE_MS))
     this.#runSafely(entry, () => applyMemoryLimit(entry, process.spec.limits.memoryBytes ?? null))
     this.#sample(
       uuid,

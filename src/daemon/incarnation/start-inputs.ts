@@ -3,7 +3,7 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** The maximum length of all texts together. A text waits here only while its command waits for its start. */
+/** The maximum length of all texts together, in characters. A text waits here only while its command waits for its start. */
 const MAX_CHARS = 64_000_000
 
 export class StartInputs {

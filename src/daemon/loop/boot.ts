@@ -24,7 +24,7 @@ interface BootDeps {
   readonly isCrashLoop?: boolean
 }
 
-/** Boots all rows of the table. Errors: `DISK_FULL` or `UNAVAILABLE` if their new states cannot be written; nothing has started then. */
+/** Boots all rows of the table. Errors: `DISK_FULL`, `UNAVAILABLE` or those of the store if a new state cannot be written. */
 export async function bootAll(deps: BootDeps): Promise<void> {
   const { table, pipeline, writeFailures } = deps
   const uuids = [...table.all()]

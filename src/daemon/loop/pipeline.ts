@@ -18,7 +18,7 @@ import type { Counters, Store } from '../../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Table } from './table.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { Now, Uuid } from '../../kernel/model/ids.ts'
+import type { Now } from '../../kernel/model/ids.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 
 /** The largest number of inputs in one commit. */
@@ -56,17 +56,6 @@ export interface PipelineDeps {
 interface Pending {
   readonly resolve: (value: ReplyValue) => void
   readonly reject: (error: KernelError) => void
-}
-
-/** Who starts a crew or a run: the process that becomes its parent, and the session of the page. */
-export interface Requester {
-  readonly parentUuid: Uuid | null
-  readonly via?: string | undefined
-}
-
-/** The name of a session, for a request; nothing for other clients. */
-export function viaOf(via: string | undefined): { readonly via?: string } {
-  return via === undefined ? {} : { via }
 }
 
 export class Pipeline {

@@ -6,7 +6,7 @@ import { chooseKeptPart, compactionLimits } from '../../drivers/native/context/k
 import { loadContext } from '../../drivers/native/context/load-context.ts'
 import { systemPromptOf } from '../../drivers/native/system-prompt.ts'
 import { contextSizeOf } from '../rows/row.ts'
-import { cutTexts } from '../http/event-filter.ts'
+import { cutTexts } from '../http/events/event-filter.ts'
 import type { ContextBlockView, ContextView } from '../../api/views/context.ts'
 import type { Context, ContextMessage } from '../../drivers/native/context/context.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'

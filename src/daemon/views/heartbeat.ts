@@ -6,13 +6,13 @@ import { isoTime } from './format-times.ts'
 import type { HeartbeatRowView, HeartbeatView } from '../../api/views/heartbeat.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import type { Monitor } from '../incarnation/monitor.ts'
+import type { LivenessMonitor } from '../incarnation/liveness-monitor.ts'
 import type { Table } from '../loop/table.ts'
 
 /** Returns the liveness of all living processes. `mono` is the monotonic time of the request. */
 export async function heartbeatView(
   table: Pick<Table, 'uuidsByPid' | 'get'>,
-  monitor: Pick<Monitor, 'lastActivity'>,
+  monitor: Pick<LivenessMonitor, 'lastActivity'>,
   { mono, slices }: { readonly mono: number; readonly slices: SliceQueue },
 ): Promise<HeartbeatView> {
   const rows = await slices.map(table.uuidsByPid(), (uuid) => {
@@ -22,7 +22,7 @@ export async function heartbeatView(
   return { version: 1, processes: rows.flat() }
 }
 
-function rowOf(process: Process, monitor: Pick<Monitor, 'lastActivity'>, mono: number): HeartbeatRowView {
+function rowOf(process: Process, monitor: Pick<LivenessMonitor, 'lastActivity'>, mono: number): HeartbeatRowView {
   const { uuid, pid, spec, liveness } = process
   const activity = monitor.lastActivity(uuid)
   const msSince = (at: number | undefined): number | null => (at === undefined ? null : Math.max(0, Math.round(mono - at)))

@@ -13,7 +13,7 @@ import type { Clock } from '../loop/clock.ts'
 import type { Removals } from '../operations/removals.ts'
 import type { Worktrees } from '../operations/worktrees.ts'
 import type { Paths } from '../../config/paths.ts'
-import type { SpendingRate } from '../loop/spending-rate.ts'
+import type { SpendingRate } from './spending-rate.ts'
 import type { Table } from '../loop/table.ts'
 
 export interface RouteQueriesDeps extends Pick<RoutesDeps, 'store' | 'reads' | 'slices'> {

@@ -1,5 +1,5 @@
 // Effects: the actions that the daemon performs after a commit, as ordered data. The kernel never acts: one exhaustive
-// table of the daemon performs the effects (src/daemon/incarnation/perform.ts). Test: the transcripts of test/tables.
+// table of the daemon performs the effects (src/daemon/incarnation/effect-performer.ts). Test: the transcripts of test/tables.
 import type { Ack } from './reports.ts'
 import type { ErrorCode } from './errors.ts'
 import type { ReplyTo } from './inputs.ts'

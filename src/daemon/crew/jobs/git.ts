@@ -1,5 +1,5 @@
 // Performs the git part of a crew's jobs (jobs.ts), on a member's worktree and on the crew's branch. Also writes the messages of commits.
-// Guarantees that only one job at a time commits or merges in a repository. Each job is safe to repeat after a crash. Must never run on a
+// Runs the commit, merge and land jobs of a repository one at a time. Each job is safe to repeat after a crash. Must never run on a
 // member's files while that member is in a turn. Tests: test/processes/crew/jobs.test.ts.
 import { join, relative, sep } from 'node:path'
 import { KernelError } from '../../../kernel/model/errors.ts'
@@ -81,8 +81,8 @@ export interface PreparedFiles {
   readonly without?: string
 }
 
-/** An error for a task that no worktree can be prepared for. */
-export class TaskError extends GitError {}
+/** Thrown if no member's worktree could be prepared for the task. */
+export class TaskPreparationError extends GitError {}
 
 export interface CommitOptions {
   readonly base: string | null
@@ -121,7 +121,7 @@ export class CrewGit {
   /**
    * Prepares the member's worktree for a task. By default it gets the crew's branch, merged with unmerged commits of needed tasks.
    * `from`: a successor gets the files of this predecessor. `keeps`: the worktree gets the files of this ref of the task.
-   * Other files in the worktree are salvaged first. Errors: `GitError`; `TaskError` if every worktree would fail.
+   * Other files in the worktree are salvaged first. Errors: `GitError`; `TaskPreparationError` if every worktree would fail.
    */
   prepare({ crew, member, task }: MemberFiles, { from = null, keeps }: PrepareOptions = {}): Promise<PreparedFiles> {
     const prepareFiles = () =>
@@ -146,7 +146,7 @@ export class CrewGit {
           : null
         if (handedOver && !('without' in handedOver)) return { base: current.base ?? head, salvaged: handedOver.salvaged }
         const base = await joinCommits(git, branch, head, { commits: unmergedCommits(crew, current), ref: `${BASE_REFS}${member.uuid}` })
-        if ('problem' in base) throw new TaskError(base.problem)
+        if ('problem' in base) throw new TaskPreparationError(base.problem)
         return { base: base.commit, salvaged: await resetTo(git, tree, base.commit, salvage), ...handedOver }
       })
     return from ? this.#deps.queue.run(queueKey(from), prepareFiles) : prepareFiles()
@@ -154,7 +154,7 @@ export class CrewGit {
 
   /**
    * Returns what a reviewer needs: the directory, the branch and the commit `head`. If `commit` is given, `head` is that
-   * commit. Otherwise it is the verified commit, or a new commit of all files. Of a parked task only the commit on its review ref is left.
+   * commit. Otherwise it is the verified commit, or a new commit of all files. For a parked task, it is the commit on its review ref.
    */
   brief(
     { crew, member, task }: MemberFiles,
@@ -344,7 +344,7 @@ export class CrewGit {
     )
   }
 
-  /** Moves the crew's branch to the candidate, unless the branch has moved meanwhile. Then deletes the review refs. Errors: `GitError`. */
+  /** Moves the crew's branch to the candidate and deletes the review refs, unless the branch has moved meanwhile. Errors: `GitError`. */
   land(
     { crew, member, task }: MergeFiles,
     candidate: { readonly commit: string; readonly candidate: string; readonly head: string },
@@ -377,7 +377,7 @@ export class CrewGit {
     })
   }
 
-  /** Salvages the files of a member that has left to a ref. Its worktree stays. Null if there is nothing to salvage. */
+  /** Stores the files of a departed member on a salvage ref. Its worktree stays. Returns the ref; null if there is nothing to salvage. */
   salvage({ crew, member, task }: MemberFiles): Promise<string | null> {
     return this.#withFiles(member, async (git) => {
       const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]

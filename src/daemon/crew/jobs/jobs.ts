@@ -1,6 +1,6 @@
 // Performs the effects of crews (`crew.job`, `crew.move`, `crew.retire`) and answers them. Spawns members, runs git jobs and commands, and
-// reads texts from journals. Guarantees that the jobs of one member run in order, and that no job runs twice at a time. After a crash, a
-// job is requested again even if it was done. Must never decide. Test: test/e2e/crew/crew.test.ts.
+// reads texts from journals. Guarantees that jobs which need the same member run in order, and that no job runs twice at the same
+// time. After a crash, a job is requested again even if it was done. Must never decide. Test: test/e2e/crew/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { GitError } from '../../../drivers/files/git.ts'
 import { TreeError } from '../../../drivers/files/open-worktree.ts'
@@ -23,7 +23,7 @@ import type { Process } from '../../../kernel/model/process.ts'
 import type { Store } from '../../../store/store.ts'
 import { KeyedQueue } from '../../loop/keyed-queue.ts'
 import type { Clock } from '../../loop/clock.ts'
-import { TaskError } from './git.ts'
+import { TaskPreparationError } from './git.ts'
 import { RunningCommands, ObsoleteJobError } from './running-commands.ts'
 import type { CrewShellCommandRunner } from './shell-command-runner.ts'
 import type { CrewGit } from './git.ts'
@@ -65,7 +65,7 @@ export class CrewJobs {
   /** keys of jobs that were requested again while they were in progress */
   readonly #requestedAgain = new Set<string>()
   readonly #running = new RunningCommands()
-  /** runs the jobs of one member in order; the merges of one task have a queue of their own */
+  /** runs the jobs of one member in order; jobs that do not need their member run in a queue for each task */
   readonly #queue = new KeyedQueue()
   /** by process: callbacks that wait until its worktree is created or the process ends */
   readonly #worktreeWaiters = new Map<Uuid, (() => void)[]>()
@@ -96,7 +96,7 @@ export class CrewJobs {
   }
 
   #runDetached({ type, uuid }: CrewEffect, done: Promise<void>): void {
-    done.catch((error: unknown) => this.#deps.log(`${type} of crew ${uuid}`, error))
+    done.catch((error: unknown) => this.#deps.log(`${type} of crew ${uuid} failed`, error))
   }
 
   /** Aborts the running commands. Their jobs are not answered. */
@@ -146,7 +146,7 @@ export class CrewJobs {
       const crew = this.#deps.table.get(uuid)
       if (!crew || isEnding(crew)) return null
       if (!(error instanceof KernelError) && !(error instanceof GitError))
-        this.#deps.log(`job ${job.job} (${job.type}) of crew ${uuid}`, error)
+        this.#deps.log(`job ${job.job} (${job.type}) of crew ${uuid} failed`, error)
       return {
         type: 'error',
         error: error instanceof KernelError ? `${error.message}. ${error.hint}` : error.message,
@@ -396,7 +396,10 @@ export class CrewJobs {
     return this.#deps.table.get(member.uuid) ?? (await this.#deps.store.process(member.uuid)) ?? null
   }
 
-  /** Waits for the member's worktree, which is created when its process starts. Errors: `GitError` if the process ends before; NOT_FOUND if it is gone. */
+  /**
+   * Waits for the member's worktree, which is created when its process starts. Errors: `GitError` if the process ends before that;
+   * NOT_FOUND if the process was removed.
+   */
   async #waitForFiles(uuid: Uuid, id: MemberId): Promise<Process> {
     for (;;) {
       const process = await this.#requireProcess(uuid, id)
@@ -435,7 +438,7 @@ export class CrewJobs {
 
 /** The cause of an error: a member with unusable files (`lost`), or a task that would fail with every member (`of`). */
 function culpritOf(job: Job, error: Error): Pick<Extract<JobResult, { type: 'error' }>, 'lost' | 'of'> {
-  if (error instanceof TaskError) return { of: 'task' }
+  if (error instanceof TaskPreparationError) return { of: 'task' }
   const id = job.type === 'brief' ? job.implementer : job.member
   return error instanceof TreeError && id !== null ? { lost: id } : {}
 }

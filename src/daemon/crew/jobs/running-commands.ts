@@ -1,4 +1,4 @@
-// The commands that run for crews. Aborts a command when its result is no longer needed. Must never start a command.
+// Keeps the jobs of crews that run shell commands, and aborts a job when its result is no longer needed. The caller starts the commands.
 // Test: test/processes/crew/verify.test.ts.
 import type { StoredFact } from '../../../kernel/model/facts.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
@@ -40,7 +40,7 @@ export class RunningCommands {
     }
   }
 
-  /** Aborts the commands that these facts make obsolete. */
+  /** Aborts the jobs that these facts make obsolete. */
   abortObsolete(facts: readonly StoredFact[]): void {
     if (this.#commands.size === 0) return
     for (const { uuid, body } of facts) {
@@ -55,6 +55,7 @@ export class RunningCommands {
     }
   }
 
+  /** Aborts all jobs and waits for their ends. Later jobs are refused. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const command of this.#commands) command.controller.abort(new ObsoleteJobError('the daemon stops'))

@@ -1,6 +1,6 @@
-// Runs the shell commands `verify` and `setup` of a crew in a member's worktree, with the member's environment, containment and network.
-// Limits their time, memory and output. Guarantees that no process of a command survives, even after a `kill -9` of the daemon. Each
-// containment is recorded in a file before its command starts, and the next daemon ends it. Tests: test/processes/crew/verify.test.ts.
+// Runs the shell commands `verify` and `setup` of a crew in a worktree, with a member's environment, containment and network. Limits their
+// time, memory and output. After a command, all its processes are ended. Each containment is recorded in a file before its command starts,
+// so that the next daemon can end it after a `kill -9` of this one. Tests: test/processes/crew/verify.test.ts.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
@@ -78,7 +78,7 @@ export class CrewShellCommandRunner {
     const stopContainment = (graceMs: number): void => {
       containment
         .stop({ signal: graceMs === 0 ? 'SIGKILL' : 'SIGTERM', graceMs })
-        .catch((error: unknown) => this.#deps.log('a command of a crew', error))
+        .catch((error: unknown) => this.#deps.log('a command of a crew could not be stopped', error))
     }
     const cancelTimeout = clock.after(timeoutMs, () => {
       isLate = true

@@ -1,4 +1,4 @@
-// `crew up`: starts a crew with its tasks, from a file and a request, in one decision. Every check runs before anything starts.
+// `crew up`: starts a crew with its tasks, from a file and a request, or only plans it. Every check runs before anything starts.
 // Test: test/e2e/crew/up.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { listCopies } from '../../../drivers/files/copy-to-worktree.ts'
@@ -8,7 +8,7 @@ import { resolveDefinition, type CrewDefinition } from './definition.ts'
 import { crewUpCommandLine } from './restart-command.ts'
 import { checkCheckout, findCrewRepository, type CrewRepository, type RepositoryRequest } from './repository.ts'
 import { planView } from './plan.ts'
-import { takeOverCrew, type TakeOver } from './take-over.ts'
+import { planTakeOver, type TakeOver } from './take-over.ts'
 import { withHomeLimits } from '../../operations/home-limits.ts'
 import { killInput, undoSpawn } from '../../operations/undo-spawn.ts'
 import { buildTaskAgentTemplates, type TaskAgentTemplate } from './task-agents.ts'
@@ -19,8 +19,8 @@ import type { Store } from '../../../store/store.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { Credentials } from '../../incarnation/credentials.ts'
 import type { Clock } from '../../loop/clock.ts'
-import type { Pipeline, Requester } from '../../loop/pipeline.ts'
-import { viaOf } from '../../loop/pipeline.ts'
+import type { Pipeline } from '../../loop/pipeline.ts'
+import { viaOf, type Requester } from '../../loop/requester.ts'
 import type { ProcessQueries } from '../../views/process-queries.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 import type { CrewProcessSpec } from '../../../kernel/model/process-spec.ts'
@@ -136,7 +136,7 @@ async function prepareCrew(body: CrewUpBody, deps: CrewUpDeps, isPlan: boolean):
         { templates, tmpDir: deps.tmpDir },
       )
     : null
-  const takeOver = await takeOverCrew(definition, crewRepository?.git ?? null, env, {
+  const takeOver = await planTakeOver(definition, crewRepository?.git ?? null, env, {
     reads: deps.reads,
     store: deps.store,
     git: crewRepository ? git : null,

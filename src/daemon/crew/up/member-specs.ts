@@ -1,6 +1,6 @@
 // Builds the specs of a crew's members: one complete template per role. The crew records the templates, so that later members get the same
-// spec. Guarantees that a coordinator has no writing tools, and that every member accepts messages. Must never start anything. Also writes
-// the notes about permissions. Test: test/e2e/crew/up.test.ts.
+// spec. Every member must accept messages. A coordinator gets no writing tools if its driver has permissions; otherwise a note states that
+// reeve cannot prevent writing. Must never start anything. Test: test/e2e/crew/up.test.ts.
 import { findAgent } from '../../../config/agents/find-agents.ts'
 import { readRolePrompt } from '../../../config/crew/roles.ts'
 import { CAPABILITIES, isExternal } from '../../../kernel/model/capabilities.ts'

@@ -1,4 +1,4 @@
-// Resolves the model of a member. The relative path of a script starts from the directory of the file that names it. Pure.
+// Makes the path in a model `script:PATH` absolute. A relative path starts from the directory of the file that names the model. Pure.
 // Test: test/tables/daemon/crew/up/definition.test.ts.
 import { resolve } from 'node:path'
 

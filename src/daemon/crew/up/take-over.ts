@@ -1,5 +1,5 @@
-// Takes over the done tasks of an earlier crew of the same name. A second `crew up` with the same tasks then does only the others. Decides
-// which two tasks count as the same, and writes a note about each takeover. Must never change anything.
+// Decides which done tasks of an earlier crew with the same name a new crew takes over. A second `crew up` with the same tasks then does
+// only the others. Writes notes about tasks that are taken over, done again, or left out. Must never change anything.
 // Test: test/e2e/crew/take-over.test.ts.
 import { inRepository } from '../../../drivers/files/worktree.ts'
 import { assignTaskIds } from '../../../kernel/crew/decide/commands/task-commands.ts'
@@ -43,7 +43,8 @@ const MAX_NAMED_TASKS = 10
 /** The flags with which a crew starts although all its tasks are done. */
 const START_ANYWAY_HINT = '--anew does all of them again, --stay starts the crew for more tasks'
 
-export async function takeOverCrew(
+/** Plans the takeover. Errors: CONFLICT if all tasks are done already, unless the crew stays or is only planned. */
+export async function planTakeOver(
   definition: CrewDefinition,
   gitSpec: CrewGitSpec | null,
   env: Readonly<Record<string, string>>,

@@ -1,12 +1,13 @@
-// The route for the user's commands to a crew, and the schema of these commands. Test: test/e2e/crew/crew.test.ts, test/e2e/daemon/openapi.test.ts.
+// The route for the user's commands to a crew, and the schema of these commands.
+// Test: test/e2e/crew/crew.test.ts, test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { MAX_NEW_TASKS, taskIdRule, taskLimits } from '../../../config/crew/tasks.ts'
 import { crewCommandSettings } from './schemas.ts'
 import { defineRoute, type ApiRoute } from '../route.ts'
 import { CREW_OUTCOMES, TASK_ROLES, WORKER_ROLES } from '../../../kernel/model/crew/words.ts'
 
-const MAX_TEXT = 100_000
-const text = z.string().trim().min(1).max(MAX_TEXT)
+const MAX_TEXT_CHARS = 100_000
+const text = z.string().trim().min(1).max(MAX_TEXT_CHARS)
 const reason = z.string().trim().min(1).max(2_000)
 const shortText = z.string().trim().min(1).max(500)
 const task = z.string().min(1).max(40)

@@ -9,7 +9,7 @@ import { dir, env, flag } from '../schemas.ts'
 import { COMMIT_GATES, MERGE_MODES, TASK_ROLES, WORKER_ROLES, type WorkerRole } from '../../../kernel/model/crew/words.ts'
 import { PERMISSION_POLICIES } from '../../../kernel/model/words.ts'
 
-const MAX_TEXT = 100_000
+const MAX_TEXT_CHARS = 100_000
 
 const roleAgentFields = {
   agent: z.string().min(1).max(200).exactOptional(),
@@ -32,12 +32,12 @@ const run = z
   .describe('A command that reeve runs in the files of a worker: a text runs in a shell, a list runs directly.')
 export const crewCommandSettings = z.union([z.literal(false), run])
 
-/** The fields of a new task, in a task file or in a command of the user. */
+/** A task in the request that starts a crew. */
 export const crewTask = z.strictObject({
   id: taskIdRule.exactOptional().describe('default: `task-N`'),
   title: z.string().trim().min(1).max(200).exactOptional().describe('default: the first line of the text'),
-  text: z.string().trim().min(1).max(MAX_TEXT),
-  acceptance: z.string().trim().min(1).max(MAX_TEXT).exactOptional(),
+  text: z.string().trim().min(1).max(MAX_TEXT_CHARS),
+  acceptance: z.string().trim().min(1).max(MAX_TEXT_CHARS).exactOptional(),
   needs: z.array(taskIdRule).max(MAX_NEW_TASKS).exactOptional(),
   kind: z.enum(['work', 'human']).exactOptional().describe('`human`: a question for the user, whose answer is the result'),
   role: z.enum(TASK_ROLES).exactOptional().describe('the role of its worker; a researcher answers the task, and commits nothing'),

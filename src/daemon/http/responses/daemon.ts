@@ -38,8 +38,8 @@ const daemon = z.object({
     .describe('only present while the daemon drains before it stops'),
 })
 
-/** without the figures of the machine, which must be measured */
-const daemonAlone = daemon.omit({ load: true, memory: true, disk: true, osProcesses: true })
+/** the daemon without the figures of the machine, which must be measured */
+const daemonWithoutFigures = daemon.omit({ load: true, memory: true, disk: true, osProcesses: true })
 
 const check = z
   .object({
@@ -118,7 +118,7 @@ export const errorAnswer = z
   .meta({ id: 'Error', description: 'The codes are a closed set; docs/reference/errors.md explains each.' })
 
 export const daemonAnswers = {
-  daemon: z.union([daemon, daemonAlone]),
+  daemon: z.union([daemon, daemonWithoutFigures]),
   checks: z.object({ version, checks: z.array(check) }),
   providers: z.object({ version, providers: z.array(provider) }),
   models: z.object({ version, providers: z.array(providerModels) }),

@@ -1,4 +1,4 @@
-// Schemas of fields that many responses share. Each other file of this folder has the schemas of one file of src/api/views, which
+// Schemas of fields that many responses share. Each other file of this folder has schemas for one file of src/api/views, which
 // `npm run docs` generates from them. Test: test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { BOUND_NAMES, CONTAINMENT_KINDS, DRIVERS, EFFORTS, STATUSES } from '../../../kernel/model/words.ts'

@@ -1,72 +1,9 @@
 // Schemas of the page's links and sessions, for src/api/views/web.ts. Test: test/e2e/daemon/openapi.test.ts.
-import { isIP } from 'node:net'
 import { z } from 'zod'
-import { NONCE_PATTERN } from '../../../api/web-hello.ts'
 import { WEB_RIGHTS, WEB_WAYS } from '../../../kernel/model/words.ts'
 import { count, ms, text, time, version } from './fields.ts'
 
-const DAY_MS = 86_400_000
-const port = z.int().min(1).max(65_535)
-const file = z.string().regex(/^\//, 'an absolute path').max(4_096)
-/** A DNS name; the last label has a letter, so that it is not an IP address. */
-const PROXY_HOST = /^(?=.{4,255}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*(:[1-9]\d{0,4})?$/
 const right = z.enum(WEB_RIGHTS).describe('what it may do; each right includes those before it')
-
-export const webOpenBody = z
-  .strictObject({
-    right: right.exactOptional().describe('default: `all`'),
-    only: z.string().min(1).max(200).exactOptional().describe('a process: the session sees only it and the processes below it'),
-    redact: z.boolean().exactOptional().describe('true: without inputs or results of tools, output, or contents of files'),
-    ttlMs: z
-      .int()
-      .min(1_000)
-      .max(30 * DAY_MS)
-      .exactOptional()
-      .describe('the life of the session; default: it ends after 12 hours without a request'),
-    label: z
-      .string()
-      .regex(/^[^\0-\x1f\x7f]{1,100}$/)
-      .exactOptional(),
-    port: port.exactOptional().describe('the port on loopback that must be used; default: 7338, or any free one'),
-    proxyHost: z
-      .string()
-      .regex(PROXY_HOST, 'a name with a dot, in lower case, with a port if that is not 443')
-      .exactOptional()
-      .describe('the name of a proxy of the user that ends TLS; its link needs a number as well'),
-    tls: z
-      .strictObject({ address: z.string().refine((text) => isIP(text) !== 0, 'expected an IP address'), port, cert: file, key: file })
-      .exactOptional()
-      .describe('an address of this machine, with a certificate and its key'),
-    remember: z.boolean().exactOptional().describe('true: its session lives until 30 days without a request; with `proxyHost` or `tls`'),
-  })
-  .describe('POST /v1/web/open.')
-
-export const webCodeBody = z
-  .strictObject({
-    code: z.string().min(1).max(200),
-    number: z
-      .string()
-      .regex(/^\d{6}$/)
-      .exactOptional()
-      .describe('the six digits on the terminal, for a link through a proxy'),
-  })
-  .describe('POST /v1/web/session: the code of a link.')
-
-export const webHelloBody = z
-  .strictObject({
-    session: z
-      .string()
-      .regex(/^[0-9a-f]{4}$/)
-      .describe('the id of a session; not its token'),
-    nonce: z.string().regex(NONCE_PATTERN).describe('at least 128 random bits, as base64url'),
-  })
-  .describe('POST /v1/web/hello.')
-
-export const webLinkQuery = z.strictObject({
-  uses: z.coerce.number().int().min(0).max(1_000).default(0),
-  wrongNumbers: z.coerce.number().int().min(0).max(1_000).default(0),
-  timeoutMs: z.coerce.number().int().min(0).max(60_000).default(60_000),
-})
 
 const session = z
   .object({
@@ -123,9 +60,6 @@ const webLinkUses = z.object({
 export const webAnswers = { webOpened, webStarted, webHello, web, webRevoked, webStopped, webLinkUses }
 
 export const WEB_TYPES = {
-  WebOpenBody: webOpenBody,
-  WebCodeBody: webCodeBody,
-  WebHelloBody: webHelloBody,
   WebSessionView: session,
   WebOpenedView: webOpened,
   WebStartedView: webStarted,

@@ -3,7 +3,7 @@
 // The containment is a fake, because no test has a program that survives SIGKILL.
 import { describe, expect, test } from 'vitest'
 import { bootAll } from '../../../../src/daemon/loop/boot.ts'
-import { EffectPerformer } from '../../../../src/daemon/incarnation/perform.ts'
+import { EffectPerformer } from '../../../../src/daemon/incarnation/effect-performer.ts'
 import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
 import type { Credentials } from '../../../../src/daemon/incarnation/credentials.ts'
 import { KernelError } from '../../../../src/kernel/model/errors.ts'
@@ -45,7 +45,7 @@ test('survivors are killed again until they have ended', async () => {
     credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
-    composeNodes: { start: () => undefined },
+    composeNodeStarter: { start: () => undefined },
     crewJobs: { perform: () => undefined },
     toolService: { openAccess: () => null },
     log: () => undefined,

@@ -1,17 +1,17 @@
-// Writes events as server-sent events to a response, no faster than the client reads them. Also sends the heartbeat. The feed decides which
-// events are sent. Test: test/e2e/daemon/events.test.ts.
+// Writes server-sent events to a response, no faster than the client reads them. Also sends the heartbeat. The caller decides which events
+// are sent. Test: test/e2e/daemon/events.test.ts.
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
-import { beginStream } from './compress.ts'
-import { KernelError } from '../../kernel/model/errors.ts'
-import { errorBody } from './error-body.ts'
-import type { EventView } from '../../api/views/daemon.ts'
+import { beginStream } from '../compress.ts'
+import { KernelError } from '../../../kernel/model/errors.ts'
+import { errorBody } from '../error-body.ts'
+import type { EventView } from '../../../api/views/daemon.ts'
 
 /** Interval in ms of comments, by which both sides notice a dead connection. */
 const HEARTBEAT_MS = 15_000
 
-/** The largest number of characters in one write. */
-const MAX_BATCH = 64 * 1024
+/** A batch with more characters is written at once. */
+const MAX_BATCH_CHARS = 64 * 1024
 
 /** Writes all events, then ends the response. Stops when `clientGone` aborts. Errors: those of the events. */
 export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, clientGone: AbortSignal): Promise<void> {
@@ -80,7 +80,7 @@ class Batch {
     // The tick runs after all events that are available now have been added.
     if (this.#text === '') process.nextTick(() => this.flush())
     this.#text += frame
-    if (this.#text.length > MAX_BATCH) this.flush()
+    if (this.#text.length > MAX_BATCH_CHARS) this.flush()
   }
 
   flush(): void {

@@ -9,7 +9,7 @@ import type { CallGrant } from '../../kernel/model/reports.ts'
 import type { ContainmentIntent, Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
 import type { Clock } from '../loop/clock.ts'
-import type { ComposeNodes } from '../compose/nodes.ts'
+import type { ComposeNodeStarter } from '../compose/node-starter.ts'
 import type { CrewJobs } from '../crew/jobs/jobs.ts'
 import type { ToolService } from '../mcp/tool-service.ts'
 import type { Feed } from '../loop/feed.ts'
@@ -37,7 +37,7 @@ export interface EffectPerformerDeps {
   readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget' | 'inputs'>
   readonly gateways: Pick<GatewaySessions, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'openFor'>
-  readonly composeNodes: Pick<ComposeNodes, 'start'>
+  readonly composeNodeStarter: Pick<ComposeNodeStarter, 'start'>
   readonly crewJobs: Pick<CrewJobs, 'perform'>
   readonly toolService: Pick<ToolService, 'openAccess'>
   readonly log: (message: string, error: unknown) => void
@@ -66,7 +66,7 @@ export class EffectPerformer {
     'driver.unpause': (effect) => this.#unpause(effect),
     'driver.stop': (effect) => this.#incarnationOf(effect)?.stop(effect),
     checkpoint: (effect) => this.#requestCheckpoint(effect),
-    'compose.start': (effect) => this.#deps.composeNodes.start(effect),
+    'compose.start': (effect) => this.#deps.composeNodeStarter.start(effect),
     'crew.job': (effect) => this.#deps.crewJobs.perform(effect),
     'crew.move': (effect) => this.#deps.crewJobs.perform(effect),
     'crew.retire': (effect) => this.#deps.crewJobs.perform(effect),
@@ -295,7 +295,7 @@ export class EffectPerformer {
     this.#connectedPipeline.joinNextBatch({ type: 'checkpoint', uuid, pid, error: null })
   }
 
-  /** Performs one step of a release. */
+  /** Performs one action of a release. */
   #performRelease(effect: EffectOf<'release'>): void {
     switch (effect.action) {
       case 'cancel':

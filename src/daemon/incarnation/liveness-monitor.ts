@@ -1,7 +1,7 @@
-// The heartbeat monitor: observes running processes by their facts, their output and the operating system. Submits each change of their
+// The liveness monitor: observes running processes by their facts, their output and the operating system. Submits each change of their
 // liveness, and each loop that the loop detector finds. Sets a timer only while processes run. Ignores suspended processes, whose time does
 // not count. Observations are in memory only; the kernel decides what to do about them.
-// Test: test/tables/daemon/incarnation/monitor.test.ts, test/e2e/lifecycle/liveness.test.ts.
+// Test: test/tables/daemon/incarnation/liveness-monitor.test.ts, test/e2e/lifecycle/liveness.test.ts.
 import {
   activityText,
   judgeLiveness,
@@ -20,7 +20,7 @@ import type { Clock } from '../loop/clock.ts'
 import type { Now, Pid, Uuid } from '../../kernel/model/ids.ts'
 import type { LivenessWord } from '../../kernel/model/words.ts'
 
-export interface MonitorDeps {
+export interface LivenessMonitorDeps {
   readonly clock: Clock
   readonly get: (uuid: Uuid) => Process | undefined
   readonly submit: (input: InputBody) => void
@@ -79,16 +79,16 @@ const OUTPUT_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'compaction.started',
   'compaction.failed',
 ])
-/** Bounds in ms of the period in which quiet programs are checked. It is half of the time after which a program counts as stopped. */
+/** Bounds in ms of the period between checks of quiet programs. The period is half of the time after which a program counts as stopped. */
 const CHECK_PERIOD_MS = { least: 250, most: 5_000 } as const
 
-export class Monitor {
-  readonly #deps: MonitorDeps
+export class LivenessMonitor {
+  readonly #deps: LivenessMonitorDeps
   readonly #observations = new Map<Uuid, Observation>()
   /** the time of the next check of each process, if no fact comes before */
   readonly #alarm: Alarm
 
-  constructor(deps: MonitorDeps) {
+  constructor(deps: LivenessMonitorDeps) {
     this.#deps = deps
     this.#alarm = new Alarm(deps.clock, 'mono', (uuid) => this.#recheck(uuid))
   }

@@ -1,6 +1,6 @@
 // What is spent per minute, by tree of processes and in total. The tests set the time.
 import { expect, test } from 'vitest'
-import { SpendingRate } from '../../../../src/daemon/loop/spending-rate.ts'
+import { SpendingRate } from '../../../../src/daemon/views/spending-rate.ts'
 import type { StoredFact } from '../../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
 

@@ -1,7 +1,7 @@
 // Which events of a stream are selected, and how their texts are cut.
 import { expect, test } from 'vitest'
-import { checkTypes, cutTexts, filterEvents } from '../../../../src/daemon/http/event-filter.ts'
-import type { EventView } from '../../../../src/api/views/daemon.ts'
+import { checkTypes, cutTexts, filterEvents } from '../../../../../src/daemon/http/events/event-filter.ts'
+import type { EventView } from '../../../../../src/api/views/daemon.ts'
 
 const makeEvent = (type: string, fact?: string): EventView => ({
   version: 1,

@@ -1,6 +1,6 @@
 // The counted time: which jumps of the wall clock are believed, and when.
 import { expect, test } from 'vitest'
-import { CountedTime } from '../../../../src/daemon/host/counted-time.ts'
+import { CheckedWallClock } from '../../../../src/daemon/host/checked-wall-clock.ts'
 import { ManualClock } from '../../../support/clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -9,7 +9,7 @@ const never = (): boolean => false
 /** Returns by how many hours the counted time is behind the wall clock after each change of the clock. */
 function hoursBehind(...changes: ((clock: ManualClock) => void)[]): number[] {
   const clock = new ManualClock()
-  const time = new CountedTime(clock)
+  const time = new CheckedWallClock(clock)
   return changes.map((change) => {
     change(clock)
     return (clock.now().wall - time.now(never)) / HOUR_MS
@@ -32,7 +32,7 @@ test('a clock that goes back a day and is corrected does not change the counted 
 
 test('a jump away from a time that is known to be wrong is believed at once', () => {
   const clock = new ManualClock()
-  const time = new CountedTime(clock)
+  const time = new CheckedWallClock(clock)
   clock.jump(1_000 * HOUR_MS)
   expect(time.now(() => true)).toBe(clock.now().wall)
 })

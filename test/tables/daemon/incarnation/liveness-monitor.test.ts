@@ -1,7 +1,7 @@
 // The heartbeat monitor on a manual clock, with a real kernel: which liveness word each process gets, and when. Suspended processes get
 // none, and no timer runs while no process runs.
 import { describe, expect, test } from 'vitest'
-import { Monitor } from '../../../../src/daemon/incarnation/monitor.ts'
+import { LivenessMonitor } from '../../../../src/daemon/incarnation/liveness-monitor.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { waitUntilSettled } from '../../../support/kernel/daemon-core.ts'
 import { TranscriptPlayer } from '../../../support/kernel/transcript.ts'
@@ -23,7 +23,7 @@ class WatchedProcess {
   readonly logged: string[] = []
   lookupCount = 0
   readonly #since: number
-  readonly monitor = new Monitor({
+  readonly monitor = new LivenessMonitor({
     clock: this.clock,
     get: (uuid) => this.player.world.overlay.get(uuid),
     submit: (input) => this.#submit(input),

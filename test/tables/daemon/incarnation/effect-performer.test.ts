@@ -1,6 +1,6 @@
 // EffectPerformer: a process ends while its keys are still being looked up.
 import { expect, test } from 'vitest'
-import { EffectPerformer } from '../../../../src/daemon/incarnation/perform.ts'
+import { EffectPerformer } from '../../../../src/daemon/incarnation/effect-performer.ts'
 import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
 import { StartInputs } from '../../../../src/daemon/incarnation/start-inputs.ts'
 import type { ContainmentManager } from '../../../../src/drivers/contain/containment-contract.ts'
@@ -45,7 +45,7 @@ test('keys that are found after the end of their process are forgotten', async (
     credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
-    composeNodes: { start: () => undefined },
+    composeNodeStarter: { start: () => undefined },
     crewJobs: { perform: () => undefined },
     toolService: { openAccess: () => null },
     log: () => undefined,

@@ -23,7 +23,7 @@ type Secrets = Readonly<Record<string, string>>
 type StartEffect = Extract<Effect, { type: 'compose.start' }>
 type NodeAnswer = InputOf<'composeNode'>['made']
 
-export interface ComposeNodesDeps {
+export interface ComposeNodeStarterDeps {
   readonly table: Table
   readonly store: Store
   readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'forget'>
@@ -32,12 +32,12 @@ export interface ComposeNodesDeps {
   readonly log: (message: string, error: unknown) => void
 }
 
-export class ComposeNodes {
-  readonly #deps: ComposeNodesDeps
+export class ComposeNodeStarter {
+  readonly #deps: ComposeNodeStarterDeps
   /** by run: secrets from the client that started it, for nodes that start later; kept in memory only */
   readonly #secretsByRun = new Map<Uuid, Secrets>()
 
-  constructor(deps: ComposeNodesDeps) {
+  constructor(deps: ComposeNodeStarterDeps) {
     this.#deps = deps
   }
 
@@ -52,13 +52,13 @@ export class ComposeNodes {
   }
 
   start(effect: StartEffect): void {
-    this.#start(effect).catch((error: unknown) => this.#deps.log(`node ${effect.node} of run ${effect.pid}`, error))
+    this.#start(effect).catch((error: unknown) => this.#deps.log(`node ${effect.node} of run ${effect.uuid} could not be started`, error))
   }
 
   async #start({ uuid, node, ask }: StartEffect): Promise<void> {
     const { request, credentials, log } = this.#deps
     const answer = await this.#prepare(uuid, node).catch((error: unknown): NodeAnswer => {
-      if (!(error instanceof KernelError)) log(`node ${node} of run ${uuid}`, error)
+      if (!(error instanceof KernelError)) log(`node ${node} of run ${uuid} could not be prepared`, error)
       return { error: errorText(error) }
     })
     try {
@@ -90,7 +90,7 @@ export class ComposeNodes {
     return { uuid, spec }
   }
 
-  /** The values of all references in the node's texts, by `keyOf`. */
+  /** The values of all references in the node's texts, by the key of the reference. */
   async #referenceValues(run: Process, { template: { intent, argv } }: NodeSpec): Promise<ReadonlyMap<string, string>> {
     const references = new Map<string, Reference>()
     for (const text of [intent, ...(argv ?? [])])

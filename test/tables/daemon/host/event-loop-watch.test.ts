@@ -1,7 +1,7 @@
 // The watch of the event loop reports only a loop that was blocked for long. The timers of the test fire late, as those of a blocked
 // loop do.
 import { expect, test } from 'vitest'
-import { EventLoopWatch } from '../../../../src/daemon/loop/event-loop-watch.ts'
+import { EventLoopWatch } from '../../../../src/daemon/host/event-loop-watch.ts'
 
 const CHECK_INTERVAL_MS = 2_000
 

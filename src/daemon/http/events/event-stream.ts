@@ -1,15 +1,15 @@
 // Decides where a stream of events starts and ends, by the parameters `after`, `since`, `tail`, `follow` and `live`. The events are
 // selected in event-filter.ts, and written to the client in sse.ts. Test: test/e2e/daemon/events.test.ts.
-import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
-import { KernelError } from '../../kernel/model/errors.ts'
+import { KernelError } from '../../../kernel/model/errors.ts'
+import { clientGoneSignal } from '../client.ts'
 import { checkTypes, filterEvents } from './event-filter.ts'
 import { writeEvents } from './sse.ts'
-import type { EventView } from '../../api/views/daemon.ts'
-import type { Process } from '../../kernel/model/process.ts'
-import type { RouteCall, RoutesDeps } from './route.ts'
-import type { eventsQuery } from './schemas.ts'
-import type { Uuid } from '../../kernel/model/ids.ts'
+import type { EventView } from '../../../api/views/daemon.ts'
+import type { Process } from '../../../kernel/model/process.ts'
+import type { RouteCall, RoutesDeps } from '../route.ts'
+import type { eventsQuery } from '../schemas.ts'
+import type { Uuid } from '../../../kernel/model/ids.ts'
 
 type EventsQuery = z.output<typeof eventsQuery>
 
@@ -59,12 +59,4 @@ async function* untilDead({ reads }: RoutesDeps, events: AsyncIterable<EventView
     const process = await reads.find(uuid)
     if (!process || (process.life.state === 'dead' && process.pid === event.pid)) return
   }
-}
-
-/** Returns a signal that aborts when the client has gone. */
-export function clientGoneSignal(reply: FastifyReply): AbortSignal {
-  const abortController = new AbortController()
-  if (reply.raw.destroyed) abortController.abort()
-  reply.raw.once('close', () => abortController.abort())
-  return abortController.signal
 }

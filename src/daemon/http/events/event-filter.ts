@@ -1,10 +1,10 @@
-// Selects the events of a stream by their types, and shortens their texts. Has the names that a stream accepts.
-// Test: test/tables/daemon/http/event-filter.test.ts, test/e2e/daemon/events.test.ts.
-import { EVENT_NAMES } from '../../api/events.ts'
-import { closestWord } from '../../kernel/util/did-you-mean.ts'
-import { KernelError } from '../../kernel/model/errors.ts'
-import { FACT_TYPES } from '../../store/journal/fact-codec.ts'
-import type { EventView } from '../../api/views/daemon.ts'
+// Selects the events of a stream by their types, and shortens their texts. Checks the types that a client asks for.
+// Test: test/tables/daemon/http/events/event-filter.test.ts, test/e2e/daemon/events.test.ts.
+import { EVENT_NAMES } from '../../../api/events.ts'
+import { closestWord } from '../../../kernel/util/did-you-mean.ts'
+import { KernelError } from '../../../kernel/model/errors.ts'
+import { FACT_TYPES } from '../../../store/journal/fact-codec.ts'
+import type { EventView } from '../../../api/views/daemon.ts'
 
 /** The length at which a text of a brief event is cut, in characters. */
 const BRIEF_CHARS = 2_048
@@ -23,7 +23,7 @@ export async function* filterEvents(events: AsyncIterable<EventView>, { types, b
     if (!wanted || wanted.has(event.type) || wanted.has(String(event['fact']))) yield brief ? (cutTexts(event) as EventView) : event
 }
 
-/** Checks the names of types. Errors: `INVALID` for a name that no event has. */
+/** Checks the requested types. Errors: `INVALID` for a type that no event has. */
 export function checkTypes(types: readonly string[]): void {
   const known = new Set<string>([...FACT_TYPES, ...Object.values(EVENT_NAMES), ...LIVE_TYPES])
   const unknown = types.find((name) => !known.has(name))

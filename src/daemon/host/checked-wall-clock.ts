@@ -1,6 +1,5 @@
-// The wall clock, as far as it agrees with the uptime of the machine, which counts on while the machine sleeps. A wall clock that jumps
-// ahead is believed after a day, so that it cannot begin the next day's budget early.
-// Must never be used to show a time. Test: test/tables/daemon/host/counted-time.test.ts.
+// The wall clock, checked against the uptime of the machine, which includes sleep. A jump ahead counts only after a day, so that it cannot
+// begin the next day's budget early. Must never be used to show a time. Test: test/tables/daemon/host/checked-wall-clock.test.ts.
 import type { Clock } from '../loop/clock.ts'
 
 /** The largest difference between both clocks that is believed at once: more than a correction by NTP. */
@@ -8,7 +7,7 @@ const MAX_AHEAD_MS = 3_600_000
 /** A wall clock that has been ahead for this time is believed. */
 const BELIEVED_AFTER_MS = 86_400_000
 
-export class CountedTime {
+export class CheckedWallClock {
   readonly #clock: Clock
   #anchor: { readonly wall: number; readonly uptime: number }
   /** since when the wall clock has been ahead, in ms of uptime; null if it is not */
@@ -20,8 +19,8 @@ export class CountedTime {
   }
 
   /**
-   * Returns the counted time in wall ms. `isWrong`: true for a time that must be wrong, because a later one was recorded. A jump of the
-   * wall clock away from such a time is believed at once.
+   * Returns the checked time in wall ms. `isWrong` returns true for a time that must be wrong, because a later time was recorded. A jump
+   * of the wall clock away from a wrong time is believed at once.
    */
   now(isWrong: (wall: number) => boolean): number {
     const uptime = this.#clock.uptimeMs()
@@ -31,7 +30,7 @@ export class CountedTime {
     if (isAhead) this.#aheadSince ??= uptime
     else this.#aheadSince = null
     const isBelieved = this.#aheadSince === null || uptime - this.#aheadSince >= BELIEVED_AFTER_MS || isWrong(expected)
-    // A clock that was set back changes nothing: the counted time goes on, and a later correction is not a jump.
+    // A clock that was set back changes nothing: the checked time goes on, and a later correction is not a jump.
     if (!isBelieved || wall < expected - MAX_AHEAD_MS) return expected
     this.#anchor = { wall, uptime }
     this.#aheadSince = null

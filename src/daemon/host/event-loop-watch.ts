@@ -1,7 +1,7 @@
 // Detects that the event loop was blocked, and logs for how long and probably by which work. This code runs on the same loop, so it
 // reports a block only when that is over. A daemon that hangs for good is reported by the command line, and ended by the service
-// manager's watchdog. A separate thread would detect it, but costs 17 MB. Test: test/tables/daemon/loop/event-loop-watch.test.ts.
-import type { Clock } from './clock.ts'
+// manager's watchdog. A separate thread would detect it, but costs 17 MB. Test: test/tables/daemon/host/event-loop-watch.test.ts.
+import type { Clock } from '../loop/clock.ts'
 
 const CHECK_MS = 2_000
 /** A timer that fires at least this late shows a blocked loop; a smaller delay only shows a busy machine. */
