@@ -21,7 +21,7 @@ const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(['version', 'seq', 'uuid', 
 export function lineOf({ uuid, seq, pid, at, body, moment }: Fact): string {
   const { type: fact, ...rest } = body
   const clash = Object.keys(rest).find((key) => ENVELOPE_FIELDS.has(key) || (key === 'pid' && (rest as { pid?: unknown }).pid !== pid))
-  if (clash !== undefined) throw new KernelError('INTERNAL', `fact ${seq} of ${uuid} (${fact}) has a ${clash} that its envelope has, too`)
+  if (clash !== undefined) throw new KernelError('INTERNAL', `fact ${seq} of ${uuid} (${fact}) has the field ${clash} of its envelope`)
   const head = JSON.stringify({
     version: VERSION,
     seq,

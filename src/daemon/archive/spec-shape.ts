@@ -1,5 +1,5 @@
-// Checks that an imported spec is valid for this daemon. A correct checksum is no proof that a daemon wrote the spec. Has the shape of the
-// fields that the daemon reads; their meaning is checked where they are used. Test: test/e2e/daemon/archive-damage.test.ts.
+// Checks that an imported spec is valid for this daemon. A correct checksum is no proof that a daemon wrote the spec. Checks the shape of
+// the fields that the daemon reads; their meaning is checked where they are used. Test: test/e2e/daemon/archive-damage.test.ts.
 import * as z from 'zod'
 import { gatewayMode } from '../../config/keys/gateway.ts'
 import { issueText } from '../../config/zod-messages.ts'

@@ -1,6 +1,6 @@
 // Finds the change of a crew's task, for the user and reviewers: under review, committed, or landed. Chooses the two commits that are
 // compared, and writes the note if there is no change. Uncommitted files of a member are first stored on the task's review ref, unless they
-// are stored there already. Must never move a branch, nor read the files of a member in a turn.
+// are stored there already. Must never move a branch, nor read files that a member's turn may be changing.
 // Tests: test/tables/daemon/crew/diff.test.ts, test/e2e/crew/diff.test.ts.
 import { Git, GitError, gitUser } from '../../drivers/files/git.ts'
 import { diffOf } from '../../drivers/files/diff.ts'

@@ -1,5 +1,5 @@
-// Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Refuses a file that the change does not
-// have, and a line that the file does not have. Test: test/e2e/crew/diff.test.ts.
+// Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Refuses a file or a line that does not
+// exist after the change; for a deleted file, before the change. Test: test/e2e/crew/diff.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { diffOf, fileAt } from '../../drivers/files/diff.ts'
 import { GitError } from '../../drivers/files/git.ts'
@@ -16,7 +16,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** maximum number of files that a hint names */
 const MAX_NAMED = 10
 
-/** Joins all comments into one text, with the commented lines quoted. Errors: INVALID for a file or line that is not in the change. */
+/** Joins all comments into one text, with the commented lines quoted. Errors: INVALID for a file or line that does not exist. */
 export async function quoteComments(
   diffs: CrewDiffs,
   { crew, task }: { readonly crew: Process; readonly task: string },

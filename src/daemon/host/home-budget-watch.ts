@@ -61,7 +61,7 @@ export class HomeBudgetWatch {
     for (const { body } of facts) {
       if ((body.type !== 'limit.warned' && body.type !== 'limit.reached') || !isHomeBudget(body.limit)) continue
       if (body.type === 'limit.reached' && body.action === 'wait') continue
-      // A warning may come when the budget is spent already. Then it stands for both.
+      // A warning may come when the budget is already spent. Only one line is then logged: that the budget is spent.
       const type = body.used >= body.of ? 'limit.reached' : body.type
       const line = reachedText({ limit: body.limit, used: body.used, of: body.of, whose: null })
       const period = `${type} ${body.limit} ${body.of} ${this.#deps.table.home.book[body.limit].number}`

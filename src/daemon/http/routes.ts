@@ -29,7 +29,7 @@ import { WORKTREE_ROUTES } from './worktree-routes.ts'
 import { hasLongList, jsonInSlices } from './sliced-json.ts'
 import { streamEvents } from './events/event-stream.ts'
 import * as schemas from './schemas.ts'
-import { positionText } from './schemas.ts'
+import { logPositionText } from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
 
 const QUERY_ROUTES: readonly ApiRoute[] = [
@@ -120,7 +120,7 @@ const QUERY_ROUTES: readonly ApiRoute[] = [
         version: 1,
         lines: page.lines,
         cursor: subtree ? newest : page.cursor,
-        before: page.before && positionText(page.before),
+        before: page.before && logPositionText(page.before),
       }
     },
   }),

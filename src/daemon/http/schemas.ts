@@ -71,7 +71,7 @@ const fields = z
     return all.filter(isField)
   })
 
-/** The fields that describe a process, as a request of its own or as a child of a supervisor. */
+/** The fields that describe a process, in a spawn request or as a child of a supervisor. */
 const processFields = {
   intent: z.string().max(MAX_TEXT_CHARS).exactOptional(),
   argv: z.array(textWithoutNul.max(MAX_TEXT_CHARS)).min(1).max(10_000).exactOptional(),
@@ -399,7 +399,8 @@ const logPosition = z
     const [cursor, lines = Infinity] = text.split('.').map(Number)
     return { cursor: cursor ?? 0, lines }
   })
-export function positionText({ cursor, lines }: LogPosition): string {
+/** Returns the text of a position in a log, as `before` of a request takes it. */
+export function logPositionText({ cursor, lines }: LogPosition): string {
   return Number.isFinite(lines) ? `${cursor}.${lines}` : String(cursor)
 }
 export const logsQuery = z.strictObject({

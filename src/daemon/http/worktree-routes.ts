@@ -4,8 +4,8 @@ import { mergePlanView, processDiffView, processFilesView } from '../views/diff-
 import { defineRoute, type ApiRoute } from './route.ts'
 import { commitBody, diffQuery, filesQuery, mergeQuery } from './schemas.ts'
 
-/** The limits of a diff that a page shows. */
-const FOR_READING = { fileBytes: 400_000, bytes: 2_000_000 }
+/** The limits of a diff in the format `view`. */
+const VIEW_LIMITS = { fileBytes: 400_000, bytes: 2_000_000 }
 
 export const WORKTREE_ROUTES: readonly ApiRoute[] = [
   defineRoute({
@@ -22,7 +22,7 @@ export const WORKTREE_ROUTES: readonly ApiRoute[] = [
       const process = await reads.resolve(ref)
       const hasText = format !== 'stat'
       const request = { ...query, to: step === undefined ? to : String(step), maxLines: hasText ? Infinity : 0 }
-      return processDiffView(process, await diffs.diff(process, { ...request, cut: format === 'view' ? FOR_READING : undefined }), hasText)
+      return processDiffView(process, await diffs.diff(process, { ...request, cut: format === 'view' ? VIEW_LIMITS : undefined }), hasText)
     },
   }),
   defineRoute({

@@ -77,7 +77,7 @@ export class EffectPerformer {
     this.#deps = deps
   }
 
-  /** Must be called once before the first effect. The pipeline is created after this object, because it calls `perform`. */
+  /** Must be called once before the first effect. The pipeline calls `perform`, so it is created after this object. */
   connect(pipeline: Pipeline): void {
     this.#pipeline = pipeline
   }

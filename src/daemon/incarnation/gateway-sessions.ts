@@ -1,6 +1,6 @@
-// Decides which processes call their models through the gateway, and with which providers and keys. The decision is made when an
-// incarnation starts, by the user's setting, the agent, and the keys that are available. The daemon has one gateway, which is loaded when
-// the first process uses it. Test: test/e2e/external/gateway.test.ts.
+// Decides which processes call their models through the gateway, with which providers and keys, and opens their access. The decision is
+// made when an incarnation starts, by the user's setting, the agent, and the available keys. The daemon has one gateway, which is loaded
+// when the first process uses it. Test: test/e2e/external/gateway.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { splitEnv } from '../../config/credentials.ts'
@@ -8,7 +8,7 @@ import { keyVariableNames } from '../../config/model-keys.ts'
 import { clientOf } from '../../drivers/gateway/clients.ts'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { providerKeysOf, withoutCallerEnv, type GatewayCaller } from './nested-env.ts'
+import { providerKeysOf, withoutCallerEnv, type GatewayCaller } from './gateway-caller.ts'
 import type { Provider } from '../../config/config.ts'
 import type { Gateway, GatewayAccess } from '../../drivers/gateway/gateway.ts'
 import type { CallRecorder } from '../../drivers/gateway/call-recorder.ts'

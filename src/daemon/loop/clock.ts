@@ -1,6 +1,6 @@
 // The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits.
 // Decisions of the kernel and stored times use these clocks; tests replace them with manual ones (test/support/clock.ts). A few modules
-// measure a duration of their own with `performance.now()`.
+// measure durations directly with `performance.now()`.
 // A jump of the wall clock changes no duration and no limit.
 import { uptime } from 'node:os'
 import type { Now } from '../../kernel/model/ids.ts'

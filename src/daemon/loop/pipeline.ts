@@ -1,9 +1,9 @@
-// The commit pipeline, with the daemon's only queue of inputs. All waiting inputs form a batch. The pipeline decides each input on the
-// applied state plus the changes of the inputs before it. Then it commits the batch, applies the changes and performs the effects. Only one
-// commit is in flight at a time; inputs that arrive meanwhile form the next batch. Ends of processes wait behind all other inputs, and a
-// batch takes few of them. So the end of a large tree hardly delays working agents. The order is durable → applied → visible. Yields to the
-// event loop under load. A failed batch is not applied: its inputs are tried again one by one, and only the failing input gets the error.
-// A store that is fenced ends the pipeline: it refuses all requests, and drops all other inputs.
+// The commit pipeline, with the daemon's queue of inputs. The waiting inputs form batches of limited size. The pipeline decides each input
+// on the applied state plus the changes of the inputs before it. Then it commits the batch, applies the changes and performs the effects.
+// Only one commit is in flight at a time; inputs that arrive meanwhile form the next batch. A batch takes few ends of processes, after its
+// other inputs. So the end of a large tree hardly delays working agents. The order is durable → applied → visible. Yields to the event loop
+// under load. A failed batch is not applied: its inputs are tried again one by one, and only the failing input gets the error. A store that
+// is fenced ends the pipeline: it refuses all requests, and drops all other inputs.
 // Tests: test/simulation/pipeline.test.ts, test/tables/daemon/loop/pipeline.test.ts.
 import { EventLoopTurns, type SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -112,7 +112,7 @@ export class Pipeline {
     this.#activeRun ??= this.#run()
   }
 
-  /** Adds an input that is not worth a commit of its own: it joins the next batch that another input starts. */
+  /** Adds an input that is not worth a separate commit: it joins the next batch that another input starts. */
   joinNextBatch(input: InputBody): void {
     if (this.#joining.length < MAX_JOINING) this.#joining.push(input)
   }

@@ -1,6 +1,6 @@
 // The table of all processes that are not dead, in memory, with the indexes that the kernel needs.
-// Holds applied state only: only the pipeline may call `apply`, after a commit. Suspended rows are stored packed, and each read
-// unpacks an equal new object. Rows must therefore never be compared by identity.
+// Holds applied state only: `apply` is called by the pipeline after a commit, and by the start of the daemon. Suspended rows are stored
+// packed, and a read may unpack an equal new object. Rows must therefore never be compared by identity.
 // Test: test/properties/live-table.test.ts and test/properties/kernel.test.ts compare the table with a simple model.
 import { Accounts } from '../../kernel/state/accounts.ts'
 import type { Home } from '../../kernel/model/home.ts'

@@ -13,7 +13,7 @@ import { askHash } from '../views/ask-view.ts'
 import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { compareWithCheckpoint, type HistoryStore } from './fork-point.ts'
 import { checkResumeOptions } from './fork.ts'
-import { withoutCallerEnv } from '../incarnation/nested-env.ts'
+import { withoutCallerEnv } from '../incarnation/gateway-caller.ts'
 import { withRealPaths } from './permission-paths.ts'
 import type {
   AnswerBody,

@@ -45,7 +45,7 @@ interface PreparedCrew {
   readonly definition: CrewDefinition
   readonly spec: CrewProcessSpec
   readonly templates: MemberTemplates
-  /** the specs of workers for tasks with an agent or model of their own */
+  /** the specs of workers for tasks that name an agent or a model */
   readonly taskTemplates: readonly TaskAgentTemplate[]
   readonly crewRepository: CrewRepository | null
   readonly takeOver: TakeOver

@@ -1,5 +1,5 @@
-// Resolves the crew's repository, branch and base commit. Guarantees that no branch of the user is reused. The crew's branch is new, or was
-// left by an earlier crew of the same name. It is not checked out anywhere. Test: test/e2e/crew/up.test.ts.
+// Resolves the crew's repository, branch and base commit. The crew's branch is `reeve/NAME`. It is new, or was left by an earlier crew with
+// the same name. Refuses a branch that is checked out anywhere. Test: test/e2e/crew/up.test.ts.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'

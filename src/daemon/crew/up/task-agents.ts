@@ -1,4 +1,4 @@
-// Builds the specs of members for tasks with an agent or model of their own, before anything starts. Guarantees that a task with an
+// Builds the specs of members for tasks that name an agent or a model, before anything starts. Guarantees that a task with an
 // unusable agent or model is refused when it is added. Starts nothing. Test: test/e2e/crew/task-agents.test.ts.
 import { spawnRoleFor } from '../../../kernel/crew/decide/engine.ts'
 import { toTaskAgent, taskAgentText } from '../../../kernel/crew/state/eligible-workers.ts'

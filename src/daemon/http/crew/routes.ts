@@ -1,4 +1,4 @@
-// Routes that start and show crews; ../routes.ts registers them. Diffs, reports and commands have files of their own beside it.
+// Routes that start and show crews; ../routes.ts registers them. Diffs, reports and commands have other files in this folder.
 // Test: test/e2e/crew/up.test.ts, test/e2e/daemon/openapi.test.ts.
 import { defineRoute, type ApiRoute } from '../route.ts'
 import * as schemas from './schemas.ts'

@@ -152,5 +152,5 @@ describe('a handmade line', () => {
 })
 
 test('a body that has a field of the envelope cannot become a line', () => {
-  expect(() => lineOf({ ...NOTE, body: { type: 'process.rehydrated', pid: 6 } })).toThrow(/has a pid that its envelope has/)
+  expect(() => lineOf({ ...NOTE, body: { type: 'process.rehydrated', pid: 6 } })).toThrow(/has the field pid of its envelope/)
 })

@@ -1,6 +1,7 @@
-// Makes the environment of a process that an agent at the gateway starts with the `reeve` command. The agent's environment contains its
-// own gateway access. A child that used it would count for both processes, and lose access when its parent ends. So the child gets the
-// environment that its parent was started with, and an access of its own. Must never put a key into an environment. Test: test/e2e/external/gateway.test.ts.
+// An agent at the gateway that starts another process with the `reeve` command. Its environment contains its own gateway access. A child
+// that used this access would count for both processes, and lose it when the parent ends. So these functions remove the access from the
+// child's environment, and find the provider keys for the child's own access. Must never put a key into an environment.
+// Test: test/e2e/external/gateway.test.ts.
 import type { SessionProvider } from '../../drivers/gateway/session.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
