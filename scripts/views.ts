@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { limitsRule } from '../src/config/limit-rules.ts'
 import { batchBody } from '../src/daemon/http/batch-route.ts'
 import { COMPOSE_BODIES } from '../src/daemon/http/compose/routes.ts'
-import { COMMAND_TYPES } from '../src/daemon/http/crew/command-route.ts'
+import { CREW_COMMAND_BODIES } from '../src/daemon/http/crew/command-route.ts'
 import { CREW_UP_BODIES } from '../src/daemon/http/crew/schemas.ts'
 import { AGENT_TYPES } from '../src/daemon/http/responses/agents.ts'
 import { ARCHIVE_TYPES } from '../src/daemon/http/responses/archive.ts'
@@ -100,7 +100,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   crew: {
     about: 'a crew, its members, its tasks, and the commands of the user.',
     test: 'e2e/crew/crew',
-    types: { ...CREW_TYPES, ...COMMAND_TYPES },
+    types: { ...CREW_TYPES, ...CREW_COMMAND_BODIES },
   },
   daemon: {
     about: 'the daemon, its checks, its events and its errors.',

@@ -273,7 +273,7 @@ class RunningDaemon implements Daemon {
 
   #createRoutesDeps(web: LazyWebService): Parameters<typeof addRoutes>[1] {
     const { paths, containments, store, local, clock, timeSlices, settings, tmpDir, log } = this.#deps
-    const { table, feed, rows, credentials, pipeline, sweeper, worktrees, composeNodeStarter, rate } = this.#parts
+    const { table, feed, rows, credentials, pipeline, sweeper, worktrees, nodeStarter, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
     const reads = new ProcessQueries(table, store, clock, slices, rows.work)
@@ -313,7 +313,7 @@ class RunningDaemon implements Daemon {
       gateways,
       buildSpec: (body) => operations.buildSpec(body),
       worktrees,
-      nodes: composeNodeStarter,
+      nodes: nodeStarter,
       homeLimits,
       checkMayStart,
     })

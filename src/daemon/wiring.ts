@@ -79,7 +79,7 @@ export interface DaemonParts {
   readonly writeFailures: WriteFailures
   readonly sweeper: Sweeper
   readonly worktrees: Worktrees
-  readonly composeNodeStarter: ComposeNodeStarter
+  readonly nodeStarter: ComposeNodeStarter
   readonly crewGit: CrewGit
   readonly crewCommands: CrewShellCommandRunner
   readonly crewTrials: TrialWorktrees
@@ -205,14 +205,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
   const autoRemovals = new AutoRemovals({ clock, get, store, log })
   const crewParts = createCrewParts(deps, { table, credentials, worktrees, queue, pipeline: () => pipeline })
   const { crewTrials, crewJobs } = crewParts
-  const composeNodeStarter = new ComposeNodeStarter({
-    table,
-    store,
-    credentials,
-    worktrees,
-    request: (body) => pipeline.request(body),
-    log,
-  })
+  const nodeStarter = new ComposeNodeStarter({ table, store, credentials, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const performer = new EffectPerformer({
     table,
@@ -232,7 +225,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     gateways,
     toolService,
     worktrees,
-    composeNodeStarter,
+    nodeStarter,
     crewJobs,
     log,
   })
@@ -303,7 +296,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     writeFailures,
     sweeper,
     worktrees,
-    composeNodeStarter,
+    nodeStarter,
     ...crewParts,
     retirements,
     autoRemovals,

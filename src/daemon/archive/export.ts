@@ -47,7 +47,7 @@ export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, s
 
 type CheckpointBody = Extract<FactBody, { type: 'checkpoint.written' }>
 
-/** Reads the facts of a process until its state at the request. Later facts are not exported. */
+/** Reads the facts of a process up to its state at the request. Later facts are not exported. */
 class History {
   readonly process: Process
   /** the MCP servers in the last fact about them that was read */

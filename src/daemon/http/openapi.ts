@@ -18,7 +18,7 @@ A reference is a PID, an exact name, or the first or last digits (4 at least) of
 Fields may be added to answers; none is renamed or changes its meaning within version 1.`
 
 /** Returns the whole document as JSON. */
-export function documentOf(routes: readonly ApiRoute[]): { openapi: string } {
+export function openApiDocumentOf(routes: readonly ApiRoute[]): { openapi: string } {
   const paths: ZodOpenApiPathsObject = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')

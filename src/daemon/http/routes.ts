@@ -439,7 +439,7 @@ const DAEMON_ROUTES: readonly ApiRoute[] = [
     summary: 'Returns this document: OpenAPI 3.1.',
     answer: 'document',
     errors: [],
-    handle: async () => (await import('./openapi.ts')).documentOf(ROUTES),
+    handle: async () => (await import('./openapi.ts')).openApiDocumentOf(ROUTES),
   }),
 ]
 
@@ -469,8 +469,8 @@ export const ROUTES: readonly ApiRoute[] = [
 ]
 
 /**
- * Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts), a request of the page to
- * what its session may do (web/restrict.ts).
+ * Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts). A request of the page is
+ * restricted to what its session may do (web/restrict.ts).
  */
 export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
   for (const { id, method, path, query, body, params: pathParams, status, handle } of ROUTES) {

@@ -37,7 +37,7 @@ export interface EffectPerformerDeps {
   readonly credentials: Pick<Credentials, 'resolveAndKeep' | 'storedKeys' | 'forget' | 'inputs'>
   readonly gateways: Pick<GatewaySessions, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'openFor'>
-  readonly composeNodeStarter: Pick<ComposeNodeStarter, 'start'>
+  readonly nodeStarter: Pick<ComposeNodeStarter, 'start'>
   readonly crewJobs: Pick<CrewJobs, 'perform'>
   readonly toolService: Pick<ToolService, 'openAccess'>
   readonly log: (message: string, error: unknown) => void
@@ -66,7 +66,7 @@ export class EffectPerformer {
     'driver.unpause': (effect) => this.#unpause(effect),
     'driver.stop': (effect) => this.#incarnationOf(effect)?.stop(effect),
     checkpoint: (effect) => this.#requestCheckpoint(effect),
-    'compose.start': (effect) => this.#deps.composeNodeStarter.start(effect),
+    'compose.start': (effect) => this.#deps.nodeStarter.start(effect),
     'crew.job': (effect) => this.#deps.crewJobs.perform(effect),
     'crew.move': (effect) => this.#deps.crewJobs.perform(effect),
     'crew.retire': (effect) => this.#deps.crewJobs.perform(effect),
@@ -98,7 +98,7 @@ export class EffectPerformer {
     for (const incarnation of all) incarnation.cancel()
     const survivors = (await Promise.all(all.map((incarnation) => incarnation.release()))).flat()
     this.#incarnations.clear()
-    if (survivors.length > 0) this.#deps.log(`still alive after the kill: ${survivors.join(', ')}`, null)
+    if (survivors.length > 0) this.#deps.log(`OS processes that are still alive after the kill: ${survivors.join(', ')}`, null)
   }
 
   get #connectedPipeline(): Pipeline {

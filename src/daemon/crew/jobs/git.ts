@@ -57,7 +57,7 @@ export interface CrewGitDeps {
   readonly queue: KeyedQueue
 }
 
-/** A member's files and the task that they are for. */
+/** Identifies the files that a job works on: those of a member for a task. */
 export interface MemberFiles {
   /** the crew's process */
   readonly crew: Process

@@ -1,6 +1,6 @@
 // Runs the shell commands `verify` and `setup` of a crew in a worktree, with a member's environment, containment and network. Limits their
-// time, memory and output. After a command, all its processes are ended. Each containment is recorded in a file before its command starts,
-// so that the next daemon can end it after a `kill -9` of this one. Tests: test/processes/crew/verify.test.ts.
+// time, memory and output. After a command, all its processes are ended. A file records each containment before its command starts. With
+// this file, the next daemon ends what a killed daemon left running. Tests: test/processes/crew/verify.test.ts.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'

@@ -7,7 +7,7 @@ import { KernelError } from '../../../kernel/model/errors.ts'
 import { resolveDefinition, type CrewDefinition } from './definition.ts'
 import { crewUpCommandLine } from './restart-command.ts'
 import { checkCheckout, findCrewRepository, type CrewRepository, type RepositoryRequest } from './repository.ts'
-import { planView } from './plan.ts'
+import { crewPlanView } from './plan.ts'
 import { planTakeOver, type TakeOver } from './take-over.ts'
 import { withHomeLimits } from '../../operations/home-limits.ts'
 import { killInput, undoSpawn } from '../../operations/undo-spawn.ts'
@@ -87,7 +87,7 @@ export async function planCrew(body: CrewUpBody, deps: CrewUpDeps): Promise<Crew
   const copies = crewRepository ? await findCopies(spec, deps) : { copied: [], notes: [] }
   const uuid = uuidv7()
   await resolveKeys(uuid, templates, taskTemplates, deps.credentials).finally(() => deps.credentials.forget(uuid))
-  return planView({
+  return crewPlanView({
     definition,
     spec,
     taskTemplates,

@@ -26,7 +26,7 @@ interface PlanInput {
   readonly notes: string[]
 }
 
-export function planView(input: PlanInput): CrewPlanView {
+export function crewPlanView(input: PlanInput): CrewPlanView {
   const {
     definition: { name, cwd, coordinator, gate, merge, reviews, stay, maxAttempts, maxWorkers },
     spec,

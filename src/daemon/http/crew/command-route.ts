@@ -80,7 +80,7 @@ const command = z
   .describe('POST /v1/crews/:ref/commands: a command of the user to a crew.')
 
 /** The bodies by the names of their types in src/api/views. */
-export const COMMAND_TYPES = { LineCommentBody: line, CrewCommandBody: command }
+export const CREW_COMMAND_BODIES = { LineCommentBody: line, CrewCommandBody: command }
 
 export const CREW_COMMAND_ROUTES: readonly ApiRoute[] = [
   defineRoute({

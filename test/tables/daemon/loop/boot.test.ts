@@ -45,7 +45,7 @@ test('survivors are killed again until they have ended', async () => {
     credentials,
     gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
     worktrees: { openFor: () => null },
-    composeNodeStarter: { start: () => undefined },
+    nodeStarter: { start: () => undefined },
     crewJobs: { perform: () => undefined },
     toolService: { openAccess: () => null },
     log: () => undefined,
