@@ -1,7 +1,7 @@
 // Compresses what a session of the page reads: JSON and streams. Answers on the Unix socket are not compressed, because no network slows
 // them down. Answers without a session are not compressed either, because they may contain the token of a new session. Each write of a
 // stream is compressed separately, so that its size does not depend on earlier writes. But its size depends on all events or rows in the
-// write. docs/trust/security.md explains who could guess a secret from the size. Test: test/e2e/web/access/listener.test.ts.
+// write. docs/trust/security.md explains why no site can guess a secret from the sizes. Test: test/e2e/web/access/listener.test.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { constants, createGzip, gzip as gzipWithCallback } from 'node:zlib'
