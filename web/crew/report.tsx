@@ -11,6 +11,7 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../actions.ts'
 import { useRegularReader, type Live } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 
 /** The daemon reads the whole history of the crew for a report, so it is not read at each change of a row. */
 const INTERVAL_MS = 10_000
@@ -182,36 +183,24 @@ interface ReportTableProps {
 
 function ReportTable({ title, titles, numbers, rows }: ReportTableProps): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label={title}>
-      <h3>{title}</h3>
-      <table>
-        <thead>
-          <tr>
-            {[...titles, ...numbers].map((one, index) => (
-              <th key={one} scope="col" class={index < titles.length ? '' : 'number'}>
-                {one}
-              </th>
+    <WideTable label={title} heading={<h3>{title}</h3>} titles={[...titles, ...numbers]} numbers={numbers}>
+      <tbody>
+        {rows.map(({ name, link, texts, numbers: figures }) => (
+          <tr key={name} data-name={name}>
+            <th scope="row">{link === null ? name : <a href={link}>{name}</a>}</th>
+            {texts.map((text, index) => (
+              <td key={titles[index + 1]} class="long">
+                {visibleText(text)}
+              </td>
+            ))}
+            {figures.map((text, index) => (
+              <td key={numbers[index]} class="number">
+                {text}
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, link, texts, numbers: figures }) => (
-            <tr key={name} data-name={name}>
-              <th scope="row">{link === null ? name : <a href={link}>{name}</a>}</th>
-              {texts.map((text, index) => (
-                <td key={titles[index + 1]} class="long">
-                  {visibleText(text)}
-                </td>
-              ))}
-              {figures.map((text, index) => (
-                <td key={numbers[index]} class="number">
-                  {text}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }

@@ -13,6 +13,7 @@ import { NodeMark } from '../parts/compare/node-mark.tsx'
 import { StepsSideBySide } from '../parts/compare/steps-side-by-side.tsx'
 import { hasRows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 const VIEWS = ['steps', 'files'] as const
 
@@ -93,25 +94,16 @@ function Head({ node }: { readonly node: LineageNodeView }): JSX.Element {
 function Settings({ both: { changed } }: { readonly both: CompareView }): JSX.Element {
   if (changed.length === 0) return <p class="quiet">Their settings are the same.</p>
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="Settings that differ">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">setting</th>
-            <th scope="col">first</th>
-            <th scope="col">second</th>
+    <WideTable label="Settings that differ" titles={['setting', 'first', 'second']}>
+      <tbody>
+        {changed.map(({ field, a, b }) => (
+          <tr key={field} data-field={field}>
+            <th scope="row">{field}</th>
+            <td class="long">{visibleText(a ?? 'none')}</td>
+            <td class="long">{visibleText(b ?? 'none')}</td>
           </tr>
-        </thead>
-        <tbody>
-          {changed.map(({ field, a, b }) => (
-            <tr key={field} data-field={field}>
-              <th scope="row">{field}</th>
-              <td class="long">{visibleText(a ?? 'none')}</td>
-              <td class="long">{visibleText(b ?? 'none')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }

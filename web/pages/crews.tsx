@@ -13,6 +13,7 @@ import { MarkIcon } from '../parts/icons.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
 import { may } from '../store.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 export function CrewsPage({ path: [, part] }: PageProps): JSX.Element {
   if (part === 'start') return <StartCrew />
@@ -57,24 +58,17 @@ function CrewList({ name }: { readonly name?: string }): JSX.Element {
 
 function CrewTable({ crews }: { readonly crews: readonly CrewView[] }): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="All crews">
-      <table>
-        <thead>
-          <tr>
-            {['crew', 'status', 'tasks', 'members', 'time', 'cost', 'what it waits for'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {crews.toReversed().map((crew) => (
-            <CrewLine key={crew.uuid} crew={crew} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <WideTable
+      label="All crews"
+      titles={['crew', 'status', 'tasks', 'members', 'time', 'cost', 'what it waits for']}
+      numbers={['tasks', 'members', 'time', 'cost']}
+    >
+      <tbody>
+        {crews.toReversed().map((crew) => (
+          <CrewLine key={crew.uuid} crew={crew} />
+        ))}
+      </tbody>
+    </WideTable>
   )
 }
 

@@ -12,6 +12,7 @@ import { useRegularReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { may } from '../store.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 interface Machine {
   readonly daemon: DaemonView
@@ -132,43 +133,31 @@ function Programs({ processes }: Pick<Machine, 'processes'>): JSX.Element | null
   if (running.length === 0) return null
   const sorted = running.toSorted((a, b) => (b.usage.rssBytes ?? 0) - (a.usage.rssBytes ?? 0))
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="Programs">
-      <h3>
-        Programs <span class="quiet">{`of ${formatCount(running.length, 'process')}, by memory`}</span>
-      </h3>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">process</th>
-            <th scope="col">agent</th>
-            <th scope="col">status</th>
-            <th scope="col" class="number">
-              memory
+    <WideTable
+      label="Programs"
+      heading={
+        <h3>
+          Programs <span class="quiet">{`of ${formatCount(running.length, 'process')}, by memory`}</span>
+        </h3>
+      }
+      titles={['process', 'agent', 'status', 'memory', 'at most', 'CPU time']}
+      numbers={['memory', 'at most', 'CPU time']}
+    >
+      <tbody>
+        {sorted.slice(0, MAX_PROGRAMS).map(({ uuid, pid, name, agent, status, usage }) => (
+          <tr key={uuid} data-process={uuid}>
+            <th scope="row">
+              <a href={`/p/${uuid}`}>{nameOf({ name, pid })}</a>
             </th>
-            <th scope="col" class="number">
-              at most
-            </th>
-            <th scope="col" class="number">
-              CPU time
-            </th>
+            <td>{agent}</td>
+            <td>{status}</td>
+            <td class="number">{formatBytes(usage.rssBytes ?? 0)}</td>
+            <td class="number">{usage.peakRssBytes === null ? '-' : formatBytes(usage.peakRssBytes)}</td>
+            <td class="number">{usage.cpuTimeMs === null ? '-' : formatDuration(usage.cpuTimeMs)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {sorted.slice(0, MAX_PROGRAMS).map(({ uuid, pid, name, agent, status, usage }) => (
-            <tr key={uuid} data-process={uuid}>
-              <th scope="row">
-                <a href={`/p/${uuid}`}>{nameOf({ name, pid })}</a>
-              </th>
-              <td>{agent}</td>
-              <td>{status}</td>
-              <td class="number">{formatBytes(usage.rssBytes ?? 0)}</td>
-              <td class="number">{usage.peakRssBytes === null ? '-' : formatBytes(usage.peakRssBytes)}</td>
-              <td class="number">{usage.cpuTimeMs === null ? '-' : formatDuration(usage.cpuTimeMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }
 
@@ -184,28 +173,16 @@ interface TableProps {
 
 function Table({ title, titles, rows }: TableProps): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label={title}>
-      <h3>{title}</h3>
-      <table>
-        <thead>
-          <tr>
-            {titles.map((one) => (
-              <th key={one} scope="col">
-                {one}
-              </th>
-            ))}
+    <WideTable label={title} heading={<h3>{title}</h3>} titles={titles}>
+      <tbody>
+        {rows.map(([first = '', state = '', ...rest]) => (
+          <tr key={first} data-name={first}>
+            <th scope="row">{first}</th>
+            <td class={state === 'failed' ? 'problem' : ''}>{state}</td>
+            <td class="long">{rest.join(' ')}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(([first = '', state = '', ...rest]) => (
-            <tr key={first} data-name={first}>
-              <th scope="row">{first}</th>
-              <td class={state === 'failed' ? 'problem' : ''}>{state}</td>
-              <td class="long">{rest.join(' ')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }

@@ -19,6 +19,7 @@ import { leftAt, RANGES, readNight, type NightData } from '../parts/night/night-
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
 import { now } from '../store.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 const INTERVAL_MS = 15_000
 /** The past is read again as time passes, and not at each change of a row. */
@@ -234,36 +235,27 @@ function Events({ night, merged }: { readonly night: PeriodActivity; readonly me
   const kind = query.value.get('kind')
   const all = listOf(night, merged).filter((event) => kind === null || event.kind === kind)
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="What happened">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">time</th>
-            <th scope="col">process</th>
-            <th scope="col">what</th>
+    <WideTable label="What happened" titles={['time', 'process', 'what']} numbers={['time']}>
+      <tbody>
+        {all.map(({ at, uuid, name, kind: what, text, to, isLastAsk }) => (
+          <tr key={`${at} ${uuid} ${what} ${text}`} data-kind={what}>
+            <td class="number">{formatClock(at, daemonNow())}</td>
+            <th scope="row">
+              <a href={to}>{name}</a>
+            </th>
+            <td class="long">
+              <span class={what === 'failed' ? 'problem' : ''}>{what}</span>
+              {text === '' || text === what ? '' : `: ${visibleText(text)}`}
+              {isLastAsk && (rows.get(uuid)?.asks ?? 0) > 0 ? (
+                <>
+                  {' · '}
+                  <a href={`/p/${uuid}`}>still open</a>
+                </>
+              ) : null}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {all.map(({ at, uuid, name, kind: what, text, to, isLastAsk }) => (
-            <tr key={`${at} ${uuid} ${what} ${text}`} data-kind={what}>
-              <td class="number">{formatClock(at, daemonNow())}</td>
-              <th scope="row">
-                <a href={to}>{name}</a>
-              </th>
-              <td class="long">
-                <span class={what === 'failed' ? 'problem' : ''}>{what}</span>
-                {text === '' || text === what ? '' : `: ${visibleText(text)}`}
-                {isLastAsk && (rows.get(uuid)?.asks ?? 0) > 0 ? (
-                  <>
-                    {' · '}
-                    <a href={`/p/${uuid}`}>still open</a>
-                  </>
-                ) : null}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }

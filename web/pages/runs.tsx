@@ -17,6 +17,7 @@ import { nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
 import { Times } from '../parts/run/times.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 export function RunsPage({ path: [, run, part, node] }: PageProps): JSX.Element {
   if (run === undefined) return <RunList />
@@ -60,35 +61,28 @@ function NoRun(): JSX.Element {
 
 function RunTable({ runs }: { readonly runs: readonly RunView[] }): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="All runs">
-      <table>
-        <thead>
-          <tr>
-            {['run', 'status', 'nodes', 'time', 'cost', 'what it waits for'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
+    <WideTable
+      label="All runs"
+      titles={['run', 'status', 'nodes', 'time', 'cost', 'what it waits for']}
+      numbers={['nodes', 'time', 'cost']}
+    >
+      <tbody>
+        {runs.map((run) => (
+          <tr key={run.uuid} data-run={run.name}>
+            <th scope="row">
+              <a href={`/runs/${run.uuid}`}>{nameOf(run, 'run')}</a>
+            </th>
+            <td>{run.status}</td>
+            <td class="number">
+              {countOf(run, 'completed')} of {run.nodes.length}
+            </td>
+            <td class="number">{formatElapsed(run.elapsedMs)}</td>
+            <td class="number">{run.costUsd === 0 ? '-' : formatCost(run.costUsd, run.unpriced)}</td>
+            <td>{visibleText(run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? '')}</td>
           </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.uuid} data-run={run.name}>
-              <th scope="row">
-                <a href={`/runs/${run.uuid}`}>{nameOf(run, 'run')}</a>
-              </th>
-              <td>{run.status}</td>
-              <td class="number">
-                {countOf(run, 'completed')} of {run.nodes.length}
-              </td>
-              <td class="number">{formatElapsed(run.elapsedMs)}</td>
-              <td class="number">{run.costUsd === 0 ? '-' : formatCost(run.costUsd, run.unpriced)}</td>
-              <td>{visibleText(run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? '')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }
 
@@ -185,38 +179,27 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
 
 function NodeTable({ run, addressOf }: Pick<GraphProps, 'run' | 'addressOf'>): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="Nodes">
-      <table>
-        <thead>
-          <tr>
-            {['node', 'state', 'needs', 'agent', 'so far', 'why'].map((title) => (
-              <th key={title} scope="col">
-                {title}
+    <WideTable label="Nodes" titles={['node', 'state', 'needs', 'agent', 'so far', 'why']}>
+      <tbody>
+        {run.nodes.map((node) => {
+          const row = node.process ? rowSignal(node.process.uuid).value : undefined
+          const mark = nodeMark(node, row)
+          return (
+            <tr key={node.name} data-node={node.name}>
+              <th scope="row">
+                <a href={addressOf(node.name)}>{node.name}</a>
               </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {run.nodes.map((node) => {
-            const row = node.process ? rowSignal(node.process.uuid).value : undefined
-            const mark = nodeMark(node, row)
-            return (
-              <tr key={node.name} data-node={node.name}>
-                <th scope="row">
-                  <a href={addressOf(node.name)}>{node.name}</a>
-                </th>
-                <td class={`status-word ${mark.tone}`}>
-                  <MarkIcon name={mark.icon} /> {mark.word}
-                </td>
-                <td>{node.needs.join(', ')}</td>
-                <td>{node.process?.agent ?? ''}</td>
-                <td>{nodeFigures(node)}</td>
-                <td>{nodeWhy(node, run, row)}</td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+              <td class={`status-word ${mark.tone}`}>
+                <MarkIcon name={mark.icon} /> {mark.word}
+              </td>
+              <td>{node.needs.join(', ')}</td>
+              <td>{node.process?.agent ?? ''}</td>
+              <td>{nodeFigures(node)}</td>
+              <td>{nodeWhy(node, run, row)}</td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </WideTable>
   )
 }

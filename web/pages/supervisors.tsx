@@ -23,6 +23,7 @@ import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 export function SupervisorsPage({ path: [, uuid] }: PageProps): JSX.Element {
   watchList()
@@ -47,24 +48,17 @@ function SupervisorList(): JSX.Element {
           <CommandLine words={['reeve', 'run', '-d', '--supervisor', 'NAME']} />
         </section>
       ) : (
-        <div class="wide-table" tabIndex={0} role="region" aria-label="All supervisors">
-          <table>
-            <thead>
-              <tr>
-                {['supervisor', 'status', 'living below', 'cost', 'why'].map((title) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {all.map(({ uuid }) => (
-                <SupervisorLine key={uuid} uuid={uuid} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <WideTable
+          label="All supervisors"
+          titles={['supervisor', 'status', 'living below', 'cost', 'why']}
+          numbers={['living below', 'cost']}
+        >
+          <tbody>
+            {all.map(({ uuid }) => (
+              <SupervisorLine key={uuid} uuid={uuid} />
+            ))}
+          </tbody>
+        </WideTable>
       )}
     </section>
   )
@@ -174,29 +168,18 @@ interface ChildrenProps {
 function Children({ supervisor, history }: ChildrenProps): JSX.Element {
   return (
     <>
-      <div class="wide-table" tabIndex={0} role="region" aria-label="Children in the order of their start">
-        <table>
-          <thead>
-            <tr>
-              {TITLES.map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {supervisor.children.map((child) => (
-              <Child
-                key={child.id}
-                child={child}
-                supervisor={supervisor}
-                cause={history.find(({ id, cause }) => id === child.id && cause !== null)?.cause ?? null}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label="Children in the order of their start" titles={TITLES}>
+        <tbody>
+          {supervisor.children.map((child) => (
+            <Child
+              key={child.id}
+              child={child}
+              supervisor={supervisor}
+              cause={history.find(({ id, cause }) => id === child.id && cause !== null)?.cause ?? null}
+            />
+          ))}
+        </tbody>
+      </WideTable>
       {giveUpTexts(supervisor.children, supervisor, daemonNow()).map((text) => (
         <p key={text} class="problem">
           {text}
@@ -210,33 +193,21 @@ function Children({ supervisor, history }: ChildrenProps): JSX.Element {
 function History({ history }: Pick<ChildrenProps, 'history'>): JSX.Element | null {
   if (history.length === 0) return null
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label="Restarts">
-      <h3>Restarts</h3>
-      <table>
-        <thead>
-          <tr>
-            {['time', 'child', 'what', 'because of'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
+    <WideTable label="Restarts" heading={<h3>Restarts</h3>} titles={['time', 'child', 'what', 'because of']}>
+      <tbody>
+        {history.map(({ seq, at, id, kind, cause, text }) => (
+          <tr key={seq} data-kind={kind}>
+            <td>{formatClock(at, daemonNow())}</td>
+            <th scope="row">{id}</th>
+            <td>
+              <span class={kind === 'restarted' ? '' : 'problem'}>{kind}</span>
+              {text === '' ? '' : `, ${text}`}
+            </td>
+            <td class="long">{cause ?? '-'}</td>
           </tr>
-        </thead>
-        <tbody>
-          {history.map(({ seq, at, id, kind, cause, text }) => (
-            <tr key={seq} data-kind={kind}>
-              <td>{formatClock(at, daemonNow())}</td>
-              <th scope="row">{id}</th>
-              <td>
-                <span class={kind === 'restarted' ? '' : 'problem'}>{kind}</span>
-                {text === '' ? '' : `, ${text}`}
-              </td>
-              <td class="long">{cause ?? '-'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }
 

@@ -11,6 +11,7 @@ import { rows } from '../rows.ts'
 import { isStale, may, session } from '../store.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 
 /** grows when a session was ended here */
 const changes = signal(0)
@@ -76,24 +77,16 @@ interface SessionTableProps {
 function SessionTable({ sessions, own, mayEnd }: SessionTableProps): JSX.Element {
   return (
     <>
-      <div class="wide-table" tabIndex={0} role="region" aria-label="All sessions">
-        <table>
-          <thead>
-            <tr>
-              {['session', 'right', 'sees', 'since', 'last seen', 'until', 'from', ...(mayEnd ? ['end'] : [])].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sessions.map((one) => (
-              <SessionLine key={one.id} session={one} isOwn={one.id === own} mayEnd={mayEnd} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable
+        label="All sessions"
+        titles={['session', 'right', 'sees', 'since', 'last seen', 'until', 'from', ...(mayEnd ? ['end'] : [])]}
+      >
+        <tbody>
+          {sessions.map((one) => (
+            <SessionLine key={one.id} session={one} isOwn={one.id === own} mayEnd={mayEnd} />
+          ))}
+        </tbody>
+      </WideTable>
       {mayEnd && sessions.length > 1 ? (
         <p class="buttons">
           <button type="button" class="danger" disabled={isStale.value} onClick={() => void endOthers(sessions, own)}>

@@ -1,5 +1,5 @@
 // Finds the faults of a page that hinder readers with a small screen or a disability: axe-core's findings, text smaller than 12 px, and a page
-// that is wider than the window.
+// that is wider than the window, or on a phone a table that is.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
@@ -13,6 +13,11 @@ const FIND_SMALL_TEXTS = `[...document.querySelectorAll('body *')]
   .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ''))
   .filter((element) => Number.parseFloat(getComputedStyle(element).fontSize) < 12)
   .map((element) => element.outerHTML.slice(0, 120))`
+/** the narrowest window that is not a phone's, in px: 36rem in the style sheets */
+const PHONE_BELOW = 576
+const FIND_WIDE_TABLES = `[...document.querySelectorAll('.wide-table')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((element) => 'too wide: ' + element.getAttribute('aria-label'))`
 const EXCESS_WIDTH = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 /** Returns the faults of a page in each theme and width. */
@@ -22,7 +27,11 @@ export async function findFaults(page: Page): Promise<string[]> {
     for (const width of WIDTHS) {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize({ width, height: 900 })
-      const found = [...(await runAxe(page)), ...(await page.evaluate<string[]>(FIND_SMALL_TEXTS))]
+      const found = [
+        ...(await runAxe(page)),
+        ...(await page.evaluate<string[]>(FIND_SMALL_TEXTS)),
+        ...(width < PHONE_BELOW ? await page.evaluate<string[]>(FIND_WIDE_TABLES) : []),
+      ]
       const excess = await page.evaluate<number>(EXCESS_WIDTH)
       faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`))
       if (excess > 0) faults.push(`${colorScheme} ${width}: ${excess} px too wide`)

@@ -4,23 +4,18 @@ import type { UsageReportView, UsageRowView, UsageSumView } from '../../../src/a
 import { cachedShare, costWithSigns, groupName, type CostChart } from '../../../src/faces/cost-chart.ts'
 import { formatCount, formatTokens } from '../../../src/faces/format.ts'
 import type { CostQuery } from './cost-query.ts'
+import { WideTable } from '../wide-table.tsx'
 
 const TITLES = ['cost', 'processes', 'steps', 'input', 'output', 'cache read', 'cache write', 'cached'] as const
 
 export function GroupTable({ report, query }: { readonly report: UsageReportView; readonly query: CostQuery }): JSX.Element {
   return (
-    <div class="wide-table" tabIndex={0} role="region" aria-label={`Usage by ${query.split}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{query.split === 'label' ? query.label : query.split}</th>
-            {TITLES.map((title) => (
-              <th key={title} scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+    <>
+      <WideTable
+        label={`Usage by ${query.split}`}
+        titles={[query.split === 'label' ? query.label : query.split, ...TITLES]}
+        numbers={TITLES}
+      >
         <tbody>
           {report.rows.map((row) => (
             <tr key={row.key} data-key={row.key}>
@@ -37,9 +32,9 @@ export function GroupTable({ report, query }: { readonly report: UsageReportView
             <Counts sum={report.total} />
           </tr>
         </tfoot>
-      </table>
+      </WideTable>
       {report.more > 0 ? <p class="quiet">{formatCount(report.more, 'more row')} not shown; a shorter time has fewer.</p> : null}
-    </div>
+    </>
   )
 }
 
@@ -93,24 +88,16 @@ function groupAddress({ key, root }: UsageRowView, { split, label }: CostQuery):
 /** The values of the chart as a table, the newest first. */
 export function TimeTable({ chart, by }: { readonly chart: CostChart; readonly by: CostQuery['by'] }): JSX.Element {
   return (
-    <div class="wide-table times" tabIndex={0} role="region" aria-label={`Usage by ${by}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{by}</th>
-            <th scope="col">together · the largest parts</th>
+    <WideTable label={`Usage by ${by}`} titles={[by, 'together · the largest parts']} kind="times">
+      <tbody>
+        {chart.columns.toReversed().map(({ time, text }) => (
+          <tr key={time}>
+            <th scope="row">{time}</th>
+            <td>{text}</td>
           </tr>
-        </thead>
-        <tbody>
-          {chart.columns.toReversed().map(({ time, text }) => (
-            <tr key={time}>
-              <th scope="row">{time}</th>
-              <td>{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </WideTable>
   )
 }
 
