@@ -1,30 +1,21 @@
 // What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until the daemon has
 // answered. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
-import type { EventView } from '../src/api/views/daemon.ts'
-import type { AskView, ProcessView, ResumeBody, SteerView, StepView } from '../src/api/views/process.ts'
-import type { RowsView, RowView } from '../src/api/views/rows.ts'
+import type { AskView, ProcessView, ResumeBody, SteerView } from '../src/api/views/process.ts'
+import type { RowView } from '../src/api/views/rows.ts'
 import type { ForkChanges } from '../src/faces/fork-plan.ts'
 import { formatCount } from '../src/faces/format.ts'
 import { titleOf } from '../src/faces/process-names.ts'
 import { undoOf, type RowVerb } from '../src/faces/row-verbs.ts'
-import { readStream, request } from './api.ts'
 import { say } from './notice.ts'
 import { failureOfAll, RequestError, type Failure } from './request-error.ts'
 import { clockOffset, rows } from './rows.ts'
-import { credentialsOf, session } from './store.ts'
+import { callApi } from './session-api.ts'
 
 /** The last error of an action, with its hint; null: none. */
 export const failure = signal<Failure | null>(null)
 /** The actions that the daemon has not answered yet, as `UUID action`. */
 const pendingActions = signal<ReadonlySet<string>>(new Set())
-
-/** Sends a request with the token of this session. Errors: RequestError; TypeError without an answer. */
-export function callApi<T>(path: string, options: Parameters<typeof request>[2] = {}): Promise<T> {
-  const opened = session.value
-  if (typeof opened === 'string') throw new Error('there is no session')
-  return request<T>(credentialsOf(opened), path, options)
-}
 
 /** The error of an action. `unanswered`: the hint if the daemon did not answer. */
 export function failureOf(error: unknown, unanswered: string): Failure {
@@ -178,50 +169,4 @@ export async function fork(uuid: string, fromStep: number | null, changes: ForkC
 /** Records that the user has seen how processes ended. Returns which were accepted. */
 export function markSeen(uuids: readonly string[]): Promise<boolean[]> {
   return performAll(uuids.map((uuid) => ({ uuid, action: 'markSeen', body: {} })))
-}
-
-/** Reads the rows of a scope, such as `all`, once. */
-export async function readRows(scope: string): Promise<RowView[]> {
-  const { rows: found } = await callApi<RowsView>(`/v1/rows?${new URLSearchParams({ scope, shape: 'objects' })}`)
-  return found
-}
-
-export async function readProcess(uuid: string): Promise<ProcessView> {
-  const { process } = await callApi<{ process: ProcessView }>(`/v1/processes/${uuid}`)
-  return process
-}
-
-export async function readSteps(uuid: string, after: number): Promise<StepView[]> {
-  const { steps } = await callApi<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps?after=${after}&limit=100`)
-  return steps
-}
-
-/** The stored events of a process, with long texts cut. `which`: `tail=N` or `after=CURSOR`. */
-export async function readEvents(uuid: string, which: string): Promise<EventView[]> {
-  const events: EventView[] = []
-  const onEvent = (event: EventView): void => void events.push(event)
-  await streamEvents(uuid, `brief=1&${which}`, { onEvent, signal: AbortSignal.timeout(EVENTS_MS) })
-  return events
-}
-/** the limit for reading events, in ms */
-const EVENTS_MS = 30_000
-
-interface EventHandlers {
-  readonly onEvent: (event: EventView) => void
-  readonly signal: AbortSignal
-}
-
-/** Follows the events of a process until the signal aborts, or the process ends. Errors: those of a request. */
-export function followEvents(uuid: string, which: string, handlers: EventHandlers): Promise<void> {
-  return streamEvents(uuid, `follow=1&${which}`, handlers)
-}
-
-async function streamEvents(uuid: string, which: string, { onEvent, signal: end }: EventHandlers): Promise<void> {
-  const opened = session.peek()
-  if (typeof opened === 'string') throw new Error('there is no session')
-  await readStream(credentialsOf(opened), `/v1/processes/${uuid}/events?${which}`, {
-    onEvent: ({ data }) => onEvent(JSON.parse(data) as EventView),
-    onByte: () => undefined,
-    signal: end,
-  })
 }

@@ -1,4 +1,4 @@
-// What the user has typed and not sent: messages, replies and forms, by the UUID that they are for. It survives a reload, a new start of the
+// What the user has typed and not sent: messages, replies and forms, each with a key. It survives a reload, a new start of the
 // daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts must
 // not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see them.
 // Tests: test/tables/faces/process/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
@@ -75,7 +75,7 @@ export function forgetDrafts(): void {
   hideDrafts()
 }
 
-/** The draft of `key`: a UUID, or a UUID and what of it. Empty: there is none. A part that reads it is drawn again when it changes. */
+/** The draft of `key`, such as a UUID or the name of a form. Empty: there is none. A part that reads it is drawn again when it changes. */
 export function draftOf(key: string): string {
   return drafts.value.get(key) ?? ''
 }
@@ -95,6 +95,6 @@ function store(): void {
 }
 
 /** Removes a draft that was sent. What was typed in the meantime stays. */
-export function removeSent(key: string, sent: string): void {
+export function removeSentDraft(key: string, sent: string): void {
   if (draftOf(key) === sent) keepDraft(key, '')
 }

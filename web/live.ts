@@ -1,4 +1,4 @@
-// Data of one process that is read again when its row has changed: the process, its steps, its logs. Or as time passes, if a read is
+// Data that is read again when the rows that it depends on have changed, such as the steps of a process. Or as time passes, if a read is
 // expensive. A value stays on the page while it is being read again, and an older answer never replaces a newer one.
 // Test: test/e2e/web/process.test.ts.
 import { computed, effect, signal, untracked, type Signal } from '@preact/signals'

@@ -5,15 +5,15 @@ import { render, type JSX } from 'preact'
 import { StaleBar } from './parts/freshness.tsx'
 import { isNarrow } from './frame/narrow.ts'
 import { NoSessionPage } from './parts/no-session.tsx'
-import { NumberForm } from './parts/number-form.tsx'
+import { LinkNumberForm } from './parts/link-number-form.tsx'
 import { BudgetDialog } from './dialogs/budget-dialog.tsx'
 import { EndAllDialog } from './dialogs/end-all-dialog.tsx'
 import { MessageDialog } from './dialogs/message-dialog.tsx'
 import { useFrameKeys } from './frame/frame-keys.ts'
 import { HelpDialog } from './frame/help.tsx'
 import { Palette } from './frame/palette.tsx'
-import { watchNeeds } from './bell.ts'
-import { applyTheme } from './looks.ts'
+import { notifyOfNeeds } from './notifications.ts'
+import { applyTheme } from './theme.ts'
 import { notice, undoNoted } from './notice.ts'
 import { EndDialog } from './dialogs/end-dialog.tsx'
 import { forkTarget, resumeTarget, snoozeTargets } from './dialogs/dialog-targets.ts'
@@ -27,7 +27,7 @@ import { followLink, navigate, path } from './router.ts'
 import { rowsWithNeeds } from './rows.ts'
 import { openSession, takeCode, type NoSession, type StoredSession } from './session.ts'
 import { followSpending } from './spending.ts'
-import { isStale, session, show } from './store.ts'
+import { isStale, session, showSession } from './store.ts'
 
 const ForkDialog = lazy('The dialog', async () => (await import('./dialogs/fork-dialog.tsx')).ForkDialog)
 const ResumeDialog = lazy('The dialog', async () => (await import('./dialogs/resume-dialog.tsx')).ResumeDialog)
@@ -90,7 +90,7 @@ function NumberPage(props: { readonly code: string; readonly onOpened: (opened: 
   return (
     <main>
       <h1>reeve</h1>
-      <NumberForm {...props} />
+      <LinkNumberForm {...props} />
     </main>
   )
 }
@@ -105,8 +105,8 @@ if (root) {
   const open = (opened: StoredSession | NoSession): void => {
     if (typeof opened === 'string') session.value = opened
     else {
-      show(opened)
-      watchNeeds()
+      showSession(opened)
+      notifyOfNeeds()
       followSpending()
     }
     render(<App />, root)

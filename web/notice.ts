@@ -15,7 +15,7 @@ interface Notice {
 export const notice = signal<Notice | null>(null)
 let timer = 0
 
-/** `undoMs`: how long it can be taken back. */
+/** Shows a note. `undoMs`: how long what was done can be taken back. */
 export function say(text: string, undo: Notice['undo'] = null, undoMs = UNDO_MS): void {
   notice.value = { text, undo }
   clearTimeout(timer)

@@ -1,4 +1,4 @@
-// The errors of requests: an answer with a refusal, and what the user reads of several. Tests: test/e2e/web/page.test.ts,
+// The errors of requests: a refusal of the daemon, and what the user reads when several requests fail. Tests: test/e2e/web/page.test.ts,
 // test/tables/faces/process/request-error.test.ts.
 
 /** What the user reads of an error. */

@@ -1,4 +1,4 @@
-// The address of the page: all state that matters is in it. Links inside the page change it without a load.
+// The address of the page: which page is shown, and its query. Links inside the page change it without a load.
 // Test: test/e2e/web/fleet.test.ts.
 import { computed, signal } from '@preact/signals'
 

@@ -100,7 +100,7 @@ const isRead = (name: RowActionName): name is (typeof READS)[number] => (READS a
 
 /** The actions that this session may do to a row now. */
 export function possibleActions(row: RowView): RowActionName[] {
-  return NAMES.filter((name) => !isPaused(name) && isPossible(name, row))
+  return NAMES.filter((name) => !mustWait(name) && isPossible(name, row))
 }
 
 /** Whether the row allows an action, and the session has the right to it. While the page is stale, its button is drawn and disabled. */
@@ -110,13 +110,13 @@ export function isPossible(name: RowActionName, row: RowView): boolean {
 }
 
 /** Whether an action must wait until the page hears of the daemon again. */
-function isPaused(name: RowActionName): boolean {
+function mustWait(name: RowActionName): boolean {
   return actionOf(name).right !== null && isStale.value
 }
 
 /** Performs an action on those of `targets` for which it is possible. An action for one process refuses several. Returns false if it is possible for none. */
 export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
-  const [first, ...rest] = isPaused(name) ? [] : targets.filter((row) => isPossible(name, row))
+  const [first, ...rest] = mustWait(name) ? [] : targets.filter((row) => isPossible(name, row))
   if (!first) return false
   if (actionOf(name).isForOne && rest.length > 0) {
     say(`Nothing was done: this takes one process, and ${targets.length} are tagged.`)
@@ -127,7 +127,7 @@ export function runAction(name: RowActionName, targets: readonly RowView[]): boo
 }
 
 /** The command line of an action; null: there is none. */
-export function commandOf(name: RowActionName, row: RowView): string | null {
+export function commandLineOf(name: RowActionName, row: RowView): string | null {
   const command = actionOf(name).command(row)
   return command === null ? null : `reeve ${command}`
 }

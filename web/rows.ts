@@ -1,5 +1,5 @@
-// The rows of all processes, as the stream sent them. A change of one row redraws only what shows that row; the list is made anew only
-// when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
+// The rows of living and recently ended processes, as the stream sent them, and older rows on request. Also what needs the user.
+// A change of one row redraws only what shows that row; the list is made anew only when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
 import { signal, type Signal } from '@preact/signals'
 import { needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { NeedView } from '../src/api/views/needs.ts'
@@ -16,7 +16,7 @@ export const sums = signal<SumsView | null>(null)
 export const shownCursor = signal('')
 /** what must be added to this browser's clock for the time of the daemon, in ms */
 export const clockOffset = signal(0)
-/** true while the list has a filter or a flat order, which any change can affect */
+/** true while the list has a filter, because then any change can affect the list */
 export const followsAllChanges = signal(false)
 
 /** what waits for the user, with what is put off; null: the first rows have not come */
@@ -52,13 +52,13 @@ export function addOlderRows(added: readonly RowView[]): void {
   listVersion.value += 1
 }
 
-/** Adds all of them. Rows that become too old stay, until `dropOlderRows`. */
+/** Adds all older rows. From now on, rows that become too old stay, until `dropOlderRows`. */
 export function addAllOlderRows(added: readonly RowView[]): void {
   older.keepAll()
   addOlderRows(added)
 }
 
-/** Removes all of them from the list. */
+/** Removes all older rows from the list. */
 export function dropOlderRows(): void {
   for (const uuid of older.drop(rows)) showRow(uuid)
   listVersion.value += 1

@@ -2,7 +2,7 @@
 // Test: test/e2e/web/fleet.test.ts.
 import { signal } from '@preact/signals'
 import type { UsageRateView } from '../src/api/views/usage.ts'
-import { callApi } from './actions.ts'
+import { callApi } from './session-api.ts'
 import { isStale, session } from './store.ts'
 
 const INTERVAL_MS = 10_000

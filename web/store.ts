@@ -6,7 +6,7 @@ import { takeRowEvent } from './rows.ts'
 import { noteProof, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './worker-messages.ts'
-import { connectWorker } from './stream.ts'
+import { connectWorker } from './worker-connection.ts'
 import { WEB_RIGHTS, type WebRight } from './word-lists.ts'
 
 export const session = signal<StoredSession | NoSession>('none')
@@ -25,7 +25,7 @@ export const isStale = computed((): boolean => {
 })
 
 /** Shows a session, and from now on each change. */
-export function show(opened: StoredSession): void {
+export function showSession(opened: StoredSession): void {
   openDrafts(opened.session.id)
   session.value = opened
   connectWorker(credentialsOf(opened), onMessage)

@@ -140,7 +140,7 @@ function finish(): CrewCommand {
   }
 }
 
-/** What the user can do to a task in its state. Its open question is answered elsewhere. */
+/** What the user can do to a task in its state, besides answering its question. */
 export function taskCommands(crew: Crew, task: Task, texts: TaskTexts | null): CrewCommand[] {
   if (!accepts(crew)) return []
   const name = crewCommandName(crew)

@@ -38,7 +38,7 @@ export const emptyForm: CrewForm = {
 export const CREW_POLICIES = ['ask', 'allow', 'deny'] as const
 
 /** The request; fields that are empty stay as they are configured. */
-export function bodyOf(form: CrewForm, cwd: string): CrewUpBody & { readonly tasks?: CrewTaskBody[] } {
+export function crewUpBody(form: CrewForm, cwd: string): CrewUpBody & { readonly tasks?: CrewTaskBody[] } {
   const { workers, budget, gate, permissions } = form
   const texts = (['crew', 'name', 'agent', 'model'] as const).flatMap((name) =>
     form[name].trim() === '' ? [] : [[name, form[name].trim()]],
@@ -65,8 +65,8 @@ function taskBody({ id, text, acceptance, needs }: TaskForm): CrewTaskBody {
   }
 }
 
-export function commandOf(form: CrewForm, cwd: string): string[] {
-  const { crew, name, workers, agent, model, permissions, gate, limits, tasks } = bodyOf(form, cwd)
+export function crewUpCommand(form: CrewForm, cwd: string): string[] {
+  const { crew, name, workers, agent, model, permissions, gate, limits, tasks } = crewUpBody(form, cwd)
   const flags = { name, workers, agent, model, permissions, gate, 'budget-usd': limits?.budgetUsd, tasks: tasks ? 'tasks.md' : undefined }
   return [
     ...['reeve', 'crew', 'up', '-d', '--cwd', cwd],

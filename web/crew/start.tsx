@@ -4,14 +4,15 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { CrewPlanView, CrewUpView } from '../../src/api/views/crew-up.ts'
-import { callApi, failure, failureOf } from '../actions.ts'
+import { failure, failureOf } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
 import { isStale, may } from '../store.ts'
 import { COMMIT_GATES } from '../word-lists.ts'
-import { bodyOf, commandOf, CREW_POLICIES, emptyForm, emptyTask, type CrewForm, type TaskForm } from './start-form.ts'
+import { crewUpBody, crewUpCommand, CREW_POLICIES, emptyForm, emptyTask, type CrewForm, type TaskForm } from './start-form.ts'
 
 /** what was typed; it stays while other pages are shown */
 const form = signal<CrewForm>(emptyForm)
@@ -38,7 +39,7 @@ interface FormProps {
 }
 
 function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Element {
-  const body = bodyOf(form.value, cwd)
+  const body = crewUpBody(form.value, cwd)
   const plan = usePlan(JSON.stringify(body))
   const start = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -61,7 +62,7 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
         <CrewFields dirs={dirs} agents={agents} cwd={cwd} onDirectory={onDirectory} />
         <TaskList />
         <Plan plan={plan.value.value} error={plan.error.value} />
-        <CommandLine words={commandOf(form.value, cwd)} />
+        <CommandLine words={crewUpCommand(form.value, cwd)} />
         {(body.tasks ?? []).length === 0 ? null : (
           <p class="quiet">The command reads the tasks above from a file, as docs/reference/crews.md describes.</p>
         )}

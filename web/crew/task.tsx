@@ -10,7 +10,7 @@ import { failedTexts } from '../../src/faces/crew-board.ts'
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
@@ -18,7 +18,7 @@ import { Questions } from '../parts/questions.tsx'
 import { CommandButtons } from './command-buttons.tsx'
 import { taskCommands } from './commands.ts'
 import { useReport } from './report.tsx'
-import { Findings, Story } from './story.tsx'
+import { Findings, Attempts } from './attempts.tsx'
 
 interface CrewTaskProps {
   readonly row: RowView
@@ -62,7 +62,7 @@ export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
       {task.kind === 'human' || task.startedAt === null ? null : <TaskChange row={row} task={task} />}
       <Questions uuid={row.uuid} task={task.id} />
       {whole === null ? null : <h4>Thread</h4>}
-      {whole === null ? null : <Story report={report} history={whole.history} />}
+      {whole === null ? null : <Attempts report={report} history={whole.history} />}
       {report === null ? null : <p class="quiet">{timeText(report)}</p>}
     </article>
   )

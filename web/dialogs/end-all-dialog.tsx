@@ -1,4 +1,5 @@
-// Asks before several processes are stopped or killed, and shows for each what would be lost. Nothing can be ended before that is shown.
+// Asks before several processes are stopped or killed, and shows what would be lost, for the first 20 of them. Nothing can be ended
+// before that is shown.
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -6,7 +7,7 @@ import type { JSX } from 'preact'
 import type { StakesView } from '../../src/api/views/stakes.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
 import { Dialog } from './dialog.tsx'

@@ -9,7 +9,7 @@ import { formatLimitUsd } from '../../src/faces/format.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
 import { failure, fork } from '../actions.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { navigate } from '../router.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
@@ -32,7 +32,7 @@ function setField<K extends keyof typeof NO_FIELDS>(name: K, value: (typeof NO_F
   others.value = { ...others.value, [name]: value }
 }
 
-/** It is drawn anew each time it opens. */
+/** Must be mounted anew each time the dialog opens, because its fields begin empty. */
 export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Element {
   const { row, step } = target
   useMemo(() => (others.value = { ...NO_FIELDS, withFiles: canTakeFiles(row, step) }), [])
@@ -44,7 +44,7 @@ export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Ele
     const uuid = await fork(row.uuid, step, changes)
     isMaking.value = false
     if (uuid === null) return
-    if (changes.message !== undefined) removeSent(draftKey(row), changes.message)
+    if (changes.message !== undefined) removeSentDraft(draftKey(row), changes.message)
     forkTarget.value = null
     navigate(`/p/${uuid}`)
   }

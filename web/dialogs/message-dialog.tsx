@@ -7,7 +7,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { sendMessage } from '../actions.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { doToAll } from '../batch.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { Dialog } from './dialog.tsx'
 
 const opened = signal<readonly RowView[]>([])
@@ -33,7 +33,7 @@ export function MessageDialog(): JSX.Element | null {
     if (text === '') return
     close()
     const isSent = targets.length === 1 ? await sendMessage(first.uuid, text, false) : await doToAll('send', targets, text)
-    if (isSent) removeSent(key, text)
+    if (isSent) removeSentDraft(key, text)
   }
   return (
     <Dialog title={targets.length === 1 ? `Message to ${titleOf(first)}` : `Message to ${targets.length} processes`} onClose={close}>

@@ -8,10 +8,11 @@ import type { SteerView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
-import { callApi, failure, failureOf, readProcess } from '../actions.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { failure, failureOf } from '../actions.ts'
+import { callApi, readProcess } from '../session-api.ts'
+import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { say } from '../notice.ts'
-import { UNITS } from '../process/limit-units.ts'
+import { LIMIT_UNITS } from '../process/limit-units.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
 import { resumeTarget } from './dialog-targets.ts'
@@ -56,7 +57,7 @@ export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
     setAsked(true)
     const isDone = await send(row, body)
     setAsked(false)
-    if (isDone && body.message !== undefined) removeSent(draft, fields.message)
+    if (isDone && body.message !== undefined) removeSentDraft(draft, fields.message)
     if (isDone && resumeTarget.value === row) close()
   }
   const command = resumeCommand(row, fields, facts?.limits ?? {})
@@ -162,7 +163,7 @@ function ResumeFieldset({ row, facts, fields, set }: FieldsetProps): JSX.Element
 /** One limit, and how much is added to it. */
 function LimitFields({ facts, fields: { limit, amount }, set }: Omit<FieldsetProps, 'row'>): JSX.Element {
   const before = facts?.limits[limit]
-  const { name, unit, format } = UNITS[limit]
+  const { name, unit, format } = LIMIT_UNITS[limit]
   const what = before === undefined ? 'New limit' : `Added to ${format(before)}`
   return (
     <>
@@ -175,7 +176,7 @@ function LimitFields({ facts, fields: { limit, amount }, set }: Omit<FieldsetPro
         >
           {RESUME_LIMITS.map((one) => (
             <option key={one} value={one}>
-              {UNITS[one].name}
+              {LIMIT_UNITS[one].name}
             </option>
           ))}
         </select>

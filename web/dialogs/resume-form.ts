@@ -3,7 +3,7 @@
 import type { ProcessView, ResumeBody } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { commandName } from '../../src/faces/process-names.ts'
-import { limitValue, UNITS, type Limit } from '../process/limit-units.ts'
+import { limitValue, LIMIT_UNITS, type Limit } from '../process/limit-units.ts'
 import { EFFORTS } from '../word-lists.ts'
 
 export interface ResumeFields {
@@ -23,7 +23,7 @@ export interface ResumeFields {
 export type ResumeFacts = Pick<ProcessView, 'limits' | 'sessionId'>
 
 /** The limits that the dialog offers: those with a flag of `reeve resume`. */
-export const RESUME_LIMITS = (Object.keys(UNITS) as Limit[]).filter((limit) => UNITS[limit].flag !== null)
+export const RESUME_LIMITS = (Object.keys(LIMIT_UNITS) as Limit[]).filter((limit) => LIMIT_UNITS[limit].flag !== null)
 
 /** What can be chosen for a process. */
 export interface ResumeChoices {
@@ -92,7 +92,7 @@ function changeOf(
   return { isRaised: limits[limit] !== undefined, value: limitValue(limit, Number(amount)) }
 }
 
-/** Null: the amount is not valid. */
+/** The body of the request. Null: the amount is not valid. */
 export function resumeBody(row: RowView, fields: ResumeFields, limits: ResumeFacts['limits']): ResumeBody | null {
   if (!isAmountValid(fields)) return null
   const { message, model, effort, rerun, withBelow, limit } = chosenOf(row, fields)
@@ -110,7 +110,7 @@ export function resumeCommand(row: RowView, fields: ResumeFields, limits: Resume
   if (!isAmountValid(fields)) return null
   const { message, model, effort, rerun, withBelow, limit, amount } = chosenOf(row, fields)
   const change = changeOf(fields, limits)
-  const { flag, unit } = UNITS[limit]
+  const { flag, unit } = LIMIT_UNITS[limit]
   return [
     'reeve',
     'resume',

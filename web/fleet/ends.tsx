@@ -4,15 +4,16 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { formatCount } from '../../src/faces/format.ts'
-import { failureOf, markSeen, readRows } from '../actions.ts'
+import { failureOf, markSeen } from '../actions.ts'
+import { readRows } from '../session-api.ts'
 import { say } from '../notice.ts'
 import { query, setQuery } from '../router.ts'
 import { addAllOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
 import { isStale, may, session } from '../store.ts'
 
-/** the filter that leaves the ends that were not seen */
+/** the filter for ends that the user has not seen */
 const UNSEEN = 'is:ended is:unseen'
-/** the daemon marks so many ends at a time */
+/** the number of ends that are marked as seen at a time */
 const MAX_AT_ONCE = 8
 
 const state = signal<'none' | 'reading' | 'shown' | { readonly error: string }>('none')
@@ -62,7 +63,7 @@ export function UnseenEnds(): JSX.Element | null {
   )
 }
 
-/** Shows what ended over 24 hours ago, or hides it again. A session for one process has no such list. */
+/** Shows what ended over 24 hours ago, or hides it again. A session for one subtree cannot ask for them. */
 export function OlderEnds(): JSX.Element | null {
   const isOn = isWanted()
   const now = state.value

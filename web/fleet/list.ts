@@ -12,8 +12,8 @@ import { hasRows, rows, watchList } from '../rows.ts'
 
 export const filterText = computed(() => query.value.get('q') ?? '')
 export const order = computed((): FlatOrder | null => FLAT_ORDERS.find((name) => name === query.value.get('sort')) ?? null)
-/** Whether any change of a row can change the list. */
-export const isChanging = computed(() => filterText.value !== '')
+/** Whether the list has a filter: then any change of a row can change the list. */
+export const isFiltered = computed(() => filterText.value !== '')
 
 export const filterParts = computed(() => {
   // `under:` looks at the tree.
@@ -70,7 +70,7 @@ export function select(index: number): void {
   if (line) selectedUuid.value = line.uuid
 }
 
-/** Selects the row above it in the tree, if the list shows that one. */
+/** Selects the parent of a row, if the list shows it. */
 export function selectParent(uuid: string): void {
   const parent = rows.get(uuid)?.parent ?? null
   if (parent !== null && indexes.value.has(parent)) selectedUuid.value = parent

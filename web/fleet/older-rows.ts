@@ -18,7 +18,7 @@ export class OlderRows {
     return this.#older.has(uuid)
   }
 
-  /** Adds rows that were read to all rows. Those that the stream sends are newer. Returns the UUIDs of the added ones. */
+  /** Adds rows that were read on request to `rows`. Those that the stream sends are newer, and stay. Returns the added UUIDs. */
   add(rows: Map<string, RowView>, added: readonly RowView[]): string[] {
     return added.flatMap((row) => {
       this.#read.add(row.uuid)
@@ -33,7 +33,7 @@ export class OlderRows {
     this.#keepsAll = true
   }
 
-  /** Removes them from all rows. Returns their UUIDs. */
+  /** Removes the older rows from `rows`. Returns their UUIDs. */
   drop(rows: Map<string, RowView>): string[] {
     const dropped = [...this.#older.keys()]
     for (const uuid of dropped) rows.delete(uuid)
@@ -43,7 +43,7 @@ export class OlderRows {
     return dropped
   }
 
-  /** Applies an event of the stream to all rows. A row that the stream sends is not an older one. `now`: of the daemon, wall ms. */
+  /** Applies an event of the stream to `rows`. A row that the stream sends is not an older one. `now`: of the daemon, wall ms. */
   apply(rows: Map<string, RowView>, event: RowEvent, now: number): void {
     if (event.type === 'alive') return
     const leaving = this.#leaving(rows, event, now)

@@ -1,6 +1,6 @@
 // The keys that work on all pages. Test: test/e2e/web/keys.test.ts.
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
-import { answerByKey, focusNextNeed, focusReply } from '../needs/store.ts'
+import { answerByKey, focusNextNeed, focusReply } from '../needs/need-keys.ts'
 import { undoNoted } from '../notice.ts'
 import { PAGES } from '../pages.ts'
 import { navigate } from '../router.ts'

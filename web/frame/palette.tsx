@@ -10,7 +10,7 @@ import { selectedUuid } from '../list-state.ts'
 import { PAGES } from '../pages.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { commandOf, nameOfAction, possibleActions, runAction } from '../row-actions.ts'
+import { commandLineOf, nameOfAction, possibleActions, runAction } from '../row-actions.ts'
 import { navigate, path } from '../router.ts'
 import { rows } from '../rows.ts'
 import { openHelp } from './help.tsx'
@@ -60,7 +60,7 @@ function actionChoices(): Choice[] {
   return possibleActions(row).map((name) => ({
     id: `action ${name}`,
     text: `${titleOf(row)}: ${nameOfAction(name, row)}`,
-    detail: commandOf(name, row) ?? keyTexts(name).join(' '),
+    detail: commandLineOf(name, row) ?? keyTexts(name).join(' '),
     run: () => runAction(name, [row]),
   }))
 }

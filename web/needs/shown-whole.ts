@@ -7,7 +7,7 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 const MAX_COMMAND = 100
 
 /** The command of a question as it would run; null if the question is about something else. */
-export function commandOf(ask: AskView | null): string | null {
+export function commandOfQuestion(ask: AskView | null): string | null {
   const input = ask?.tool?.input
   const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : null
   return typeof command === 'string' ? command : null
@@ -15,7 +15,7 @@ export function commandOf(ask: AskView | null): string | null {
 
 /** Whether one line shows all of the question: a short command, or a text without a call or changes. */
 export function isShownWhole(ask: AskView): boolean {
-  const command = commandOf(ask)
+  const command = commandOfQuestion(ask)
   if (command === null) return ask.tool === null && ask.diff.length === 0
   const shown = visibleText(command)
   return shown.length <= MAX_COMMAND && !shown.includes('\n') && !ask.tool?.cut

@@ -1,5 +1,6 @@
 // What waits for the user, above the list, answered in place: Space shows what a question is about. A question that its line does not show
-// whole has its answers below its evidence. The order does not change while the pointer or the focus is in it. Test: test/e2e/web/needs-strip.test.ts.
+// whole has its answers below its evidence. The order does not change while the pointer or the focus is in it.
+// Test: test/e2e/web/needs-strip.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -9,12 +10,12 @@ import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { HelpfulButtons } from './helpful-buttons.tsx'
-import { needs, urgent } from './store.ts'
+import { needs, urgentUuids } from './needs.ts'
 import { rowSignal } from '../rows.ts'
 import { Since } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Answers, Evidence } from '../parts/questions.tsx'
-import { commandOf, isShownWhole } from './shown-whole.ts'
+import { commandOfQuestion, isShownWhole } from './shown-whole.ts'
 
 /** the most needs that are drawn */
 const MAX_SHOWN = 50
@@ -28,7 +29,7 @@ function thaw(): void {
 
 export function NeedsStrip(): JSX.Element | null {
   useEffect(() => thaw, [])
-  const all = urgent.value
+  const all = urgentUuids.value
   const kept = frozen.value?.filter((uuid) => all.includes(uuid)) ?? null
   const isUsedUp = kept?.length === 0
   const shown = kept === null || isUsedUp ? all : kept
@@ -118,6 +119,6 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
 
 /** The command of a question as it would run; the text of any other question. */
 function WhatItAsks({ ask }: { readonly ask: AskView }): JSX.Element {
-  const command = commandOf(ask)
+  const command = commandOfQuestion(ask)
   return command === null ? <>{visibleText(ask.text)}</> : <code>{visibleText(command)}</code>
 }

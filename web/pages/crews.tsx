@@ -6,7 +6,7 @@ import { formatCost, formatElapsed } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { StartCrew } from '../crew/start.tsx'
 import { useReader } from '../live.ts'
 import { MarkIcon } from '../parts/icons.tsx'
@@ -20,7 +20,7 @@ export function CrewsPage({ path: [, part] }: PageProps): JSX.Element {
   return <CrewList {...(part === undefined ? {} : { name: decodeURIComponent(part) })} />
 }
 
-/** Watches the rows of all crews, so that a change of one is seen. */
+/** Watches the rows of all crews, so that a change of one is seen. Returns whether the first rows have come. */
 function watchCrews(): boolean {
   watchList()
   for (const { uuid, kind } of rows.values()) if (kind === 'crew') void rowSignal(uuid).value

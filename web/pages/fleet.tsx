@@ -8,7 +8,7 @@ import {
   changeLevel,
   filterParts,
   filterText,
-  isChanging,
+  isFiltered,
   lines,
   order,
   orderAgain,
@@ -26,7 +26,7 @@ import { isPeeking, PeekPanel } from '../fleet/peek.tsx'
 import { TaggedBar } from '../fleet/tagged-bar.tsx'
 import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { selectedUuid, setFolded, toggleFold } from '../list-state.ts'
-import { focusNeed } from '../needs/store.ts'
+import { focusNeed } from '../needs/need-keys.ts'
 import { Since } from '../parts/clock.tsx'
 import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
 import { isNarrow } from '../frame/narrow.ts'
@@ -120,11 +120,11 @@ export function FleetPage(): JSX.Element {
 
 function Fleet(): JSX.Element {
   useEffect(() => {
-    followsAllChanges.value = isChanging.value
+    followsAllChanges.value = isFiltered.value
     return () => {
       followsAllChanges.value = false
     }
-  }, [isChanging.value])
+  }, [isFiltered.value])
   watchList()
   if (!hasRows()) return <p class="quiet">The list is being read.</p>
   if (rows.size === 0) return <NothingYet />

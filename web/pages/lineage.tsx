@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import type { LineageNodeView, LineageView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { commandName, nameOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { useReader } from '../live.ts'

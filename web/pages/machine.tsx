@@ -1,5 +1,5 @@
-// This machine: the daemon, its load, memory and disk, the programs that use most of them, the checks of `reeve doctor`, the agents that
-// can be run, and the directories in use.
+// This machine: the daemon, the load, memory and disk, the programs that use the most memory, the checks of `reeve doctor`, the agents
+// that can be run, and the directories in use.
 // Test: test/e2e/web/pages/supervisors.test.ts.
 import type { JSX } from 'preact'
 import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
@@ -7,7 +7,7 @@ import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { formatAgo, formatBytes, formatCount, formatDuration, formatElapsed } from '../../src/faces/format.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useRegularReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -114,7 +114,7 @@ function loadText({ cores, oneMinute, fiveMinutes, fifteenMinutes }: DaemonView[
   return `${[oneMinute, fiveMinutes, fifteenMinutes].map((load) => load.toFixed(1)).join(', ')} of ${formatCount(cores, 'core')}`
 }
 
-/** What is free of the memory, and what the daemon and the programs of processes have of it. */
+/** How much memory is free, and how much the daemon and the programs of processes use. */
 function memoryText({ totalBytes, availableBytes, programsBytes, daemonBytes }: DaemonView['memory']): string {
   const parts = `programs ${formatBytes(programsBytes)}, the daemon ${formatBytes(daemonBytes)}`
   return `${formatBytes(availableBytes)} free of ${formatBytes(totalBytes)}; ${parts}`
@@ -127,7 +127,7 @@ function storeText(disk: DaemonView['disk']): string {
 
 const MAX_PROGRAMS = 10
 
-/** The processes whose programs have most of the memory. */
+/** The processes whose programs use the most memory. */
 function Programs({ processes }: Pick<Machine, 'processes'>): JSX.Element | null {
   const running = processes.filter(({ usage: { rssBytes } }) => (rssBytes ?? 0) > 0)
   if (running.length === 0) return null

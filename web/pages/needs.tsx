@@ -5,13 +5,13 @@ import type { JSX } from 'preact'
 import type { NeedView } from '../../src/api/views/needs.ts'
 import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { useKeys } from '../keyboard.ts'
 import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
-import { commandOf, isShownWhole } from '../needs/shown-whole.ts'
-import { needs as knownNeeds, urgent } from '../needs/store.ts'
+import { commandOfQuestion, isShownWhole } from '../needs/shown-whole.ts'
+import { needs as knownNeeds, urgentUuids } from '../needs/needs.ts'
 import { Counts } from '../frame/counts.tsx'
 import { Since } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
@@ -26,7 +26,7 @@ const SWIPE_PX = 80
 
 export function NeedsPage({ path: [, id] }: PageProps): JSX.Element {
   const known = knownNeeds.value
-  const uuids = urgent.value
+  const uuids = urgentUuids.value
   const needs = (known ?? []).filter(({ uuid }) => uuids.includes(uuid))
   if (uuids.length === 0) return <NothingNeeded />
   if (id === undefined) return <Cards uuids={uuids} needs={needs} />
@@ -67,7 +67,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
             <a href={`/needs/${need.id}`}>
               <NeedTitle need={need} />
               <span class="why">
-                {commandOf(need.ask) === null ? visibleText(need.title) : <code>{visibleText(commandOf(need.ask) ?? '')}</code>}
+                {commandOfQuestion(need.ask) === null ? visibleText(need.title) : <code>{visibleText(commandOfQuestion(need.ask) ?? '')}</code>}
               </span>
             </a>
             <CardAnswers need={need} />
@@ -95,7 +95,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
 function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
   const { ask, id, uuid } = need
   if (!ask) return <HelpfulButtons uuid={uuid} />
-  if (isShownWhole(ask) && (need.task === null || commandOf(ask) !== null))
+  if (isShownWhole(ask) && (need.task === null || commandOfQuestion(ask) !== null))
     return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
   return (
     <p class="buttons">
@@ -199,7 +199,7 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {ask && ask.step !== null ? ` · step ${ask.step}` : ''}
       </p>
       <div class="question" data-ask={ask?.id}>
-        {commandOf(need.ask) === null ? <p class="ask-text">{visibleText(ask?.text ?? need.title)}</p> : null}
+        {commandOfQuestion(need.ask) === null ? <p class="ask-text">{visibleText(ask?.text ?? need.title)}</p> : null}
         {ask ? <Evidence ask={ask} /> : null}
         {(ask?.message ?? null) === null && evidence.message !== null ? <blockquote>{visibleText(evidence.message)}</blockquote> : null}
         {evidence.error === null ? null : <p class="problem">{visibleText(evidence.error)}</p>}

@@ -13,16 +13,17 @@ import { isNarrow } from '../frame/narrow.ts'
 import { useRegularReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { daemonNow } from '../parts/clock.tsx'
-import { clockOffsetOf } from '../parts/cost/cost-query.ts'
+import { utcOffsetMs } from '../parts/cost/cost-query.ts'
 import { LaneBar, LaneLegend, LaneTicks } from '../parts/night/lane-bar.tsx'
-import { leftAt, RANGES, readNight, type NightData } from '../parts/night/night-data.ts'
+import { leftAt } from '../parts/night/absence.ts'
+import { RANGES, readNight, type NightData } from '../parts/night/night-data.ts'
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
 import { now } from '../store.ts'
 import { WideTable } from '../parts/wide-table.tsx'
 
-const INTERVAL_MS = 15_000
 /** The past is read again as time passes, and not at each change of a row. */
+const INTERVAL_MS = 15_000
 const isLoaded = computed(() => watchList() >= 0 && hasRows())
 
 export function NightPage(): JSX.Element {
@@ -178,7 +179,7 @@ function Lane({ lane: { uuid, name, depth, parts, worked, waited }, cost }: Lane
 
 /** How the cost has grown, below the lanes. */
 function Spent({ data: { usage, from, to } }: { readonly data: NightData }): JSX.Element | null {
-  const points = usage === null ? [] : spentInPeriod(usage.rows, clockOffsetOf(usage), { from, to })
+  const points = usage === null ? [] : spentInPeriod(usage.rows, utcOffsetMs(usage), { from, to })
   const all = points.at(-1)?.usd ?? 0
   if (usage === null || all === 0) return null
   const line = points.map(({ at, usd }) => `${1000 * at},${20 - (19 * usd) / all}`).join(' ')

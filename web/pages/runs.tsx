@@ -5,15 +5,15 @@ import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.
 import { formatCost, formatCount, formatElapsed } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useReader } from '../live.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { Graph, nodeFigures, type GraphProps } from '../parts/run/graph.tsx'
+import { Graph, type GraphProps } from '../parts/run/graph.tsx'
 import { NodePanel } from '../parts/run/node-panel.tsx'
-import { nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
+import { nodeFigures, nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
 import { Times } from '../parts/run/times.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
@@ -90,7 +90,7 @@ function countOf({ nodes }: RunView, state: string): number {
   return nodes.filter((node) => node.state === state).length
 }
 
-/** Reads the rows of a run and its nodes, so that a change of one is seen. */
+/** Watches the rows of a run and its nodes, so that a change of one is seen. Returns whether the first rows have come. */
 function watchRun(reference: string): boolean {
   watchList()
   const run = rows.get(reference) ?? [...rows.values()].findLast(({ kind, name }) => kind === 'run' && name === reference)

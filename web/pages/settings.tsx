@@ -1,16 +1,16 @@
-// What can be set for this browser, the sessions of the page with the means to end them, the settings that only the machine itself
-// changes, and all keys. Test: test/e2e/web/pages/settings.test.ts.
+// The settings page: choices for this browser, the sessions of the page, figures of the daemon, and all keys. Choices of the machine are
+// shown here, and changed there. Test: test/e2e/web/pages/settings.test.ts.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DaemonView } from '../../src/api/views/daemon.ts'
 import type { UsageReportView } from '../../src/api/views/usage.ts'
 import { formatCost, formatLimitUsd } from '../../src/faces/format.ts'
 import { KEYS, keyTexts, type KeyAction, type KeyPlace, type KeyRow } from '../../src/faces/keys.ts'
-import { callApi } from '../actions.ts'
-import { hasBell, isBellOn, setBell } from '../bell.ts'
+import { callApi } from '../session-api.ts'
+import { canNotify, areNotificationsOn, switchNotifications } from '../notifications.ts'
 import { hasSingleKeys, setSingleKeys } from '../keyboard.ts'
 import { useReader } from '../live.ts'
-import { chooseTheme, theme, THEMES } from '../looks.ts'
+import { chooseTheme, theme, THEMES } from '../theme.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { Sessions } from '../settings/sessions.tsx'
 import { isStale, session } from '../store.ts'
@@ -56,13 +56,13 @@ function ThisBrowser(): JSX.Element {
       <label class="inline">
         <input
           type="checkbox"
-          checked={isBellOn.value}
-          disabled={!hasBell}
+          checked={areNotificationsOn.value}
+          disabled={!canNotify}
           onChange={(event) => {
             const box = event.currentTarget
-            void setBell(box.checked).then((why) => {
+            void switchNotifications(box.checked).then((why) => {
               setRefused(why)
-              box.checked = isBellOn.value
+              box.checked = areNotificationsOn.value
             })
           }}
         />{' '}
@@ -89,7 +89,7 @@ async function readMachine(): Promise<MachineSettings> {
   return { daemon, home: usage?.home ?? null }
 }
 
-/** What only the machine itself changes. */
+/** The home, its budgets and the process limit, which only the machine can change. */
 function Machine(): JSX.Element {
   const { value, error } = useReader(() => !isStale.value, 'settings', readMachine)
   const machine = value.value

@@ -4,8 +4,9 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentView } from '../../src/api/views/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
-import { callApi, failure, failureOf } from '../actions.ts'
-import { draftOf, fieldsOf, keepDraft, removeSent } from '../drafts.ts'
+import { failure, failureOf } from '../actions.ts'
+import { callApi } from '../session-api.ts'
+import { draftOf, fieldsOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
@@ -50,7 +51,7 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
     try {
       const { process } = await callApi<{ process: ProcessView }>('/v1/processes', { method: 'POST', body })
       failure.value = null
-      removeSent(DRAFT, draft)
+      removeSentDraft(DRAFT, draft)
       navigate(`/p/${process.uuid}`)
     } catch (error) {
       failure.value = failureOf(error, 'Look at the list before you start it again.')

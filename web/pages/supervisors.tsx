@@ -5,7 +5,7 @@ import type { SupervisedView, SupervisorView } from '../../src/api/views/process
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatAgo, formatClock, formatElapsed, treeCostText } from '../../src/faces/format.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
-import { readEvents, readProcess } from '../actions.ts'
+import { readEvents, readProcess } from '../session-api.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import {
   giveUpTexts,
@@ -91,7 +91,7 @@ function Mark({ row }: { readonly row: RowView }): JSX.Element {
   )
 }
 
-/** Reads the rows of a supervisor and its children, so that a change of one is seen. */
+/** Watches the rows of a supervisor and its children, so that a change of one is seen. Returns whether the first rows have come. */
 function watchChildren(uuid: string): boolean {
   watchList()
   for (const row of rows.values()) if (row.uuid === uuid || row.parent === uuid) void rowSignal(row.uuid).value

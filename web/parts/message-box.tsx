@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { isPending, sendMessage } from '../actions.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { isStale, may } from '../store.ts'
 
 export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | null {
@@ -13,7 +13,7 @@ export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | nu
   if (!may('steer') || row.endedAt !== null || row.kind !== 'agent') return null
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (text !== '' && (await sendMessage(row.uuid, text, isUrgent))) removeSent(row.uuid, text)
+    if (text !== '' && (await sendMessage(row.uuid, text, isUrgent))) removeSentDraft(row.uuid, text)
   }
   return (
     <form class="reply message" onSubmit={(event) => void submit(event)}>

@@ -7,8 +7,9 @@ import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { taskOfQuestion } from '../../src/api/text/answer-command.ts'
 import type { AskView } from '../../src/api/views/process.ts'
-import { answerOption, answerText, isPending, readProcess } from '../actions.ts'
-import { draftOf, keepDraft, removeSent } from '../drafts.ts'
+import { answerOption, answerText, isPending } from '../actions.ts'
+import { readProcess } from '../session-api.ts'
+import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { useLive } from '../live.ts'
 import { rowSignal } from '../rows.ts'
 import { isStale, may } from '../store.ts'
@@ -104,7 +105,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
             onClick={(event) => {
               // An option that applies from now on needs a second touch.
               if (kind.endsWith('_always') && isTouch(event) && touched !== id) setTouched(id)
-              else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSent(key, text))
+              else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSentDraft(key, text))
             }}
           >
             {visibleText(touched === id ? `${name}: touch again` : name)}{' '}
@@ -121,7 +122,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
       class="reply"
       onSubmit={(event) => {
         event.preventDefault()
-        if (text !== '' && !isDisabled) void answerText(uuid, ask, text).then((isSent) => isSent && removeSent(key, text))
+        if (text !== '' && !isDisabled) void answerText(uuid, ask, text).then((isSent) => isSent && removeSentDraft(key, text))
       }}
     >
       <input aria-label="Answer" value={text} onInput={(event) => keepDraft(key, event.currentTarget.value)} />

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
 import { slotOf } from './row-slots.ts'
 
-/** the number of rows that are drawn above the visible ones, and below them, where the list does not say it */
+/** the default of `overscan` */
 const OVERSCAN = 6
 
 /** a list that is scrolled this near to its end follows new rows, in pixels */
@@ -12,7 +12,7 @@ const NEAR_PX = 24
 export interface RowWindowProps {
   readonly count: number
   readonly rowHeight: number
-  /** draws row `index` at `top`, in pixels. `slot`: a key of its own among the drawn rows, which a row that has left has had */
+  /** draws row `index` at `top`, in pixels. `slot`: a key that is unique among the drawn rows, and is used again */
   readonly draw: (index: number, top: number, slot: number) => JSX.Element
   /** the row that must be visible; null: none */
   readonly selected: number | null
@@ -21,7 +21,7 @@ export interface RowWindowProps {
   readonly overscan?: number
   /** the height of all rows in pixels, if the last one is lower than the others */
   readonly height?: number
-  /** an ascending number for each row. A list with it stays at its end while it is scrolled there; else it keeps its place when first rows go */
+  /** an ascending number for each row. With it, a list at its end follows new rows, and elsewhere keeps its place when its first rows go */
   readonly keyOf?: (index: number) => number
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }

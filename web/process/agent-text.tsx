@@ -1,4 +1,4 @@
-// Draws the text of an agent, and the output of its tools. All becomes text nodes: nothing is HTML, and nothing is loaded.
+// Draws the text of an agent, the output of its tools, and lines of a log. All of it becomes text nodes: nothing is HTML or is loaded.
 // Test: test/e2e/web/process/hostile-text.test.ts, test/tables/faces/rich-text.test.ts.
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild, JSX } from 'preact'

@@ -5,7 +5,7 @@ import type { ContextBlockView, ContextView } from '../../src/api/views/context.
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatCount, formatTokens } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
 import { RowWindow } from '../parts/row-window.tsx'
 

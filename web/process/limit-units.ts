@@ -19,7 +19,7 @@ const count = (name: string, flag: string | null): LimitUnit => ({ name, flag, u
 const time = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['minutes', 'm'], size: 60_000, format: formatElapsed })
 const bytes = (name: string, flag: string): LimitUnit => ({ name, flag, unit: ['MiB', 'MiB'], size: 1_048_576, format: formatBytes })
 
-export const UNITS: Readonly<Record<Limit, LimitUnit>> = {
+export const LIMIT_UNITS: Readonly<Record<Limit, LimitUnit>> = {
   maxSteps: count('steps', '--max-steps'),
   maxTurns: count('turns', '--max-turns'),
   maxToolCalls: count('tool calls', '--max-tool-calls'),
@@ -46,5 +46,5 @@ export const UNITS: Readonly<Record<Limit, LimitUnit>> = {
 
 /** What was typed, in the unit of the field, as the API counts the limit. */
 export function limitValue(limit: Limit, amount: number): number {
-  return Math.round(amount * UNITS[limit].size * 1e6) / 1e6
+  return Math.round(amount * LIMIT_UNITS[limit].size * 1e6) / 1e6
 }

@@ -6,11 +6,12 @@ import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { LimitUseView, ProcessView } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
-import { isPending, perform, readProcess } from '../actions.ts'
+import { isPending, perform } from '../actions.ts'
+import { readProcess } from '../session-api.ts'
 import { budgetsAbove } from '../../src/faces/budgets.ts'
 import { commandName, nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
-import { limitValue, UNITS, type Limit } from './limit-units.ts'
+import { limitValue, LIMIT_UNITS, type Limit } from './limit-units.ts'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { isPossible, runAction } from '../row-actions.ts'
 import { rows, rowSignal } from '../rows.ts'
@@ -107,7 +108,7 @@ const METERING: Readonly<Record<ProcessView['metering'], string>> = {
 }
 
 function LimitRow({ row, use }: { readonly row: RowView; readonly use: LimitUseView }): JSX.Element {
-  const { name, format } = UNITS[use.limit]
+  const { name, format } = LIMIT_UNITS[use.limit]
   const share = use.of > 0 ? Math.min(1, use.used / use.of) : 1
   const owner = use.scope === null ? undefined : rows.get(use.scope)
   const own = isOwn(row, use)
@@ -141,7 +142,7 @@ interface ChangeLimitProps {
 function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Element {
   const [text, setText] = useState('')
   const [how, setHow] = useState<'add' | 'set'>(isNew ? 'set' : 'add')
-  const { name, flag, unit } = UNITS[limit]
+  const { name, flag, unit } = LIMIT_UNITS[limit]
   const amount = Number(text)
   const isValid = text !== '' && Number.isFinite(amount) && amount > 0
   const submit = async (event: Event): Promise<void> => {
@@ -180,7 +181,7 @@ function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Eleme
 
 /** Sets a limit that the process does not have. */
 function NewLimit({ row, known }: { readonly row: RowView; readonly known: readonly Limit[] }): JSX.Element | null {
-  const others = (Object.keys(UNITS) as Limit[]).filter((limit) => !known.includes(limit))
+  const others = (Object.keys(LIMIT_UNITS) as Limit[]).filter((limit) => !known.includes(limit))
   const [chosen, choose] = useState<Limit>('budgetUsd')
   const limit = others.includes(chosen) ? chosen : others[0]
   if (!mayChange(row) || limit === undefined) return null
@@ -191,7 +192,7 @@ function NewLimit({ row, known }: { readonly row: RowView; readonly known: reado
         <select value={limit} onChange={(event) => choose(others.find((one) => one === event.currentTarget.value) ?? limit)}>
           {others.map((one) => (
             <option key={one} value={one}>
-              {UNITS[one].name}
+              {LIMIT_UNITS[one].name}
             </option>
           ))}
         </select>

@@ -7,7 +7,7 @@ import type { EventView } from '../../src/api/views/daemon.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { LIVE_EVENTS, NOTHING_LIVE, withLiveEvent, type LiveStep } from '../../src/faces/live-step.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { followEvents } from '../actions.ts'
+import { followEvents } from '../session-api.ts'
 import { isHidden } from '../live.ts'
 import { isStale, isRedacted } from '../store.ts'
 

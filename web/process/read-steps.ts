@@ -2,7 +2,7 @@
 // Test: test/e2e/web/process/steps.test.ts.
 import type { BriefStepsView } from '../../src/api/views/steps.ts'
 import { joinColumns, settledStep, type StepColumns } from '../../src/faces/step-list.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useLive, type Live } from '../live.ts'
 
 /** the most steps of one answer */

@@ -1,4 +1,5 @@
-// A process as of one of its steps: a bar that says so and leads back, and the figures as they were. Test: test/e2e/web/process/steps.test.ts.
+// A process as it was after one of its steps: a bar that says so and leads back to now, and the figures of that time.
+// Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatCost, formatElapsed, formatTokens } from '../../src/faces/format.ts'

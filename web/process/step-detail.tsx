@@ -7,7 +7,7 @@ import { formatClock, formatCost, formatCount, formatDuration, formatElapsed, fo
 import { NOTHING_LIVE, type LiveStep } from '../../src/faces/live-step.ts'
 import { hasFlag, type StepColumns } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { openFork } from '../dialogs/dialog-targets.ts'

@@ -6,7 +6,7 @@ import { mainInput } from '../../src/api/text/tool-input.ts'
 import type { StepPartView, StepToolView } from '../../src/api/views/steps.ts'
 import { formatBytes, formatDuration } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { callApi } from '../actions.ts'
+import { callApi } from '../session-api.ts'
 import { Change } from '../parts/change.tsx'
 import { ProgramText } from './agent-text.tsx'
 

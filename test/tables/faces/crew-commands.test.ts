@@ -1,7 +1,7 @@
 // What the page offers for a crew, a task and a member, in each state, and which request and command line a command becomes.
 import { expect, test } from 'vitest'
 import { crewCommands, memberCommands, taskCommands, type CrewCommand } from '../../../web/crew/commands.ts'
-import { bodyOf, commandOf, emptyForm, emptyTask } from '../../../web/crew/start-form.ts'
+import { crewUpBody, crewUpCommand, emptyForm, emptyTask } from '../../../web/crew/start-form.ts'
 import { TASK_STATES } from '../../../src/kernel/model/crew/words.ts'
 
 const member = (id: string, phase: 'idle' | 'implementing' | 'committing' = 'idle') => ({
@@ -97,8 +97,8 @@ test('an edit sends only the fields that have changed', () => {
 })
 
 test('the request and the command line of a new crew have only what was filled in', () => {
-  expect(bodyOf(emptyForm, '/src/app')).toEqual({ cwd: '/src/app' })
-  expect(commandOf(emptyForm, '/src/app')).toEqual(['reeve', 'crew', 'up', '-d', '--cwd', '/src/app'])
+  expect(crewUpBody(emptyForm, '/src/app')).toEqual({ cwd: '/src/app' })
+  expect(crewUpCommand(emptyForm, '/src/app')).toEqual(['reeve', 'crew', 'up', '-d', '--cwd', '/src/app'])
   const form = {
     ...emptyForm,
     crew: 'fix',
@@ -107,7 +107,7 @@ test('the request and the command line of a new crew have only what was filled i
     budget: '5',
     tasks: [{ ...emptyTask, text: 'Write it.', needs: 'grammar lexer' }],
   }
-  expect(bodyOf(form, '/src/app')).toEqual({
+  expect(crewUpBody(form, '/src/app')).toEqual({
     cwd: '/src/app',
     crew: 'fix',
     workers: 3,
@@ -115,7 +115,7 @@ test('the request and the command line of a new crew have only what was filled i
     limits: { budgetUsd: 5 },
     tasks: [{ text: 'Write it.', needs: ['grammar', 'lexer'] }],
   })
-  expect(commandOf(form, '/src/app').slice(6)).toEqual([
+  expect(crewUpCommand(form, '/src/app').slice(6)).toEqual([
     '--workers',
     '3',
     '--gate',

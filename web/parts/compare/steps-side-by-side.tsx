@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { BriefStepsView } from '../../../src/api/views/steps.ts'
 import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
-import { callApi } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { useLive } from '../../live.ts'
 
 /** The most steps of each side that are read. */

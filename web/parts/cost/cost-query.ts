@@ -1,7 +1,8 @@
-// What the cost page shows, as its address has it, and the requests for it. Test: test/e2e/web/pages/cost.test.ts.
+// The query of the cost page, as its address states it. Also the requests for its data, and the command that does the same.
+// Test: test/e2e/web/pages/cost.test.ts.
 import type { UsageBy, UsageRateView, UsageReportView } from '../../../src/api/views/usage.ts'
 import { MEASURES, type Measure } from '../../../src/faces/cost-chart.ts'
-import { callApi } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { daemonNow } from '../clock.tsx'
 
 export const SPLITS = ['agent', 'model', 'label', 'project', 'tree', 'process'] as const satisfies readonly UsageBy[]
@@ -58,23 +59,23 @@ export async function readCost(query: CostQuery): Promise<CostData> {
   return { chart, table, rate }
 }
 
-/** The start of the time as the API takes it; null: all usage. */
+/** The start of the time range as the API takes it; null: all usage. */
 function sinceOf({ since }: CostQuery): string | null {
   if (since === 'all') return null
   const hours = RANGES[since]
   return hours === undefined ? since : String(daemonNow() - hours * HOUR_MS)
 }
 
-/** What must be added to UTC for the clock of the daemon, in ms: its days begin at midnight there. */
-export function clockOffsetOf({ home }: Pick<UsageReportView, 'home'>): number {
+/** The offset of the daemon's time zone from UTC, in ms. The report names the end of a day, which is midnight there. */
+export function utcOffsetMs({ home }: Pick<UsageReportView, 'home'>): number {
   const dayMs = 24 * HOUR_MS
   const midnight = Date.parse(home.day.endsAt) % dayMs
   return midnight > 12 * HOUR_MS ? dayMs - midnight : -midnight
 }
 
-/** A time on the clock of the daemon, as rows are named. */
+/** The day or hour of a time on the daemon's clock, as the rows of a report name it. */
 function timeKey(at: number, by: CostQuery['by'], report: UsageReportView): string {
-  const iso = new Date(at + clockOffsetOf(report)).toISOString()
+  const iso = new Date(at + utcOffsetMs(report)).toISOString()
   return by === 'day' ? iso.slice(0, 10) : `${iso.slice(0, 10)} ${iso.slice(11, 13)}:00`
 }
 
@@ -89,7 +90,7 @@ export function chartRange(query: CostQuery, report: UsageReportView): { readonl
 
 /** The hours of one day, as changes of the address. */
 export function hoursOfDay(day: string, report: UsageReportView): Readonly<Record<'by' | 'since' | 'until', string>> {
-  const from = Date.parse(`${day}T00:00Z`) - clockOffsetOf(report)
+  const from = Date.parse(`${day}T00:00Z`) - utcOffsetMs(report)
   return { by: 'hour', since: new Date(from).toISOString(), until: new Date(from + 24 * HOUR_MS).toISOString() }
 }
 

@@ -122,7 +122,7 @@ function NearLimit(): JSX.Element | null {
   )
 }
 
-/** When the budget is full at the present rate of its tree, which is known for the first process of a tree alone. */
+/** When the budget is full at the present rate of its tree, which is known only for the root of a tree. */
 function FullIn({ row }: { readonly row: RowView }): JSX.Element | null {
   const text = budgetFullInText(row, perMinuteOf(row.uuid))
   return text === null ? null : <>, {text}</>

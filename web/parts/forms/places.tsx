@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentsView, AgentView, PlacesView } from '../../../src/api/views/agents.ts'
-import { callApi } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { useReader } from '../../live.ts'
 import { isStale } from '../../store.ts'
 import { CommandLine } from '../command-line.tsx'

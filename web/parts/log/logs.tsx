@@ -8,7 +8,7 @@ import type { RowView } from '../../../src/api/views/rows.ts'
 import { formatCount } from '../../../src/faces/format.ts'
 import { joinEarlier, joinNewest, linesWith, nextMatch, patternOf, type LogList, type LogRead } from '../../../src/faces/log-list.ts'
 import { subtreeOf } from '../../../src/faces/tree.ts'
-import { callApi } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { useKeys } from '../../keyboard.ts'
 import { useReader } from '../../live.ts'
 import { query, setQuery } from '../../router.ts'
@@ -60,7 +60,7 @@ export function Logs({ row: { uuid, sub } }: { readonly row: RowView }): JSX.Ele
   )
 }
 
-/** Reads what changes with each new line of the log. */
+/** Watches the rows that change with each new line of the log. Returns whether the process has a row. */
 function watchLog(uuid: string, isTree: boolean): boolean {
   if (!isTree) return rowSignal(uuid).value !== undefined
   watchList()

@@ -1,4 +1,5 @@
-// A lane of time: what a process did in each part of it. Also the ticks of the axis and the legend of the colours. Test: test/e2e/web/pages/night.test.ts.
+// A lane of time: what a process did in each part of it. Also the ticks of the axis and the legend of the colours.
+// Test: test/e2e/web/pages/night.test.ts.
 import type { JSX } from 'preact'
 import { visibleText } from '../../../src/faces/visible-text.ts'
 import type { LanePart, LaneWord } from '../../../src/faces/lanes/period.ts'
@@ -19,7 +20,7 @@ const MIN_PART = 2
 
 export interface LaneBarProps {
   readonly parts: readonly LanePart[]
-  /** a time in which it could have begun */
+  /** the time in which a node could have begun and had not; both ends are shares of the lane */
   readonly wait?: { readonly from: number; readonly to: number } | null
   readonly label: string
 }

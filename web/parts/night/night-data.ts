@@ -1,38 +1,19 @@
 // The data of the night page: which processes lived in a time, what they did then, what it cost, and which tasks of crews were merged.
 // Test: test/e2e/web/pages/night.test.ts.
-import { signal } from '@preact/signals'
 import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
 import type { SpansView } from '../../../src/api/views/spans.ts'
 import type { UsageBy, UsageReportView, UsageRowView } from '../../../src/api/views/usage.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
-import { callApi } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { rows } from '../../rows.ts'
 import { daemonNow } from '../clock.tsx'
+import { leftAt } from './absence.ts'
 
 /** The greatest number of trees whose spans are read. */
 const MAX_TREES = 24
 const MAX_SPANS = 500
 const HOUR_MS = 3_600_000
 export const RANGES: Readonly<Record<string, number>> = { '1h': 1, '4h': 4, '8h': 8, '12h': 12, '24h': 24 }
-/** a shorter absence does not count, in ms */
-const MIN_ABSENCE_MS = 60_000
-const [LEFT, HIDDEN] = ['reeve.left', 'reeve.hidden']
-
-const storedTime = (key: string): number | null => Number(localStorage.getItem(key)) || null
-
-/** When this browser last stopped showing the page for a minute or more; null: not known. */
-export const leftAt = signal(storedTime(LEFT))
-
-/** Records the absence that ends because the page is shown again, here or in a new tab. */
-function endAbsence(): void {
-  const hidden = storedTime(HIDDEN)
-  if (hidden !== null && Date.now() - hidden >= MIN_ABSENCE_MS) localStorage.setItem(LEFT, String(hidden))
-  localStorage.removeItem(HIDDEN)
-  leftAt.value = storedTime(LEFT)
-}
-
-addEventListener('visibilitychange', () => (document.hidden ? localStorage.setItem(HIDDEN, String(Date.now())) : endAbsence()))
-endAbsence()
 
 export interface NightData {
   readonly from: number

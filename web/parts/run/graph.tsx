@@ -3,12 +3,11 @@
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
-import { formatCost, formatElapsed } from '../../../src/faces/format.ts'
 import { criticalPath, dependentsOf, layoutGraph, type GraphLayout, type Place } from '../../../src/faces/graph-layout.ts'
 import { isNarrow } from '../../frame/narrow.ts'
 import { rowSignal } from '../../rows.ts'
 import { MarkIcon } from '../icons.tsx'
-import { nodeMark, nodeWhy } from './node-texts.ts'
+import { nodeFigures, nodeMark, nodeWhy } from './node-texts.ts'
 
 const NODE_WIDTH = 210
 const NODE_HEIGHT = 74
@@ -153,14 +152,4 @@ function NodeCard({ node, run, to, classes, style }: NodeCardProps): JSX.Element
       <span class="quiet">{nodeFigures(node)}</span>
     </a>
   )
-}
-
-/** The time, the money and the attempts of a node. */
-export function nodeFigures({ process, attempts, retries }: NodeView): string {
-  return [
-    ...(process ? [formatElapsed(process.elapsedMs)] : []),
-    ...(process && process.step > 0 ? [`step ${process.step}`] : []),
-    ...(process && process.costUsd !== 0 ? [formatCost(process.costUsd, process.unpriced)] : []),
-    ...(attempts > 0 ? [`attempt ${attempts + 1} of ${retries + 1}`] : []),
-  ].join(' · ')
 }

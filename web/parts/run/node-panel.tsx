@@ -5,15 +5,15 @@ import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import { dependentsOf } from '../../../src/faces/graph-layout.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
-import { callApi, failure, failureOf } from '../../actions.ts'
+import { failure, failureOf } from '../../actions.ts'
+import { callApi } from '../../session-api.ts'
 import { rowSignal } from '../../rows.ts'
 import { isStale, may } from '../../store.ts'
 import { ActionBar } from '../action-bar.tsx'
 import { CommandLine } from '../command-line.tsx'
 import { MessageBox } from '../message-box.tsx'
 import { Questions } from '../questions.tsx'
-import { nodeFigures } from './graph.tsx'
-import { canResume, nodeMark, nodeWhy } from './node-texts.ts'
+import { canResume, nodeFigures, nodeMark, nodeWhy } from './node-texts.ts'
 
 export interface NodePanelProps {
   readonly run: RunView

@@ -1,6 +1,7 @@
-// What a node of a run shows: its mark, its word, why it waits, and whether it can be resumed. Test: test/e2e/web/pages/runs.test.ts.
+// What a node of a run shows: its mark, why it waits, its figures, and whether it can be resumed. Test: test/e2e/web/pages/runs.test.ts.
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
+import { formatCost, formatElapsed } from '../../../src/faces/format.ts'
 import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
 
@@ -39,4 +40,14 @@ export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined):
 /** Whether a node can be resumed: it has a process, and has ended. */
 export function canResume({ state, process }: NodeView): boolean {
   return process !== null && (state === 'failed' || state === 'cancelled' || state === 'completed')
+}
+
+/** The time, the steps, the money and the attempts of a node. */
+export function nodeFigures({ process, attempts, retries }: NodeView): string {
+  return [
+    ...(process ? [formatElapsed(process.elapsedMs)] : []),
+    ...(process && process.step > 0 ? [`step ${process.step}`] : []),
+    ...(process && process.costUsd !== 0 ? [formatCost(process.costUsd, process.unpriced)] : []),
+    ...(attempts > 0 ? [`attempt ${attempts + 1} of ${retries + 1}`] : []),
+  ].join(' · ')
 }

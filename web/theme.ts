@@ -1,4 +1,5 @@
-// Light or dark, as the user chose it for this browser. Must be applied before anything is drawn. Test: test/e2e/web/pages/settings.test.ts.
+// The theme of this browser: light, dark, or that of the system. Must be applied before anything is drawn.
+// Test: test/e2e/web/pages/settings.test.ts.
 import { effect, signal } from '@preact/signals'
 
 export const THEMES = ['system', 'light', 'dark'] as const

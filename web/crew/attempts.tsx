@@ -1,4 +1,5 @@
-// The attempts at a task with their events, the newest open. Also verdicts and runs of the verify command, as evidence for a question. Test: test/e2e/web/crew.test.ts.
+// The attempts at a task with their events, the newest open. Also verdicts and runs of the verify command, as evidence for a question.
+// Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { TaskEventView } from '../../src/api/views/crew.ts'
 import type { ReportCheckView, ReportTaskView } from '../../src/api/views/crew-report.ts'
@@ -7,13 +8,13 @@ import { formatClock, formatDuration } from '../../src/faces/format.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { daemonNow } from '../parts/clock.tsx'
 
-interface StoryProps {
+interface AttemptsProps {
   /** null: the report has not been read yet, or does not have the task */
   readonly report: ReportTaskView | null
   readonly history: readonly TaskEventView[]
 }
 
-export function Story({ report, history }: StoryProps): JSX.Element {
+export function Attempts({ report, history }: AttemptsProps): JSX.Element {
   const { before, attempts } = eventsByAttempt(report ?? { tries: [], verdicts: [], checks: [] }, history, daemonNow())
   return (
     <>

@@ -1,24 +1,6 @@
-// What waits for the user, as the stream of rows has it, for all parts that show it. Test: test/e2e/web/needs-strip.test.ts.
-import { computed } from '@preact/signals'
-import type { NeedView } from '../../src/api/views/needs.ts'
-import { flatOrder } from '../../src/faces/tree.ts'
-import { isSnoozed } from '../../src/faces/attention.ts'
-import { allNeeds, clockOffset, rows, rowsWithNeeds } from '../rows.ts'
-import { now } from '../store.ts'
+// What keys do to the needs and questions that the page shows: they move the focus, and press buttons. Test: test/e2e/web/needs-strip.test.ts.
 
-/** The needs that are not put off, the most urgent first; null: the first rows have not come. */
-export const needs = computed((): readonly NeedView[] | null => {
-  const all = allNeeds.value
-  if (!all?.some(({ snoozedUntil }) => snoozedUntil !== null)) return all
-  const at = now.value + clockOffset.value
-  return all.filter((need) => !isSnoozed(need, at))
-})
-
-/** The processes that need the user, the most urgent first. Rows alone decide, so that a narrow session has them, too. */
-export const urgent = computed((): readonly string[] => {
-  const some = [...rowsWithNeeds.value].flatMap((uuid) => rows.get(uuid) ?? [])
-  return flatOrder(some, 'urgency').map(({ uuid }) => uuid)
-})
+const NEED_LINK = '[data-need] > a'
 
 /** Moves the focus to a need that is shown, by its place. Returns false if there is none. */
 export function focusNeed(at: number): boolean {
@@ -26,8 +8,6 @@ export function focusNeed(at: number): boolean {
   link?.focus()
   return link !== undefined
 }
-
-const NEED_LINK = '[data-need] > a'
 
 /** Moves the focus to the next need that is shown, or the previous one. */
 export function focusNextNeed(by: 1 | -1): boolean {

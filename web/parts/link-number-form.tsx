@@ -1,9 +1,10 @@
-// Asks for the six digits that the terminal shows, for a link that goes through a proxy. Test: test/e2e/web/access/elsewhere.test.ts.
+// Asks for the number of a link that goes through a proxy: six digits that the terminal shows beside the link.
+// Test: test/e2e/web/access/elsewhere.test.ts.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { openSession, type NoSession, type StoredSession } from '../session.ts'
 
-export function NumberForm({ code, onOpened }: { readonly code: string; readonly onOpened: (opened: StoredSession) => void }): JSX.Element {
+export function LinkNumberForm({ code, onOpened }: { readonly code: string; readonly onOpened: (opened: StoredSession) => void }): JSX.Element {
   const [refused, setRefused] = useState<NoSession | null>(null)
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()

@@ -1,5 +1,5 @@
-// Notifications of this browser: while the page is hidden, it notifies the user of each process that begins to need them. It is off until
-// the user switches it on in the settings. Test: test/e2e/web/pages/settings.test.ts.
+// Notifications of this browser: while the page is hidden, it notifies the user of each process that begins to need them. They are off
+// until the user switches them on in the settings. Test: test/e2e/web/pages/settings.test.ts.
 import { effect, signal } from '@preact/signals'
 import { titleOf } from '../src/faces/process-names.ts'
 import { visibleText } from '../src/faces/visible-text.ts'
@@ -9,15 +9,15 @@ import { rows, rowsWithNeeds } from './rows.ts'
 const KEY = 'reeve.bell'
 
 /** Whether the user has switched notifications on. The browser may still refuse. */
-export const isBellOn = signal(localStorage.getItem(KEY) === 'on')
+export const areNotificationsOn = signal(localStorage.getItem(KEY) === 'on')
 
-/** Whether this browser has notifications at all. */
-export const hasBell = 'Notification' in globalThis
+/** Whether this browser can show notifications at all. */
+export const canNotify = 'Notification' in globalThis
 
 /** Switches notifications on or off. Returns why they stay off; null: the switch was done. */
-export async function setBell(isOn: boolean): Promise<string | null> {
+export async function switchNotifications(isOn: boolean): Promise<string | null> {
   if (isOn && (await Notification.requestPermission()) !== 'granted') return 'This browser does not allow it for this address.'
-  isBellOn.value = isOn
+  areNotificationsOn.value = isOn
   if (isOn) localStorage.setItem(KEY, 'on')
   else localStorage.removeItem(KEY)
   return null
@@ -26,18 +26,18 @@ export async function setBell(isOn: boolean): Promise<string | null> {
 let known: ReadonlySet<string> | null = null
 
 /** From now on, notifies the user of each process that begins to need them. */
-export function watchNeeds(): void {
+export function notifyOfNeeds(): void {
   effect(() => {
     const current = rowsWithNeeds.value
     const added = known === null ? [] : [...current].filter((uuid) => !known?.has(uuid))
     known = current
-    if (isBellOn.peek() && document.hidden) for (const uuid of added) ring(uuid)
+    if (areNotificationsOn.peek() && document.hidden) for (const uuid of added) notify(uuid)
   })
 }
 
-function ring(uuid: string): void {
+function notify(uuid: string): void {
   const row = rows.get(uuid)
-  if (!row || !hasBell) return
+  if (!row || !canNotify) return
   try {
     // Several tabs show the notification of one process once.
     const shown = new Notification(`reeve: ${titleOf(row)}`, {
@@ -51,6 +51,6 @@ function ring(uuid: string): void {
     })
   } catch {
     // Chrome on Android shows notifications only for pages with a service worker, which this page must not have.
-    isBellOn.value = false
+    areNotificationsOn.value = false
   }
 }
