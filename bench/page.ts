@@ -6,7 +6,7 @@ import { Repository } from '../test/support/crew/repository.ts'
 import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { LONG_UUID, writeLongHistory } from '../test/support/store/long-history.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
-import { WebAccess } from '../test/support/web/raw-requests.ts'
+import { WebAccess } from '../test/support/web/web-access.ts'
 import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
 
 const STEPS = 5_000

@@ -4,7 +4,7 @@ import type { CDPSession, Page } from 'playwright-core'
 import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
 import { changeRows, sendManyRows } from '../test/support/web/many-rows.ts'
-import { WebAccess } from '../test/support/web/raw-requests.ts'
+import { WebAccess } from '../test/support/web/web-access.ts'
 import { ROUNDS, median, timed } from './support.ts'
 
 const COUNT = 10_000

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
 import { makeSeededPick } from '../support/kernel/random-inputs.ts'
-import { RUN, ComposeRunWorld, type Outcome, type NodePlan } from '../support/daemon/compose-world.ts'
+import { RUN, ComposeRunWorld, type Outcome, type NodePlan } from '../support/compose/compose-world.ts'
 import { SEED } from '../support/seed.ts'
 
 const RUNS = Number(process.env['REEVE_LIVES'] ?? deep(100, 400))

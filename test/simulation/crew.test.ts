@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Dice } from '../support/crew-world/random-faults.ts'
 import { requireLaw } from '../support/crew-world/laws.ts'
-import { specOf, type World } from '../support/crew-world/world.ts'
+import { crewSpecOf, type CrewWorld } from '../support/crew-world/world.ts'
 import { deep } from '../support/deep.ts'
 import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
 import { SEED } from '../support/seed.ts'
@@ -36,7 +36,7 @@ const spec = fc.record(
       }),
       { maxLength: 3 },
     ),
-    git: fc.constantFrom<CrewSpec['git']>(specOf().git, specOf().git, null),
+    git: fc.constantFrom<CrewSpec['git']>(crewSpecOf().git, crewSpecOf().git, null),
     stay: fc.boolean(),
     setup: fc.constant<NonNullable<CrewSpec['setup']>>({ command: 'make', timeoutMs: 1_000 }),
     verify: fc.constantFrom<NonNullable<CrewSpec['verify']>[]>({ command: 'make check', timeoutMs: 1_000 }),
@@ -45,7 +45,7 @@ const spec = fc.record(
 )
 
 /** Expects that each sent message was read once, is still queued, or was removed by the world. */
-function checkMessages(world: World): void {
+function checkMessages(world: CrewWorld): void {
   const waitingIds = [...world.procs.values()]
     .flatMap(({ queue }) => queue.map(({ id }) => id))
     .concat(world.keptMessages.map(({ id }) => id))
@@ -55,7 +55,7 @@ function checkMessages(world: World): void {
 }
 
 /** Requires that no message of a departed member is left behind while its successor runs. */
-function checkSuccessors({ crew, procs }: World): void {
+function checkSuccessors({ crew, procs }: CrewWorld): void {
   for (const { id, isAlive, queue } of procs.values()) {
     const successor = lastSuccessorOf(crew, id)
     if (!isAlive && successor?.state === 'on' && successor.id !== id)
@@ -76,7 +76,7 @@ function playToEnd(life: SimulatedCrew, dice: Dice): void {
 }
 
 /** Adds the preceding events to the message of a failure. */
-function withLog(world: World, act: () => void): void {
+function withLog(world: CrewWorld, act: () => void): void {
   try {
     act()
   } catch (error) {

@@ -1,4 +1,5 @@
-// Reads the project's own sources for the ratchet: text without comments, code without strings, imports and exports.
+// Reads the project's own sources for the ratchet: text without comments, code without strings, imports and exports. Also finds functions,
+// word lists, circles of imports and names that are declared twice.
 // A small scanner and regular expressions, no parser: good enough for code that keeps this project's layout.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative } from 'node:path'

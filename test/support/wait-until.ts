@@ -1,4 +1,4 @@
-// Waits until a condition holds, with a deadline. The condition is checked again and again; no test waits for a fixed time.
+// Waits until a condition holds, with a deadline. The condition is checked again and again, so that no test must wait for a fixed time.
 
 const DEADLINE_MS = 100_000
 const CHECK_MS = 20

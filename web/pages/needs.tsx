@@ -67,7 +67,11 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
             <a href={`/needs/${need.id}`}>
               <NeedTitle need={need} />
               <span class="why">
-                {commandOfQuestion(need.ask) === null ? visibleText(need.title) : <code>{visibleText(commandOfQuestion(need.ask) ?? '')}</code>}
+                {commandOfQuestion(need.ask) === null ? (
+                  visibleText(need.title)
+                ) : (
+                  <code>{visibleText(commandOfQuestion(need.ask) ?? '')}</code>
+                )}
               </span>
             </a>
             <CardAnswers need={need} />

@@ -4,7 +4,13 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { openSession, type NoSession, type StoredSession } from '../session.ts'
 
-export function LinkNumberForm({ code, onOpened }: { readonly code: string; readonly onOpened: (opened: StoredSession) => void }): JSX.Element {
+export function LinkNumberForm({
+  code,
+  onOpened,
+}: {
+  readonly code: string
+  readonly onOpened: (opened: StoredSession) => void
+}): JSX.Element {
   const [refused, setRefused] = useState<NoSession | null>(null)
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()

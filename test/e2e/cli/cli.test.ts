@@ -4,15 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView, SteerView } from '../../../src/api/views/process.ts'
 import { CLI, runCli, startCli } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
-import {
-  endedView,
-  factEvent,
-  startFakeDaemon,
-  processView,
-  refusedAnswer,
-  type FakeAnswer,
-  type FakeRoutes,
-} from '../../support/daemon/fake-daemon.ts'
+import { startFakeDaemon, refusedAnswer, type FakeAnswer, type FakeRoutes } from '../../support/daemon/fake-daemon.ts'
+import { endedView, factEvent, processView } from '../../support/daemon/process-view.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 let dir: TempDir

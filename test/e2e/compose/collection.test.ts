@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
-import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
+import { waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/compose/compose-runs.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { GcView } from '../../../src/api/views/gc.ts'
 

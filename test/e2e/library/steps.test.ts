@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect, STEP_FLAGS, type Reeve } from '../../../src/index.ts'
 import { runCli } from '../../support/daemon/cli.ts'
-import { bashCall } from '../../support/daemon/compose.ts'
+import { bashCall } from '../../support/compose/compose-runs.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { Repository } from '../../support/crew/repository.ts'
 

@@ -1,7 +1,7 @@
 // `kill` and `stop` as a user runs them. A dry run changes nothing, and the line after an end says what was interrupted and kept.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
-import { bashCall } from '../../support/daemon/compose.ts'
+import { bashCall } from '../../support/compose/compose-runs.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { StakesView } from '../../../src/api/views/stakes.ts'
 

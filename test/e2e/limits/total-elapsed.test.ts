@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { ManualClock } from '../../support/clock.ts'
-import { bashCall, waitForFileCommand, ComposeRuns } from '../../support/daemon/compose.ts'
+import { bashCall, waitForFileCommand, ComposeRuns } from '../../support/compose/compose-runs.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'

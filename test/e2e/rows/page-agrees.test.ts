@@ -8,7 +8,7 @@ import { ShownPage } from '../../support/faces/shown-page.ts'
 import { makeSeededPick } from '../../support/kernel/random-inputs.ts'
 import { SEED } from '../../support/seed.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { PageWorld } from '../../support/web/page-world.ts'
 
 const MOMENTS = deep(10, 60)
 

@@ -6,8 +6,8 @@ import { ROOT } from '../../support/env.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { Repository } from '../../support/crew/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { findFaults } from '../../support/web/faults.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { findAccessibilityFaults } from '../../support/web/accessibility-faults.ts'
+import { PageWorld } from '../../support/web/page-world.ts'
 
 const TIMEOUT_MS = 300_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
@@ -60,6 +60,6 @@ describe.runIf(CHROMIUM !== null)('the board of a crew', () => {
     await report.getByText(/1 of 1 task done · 1 commit/).waitFor()
     await report.locator('tr[data-name="lexer"]', { hasText: /worker-1.*[0-9a-f]{7}/ }).waitFor()
     await report.locator('[aria-label="Members"] tr[data-name="worker-1"]').waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
   })
 })

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Repository } from '../../support/crew/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { findFaults } from '../../support/web/faults.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
+import { findAccessibilityFaults } from '../../support/web/accessibility-faults.ts'
+import { PageWorld } from '../../support/web/page-world.ts'
 
 const writeStep = (path: string, content: string): object => ({ text: '', tools: [{ name: 'write', input: { path, content } }] })
 const diffOf = async (page: Page, kind: 'added' | 'removed'): Promise<string[]> =>
@@ -93,7 +93,7 @@ describe.runIf(CHROMIUM !== null)('the files of a process', () => {
     // Both sides have the same room.
     const [left, right] = await page.evaluate<number[]>('[...document.querySelectorAll(".side")].map((side) => side.clientWidth)')
     expect(Math.abs((left ?? 0) - (right ?? 0))).toBeLessThan(3)
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.reload()
     await page.locator('.side.removed').waitFor()

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DaemonView } from '../../../src/api/views/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { WebAccess } from '../../support/web/raw-requests.ts'
+import { WebAccess } from '../../support/web/web-access.ts'
 
 const REBOUND = 'rebound.test'
 

@@ -2,7 +2,7 @@
 // and nothing must be scrolled sideways.
 import { expect, test } from 'vitest'
 import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults, runAxe } from '../../support/web/faults.ts'
+import { findAccessibilityFaults, runAxe } from '../../support/web/accessibility-faults.ts'
 
 /** far more than some hundred runs of axe take on a slow machine */
 const LIMIT_MS = 600_000
@@ -16,7 +16,7 @@ describePage('every page', {}, (world) => {
     const faults: Record<string, string[]> = {}
     const look = async (name: string, selector: string): Promise<void> => {
       await page.locator(selector).first().waitFor()
-      faults[name] = await findFaults(page)
+      faults[name] = await findAccessibilityFaults(page)
       await page.setViewportSize({ width: 1440, height: 900 })
     }
     await page.locator('.row').waitFor()
@@ -51,7 +51,7 @@ describePage('every page', {}, (world) => {
     const faults: Record<string, string[]> = {}
     const look = async (name: string, selector: string): Promise<void> => {
       await page.locator(selector).first().waitFor()
-      faults[name] = await findFaults(page)
+      faults[name] = await findAccessibilityFaults(page)
     }
     const follow = async (name: string): Promise<void> => {
       await page.locator(`.row[data-uuid] .name a`, { hasText: name }).click()

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { WebView } from '../../../src/api/views/web.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../support/web/chromium.ts'
-import { WebAccess } from '../../support/web/raw-requests.ts'
+import { WebAccess } from '../../support/web/web-access.ts'
 
 describe.runIf(CHROMIUM !== null)('the page', () => {
   let browser: Awaited<ReturnType<typeof openChromium>>

@@ -5,8 +5,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
-import { PageWorld } from '../../support/web/open-page.ts'
-import { WebAccess } from '../../support/web/raw-requests.ts'
+import { PageWorld } from '../../support/web/page-world.ts'
+import { WebAccess } from '../../support/web/web-access.ts'
 
 const call = (command: string): { tools: readonly object[] } => ({ tools: [{ name: 'bash', input: { command } }] })
 

@@ -10,7 +10,8 @@ import type { NeedsView } from '../../../src/api/views/needs.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { ROUTES } from '../../../src/daemon/http/routes.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { WebAccess, sendRawHead, type RawHead } from '../../support/web/raw-requests.ts'
+import { sendRawHead, type RawHead } from '../../support/web/raw-requests.ts'
+import { WebAccess } from '../../support/web/web-access.ts'
 
 let daemon: LocalDaemon
 let web: WebAccess

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { describePage } from '../../support/web/describe-page.ts'
-import { findFaults } from '../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../support/web/accessibility-faults.ts'
 
 describePage('the page that starts agents', { config: 'web: { allow: [commands] }\n' }, (world) => {
   test('names the command that starts the first process, if none has worked yet', async () => {
@@ -24,7 +24,7 @@ describePage('the page that starts agents', { config: 'web: { allow: [commands] 
     expect(await page.locator('.command-line code').textContent()).toBe(
       `reeve run -d --cwd ${daemon.work} --name cart --model ${model} --permissions ask --budget-usd 2 'fix the test of the cart'`,
     )
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Start' }).click()
     await page.locator('.process').waitFor()
     const { process } = await daemon.client.get<{ process: ProcessView }>('/v1/processes/cart')

@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Containment, Program } from '../../../src/drivers/contain/containment-contract.ts'
 import { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
-import { waitForOutput, openContainmentHarness, readText, UUID, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import {
+  waitForOutput,
+  openContainmentHarness,
+  readText,
+  PROCESS_UUID,
+  findWorkingKinds,
+} from '../../support/agents/containment-harness.ts'
 import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -139,7 +145,7 @@ describe.each(kinds)('%s: starting', (kind) => {
       contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
     )
     const words = (await readText(program.stdout)).split(/\s+/)
-    expect(words.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
+    expect(words.slice(0, 4)).toEqual([PROCESS_UUID, '1', containment.intent.marker, contained.dir])
     const [sessionId, ownPid] = words.slice(4)
     expect(sessionId).toBe(ownPid)
     // In a namespace the program has another OS pid.
@@ -255,9 +261,9 @@ describe.each(kinds)('%s: many at once', (kind) => {
 test('auto selects the strongest kind that works, and each plan belongs to one incarnation', async () => {
   await using contained = await openContainmentHarness()
   const { manager } = contained
-  expect(manager.plan(UUID, 1, 'auto').kind).toBe(kinds[0])
+  expect(manager.plan(PROCESS_UUID, 1, 'auto').kind).toBe(kinds[0])
   expect(manager.kind).toBe(kinds[0])
-  expect(manager.plan(UUID, 1, 'group').marker).not.toBe(manager.plan(UUID, 2, 'group').marker)
+  expect(manager.plan(PROCESS_UUID, 1, 'group').marker).not.toBe(manager.plan(PROCESS_UUID, 2, 'group').marker)
 })
 
 test.runIf(kinds.includes('cgroup'))(
@@ -268,7 +274,7 @@ test.runIf(kinds.includes('cgroup'))(
     const nestedScript = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
     await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nestedScript])), 'up')
     const home = dirname(dirname(containment.intent.path ?? ''))
-    expect((await readdir(dirname(containment.intent.path ?? ''))).some((name) => name.startsWith(UUID))).toBe(true)
+    expect((await readdir(dirname(containment.intent.path ?? ''))).some((name) => name.startsWith(PROCESS_UUID))).toBe(true)
     expect((await containment.members()).length).toBe(1)
     expect((await containment.dispose()).outcome).toBe('killed')
     expect(existsSync(containment.intent.path ?? '')).toBe(false)

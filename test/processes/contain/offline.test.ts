@@ -6,7 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
-import { UUID, waitForOutput, openContainmentHarness, readText, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import {
+  PROCESS_UUID,
+  waitForOutput,
+  openContainmentHarness,
+  readText,
+  findWorkingKinds,
+} from '../../support/agents/containment-harness.ts'
 import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findSleepersWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -50,7 +56,7 @@ afterEach(async () => {
 
 function open(kind: ContainmentKind, network?: 'off'): Promise<Containment> {
   const { manager, dir } = contained
-  return manager.open(manager.plan(UUID, network ? 1 : 2, kind), dir, network)
+  return manager.open(manager.plan(PROCESS_UUID, network ? 1 : 2, kind), dir, network)
 }
 
 async function probeAddresses(containment: Containment): Promise<string[]> {
@@ -105,7 +111,7 @@ test.runIf(canGoOffline)('a failed start is reported as usual', async () => {
 describe('a socket that cannot be hidden', () => {
   const missingPaths = { socket: '/nowhere/own', over: '/nowhere/daemon', dir: '/nowhere/doors' }
   const openWith = (isNeeded: boolean): Promise<Containment> =>
-    contained.manager.open(contained.manager.plan(UUID, 1, 'group'), contained.dir, undefined, { ...missingPaths, isNeeded })
+    contained.manager.open(contained.manager.plan(PROCESS_UUID, 1, 'group'), contained.dir, undefined, { ...missingPaths, isNeeded })
 
   test('prevents the start of an agent that runs programs, which could exceed its limits', async () => {
     await expect(openWith(true)).rejects.toMatchObject({

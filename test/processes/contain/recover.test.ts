@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
 import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
-import { waitForOutput, openContainmentHarness, UUID, findWorkingKinds } from '../../support/agents/containment-harness.ts'
+import { waitForOutput, openContainmentHarness, PROCESS_UUID, findWorkingKinds } from '../../support/agents/containment-harness.ts'
 import type { ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith, readProcess } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -36,7 +36,7 @@ const countAlive = (contained: ContainmentHarness) => findProcessesWith(containe
 
 test('a recorded program is killed, and so are unrecorded processes with the marker', async () => {
   await using contained = await openContainmentHarness()
-  const intent = contained.manager.plan(UUID, 7, 'group')
+  const intent = contained.manager.plan(PROCESS_UUID, 7, 'group')
   const { handle } = await leaveProgram(contained, intent.marker)
   await leaveProgram(contained, intent.marker)
   expect(await contained.manager.recover(intent, handle)).toEqual({ outcome: 'killed', survivors: [] })
@@ -51,7 +51,7 @@ test('nothing is signalled for a stale handle: the outcome is `stale`', async ()
   await using contained = await openContainmentHarness()
   const { handle } = await leaveProgram(contained, null)
   const stale = { ...handle, startTime: `${handle.startTime}0` }
-  expect(await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), stale)).toEqual({
+  expect(await contained.manager.recover(contained.manager.plan(PROCESS_UUID, 7, 'group'), stale)).toEqual({
     outcome: 'stale',
     survivors: [],
   })
@@ -61,14 +61,14 @@ test('nothing is signalled for a stale handle: the outcome is `stale`', async ()
 test('without a handle, no process without the marker is signalled: the outcome is `unowned`', async () => {
   await using contained = await openContainmentHarness()
   await leaveProgram(contained, null)
-  expect((await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)).outcome).toBe('unowned')
+  expect((await contained.manager.recover(contained.manager.plan(PROCESS_UUID, 7, 'group'), null)).outcome).toBe('unowned')
   expect(countAlive(contained)).toBe(1)
 })
 
 test("a process with another incarnation's marker is not touched", async () => {
   await using contained = await openContainmentHarness()
-  await leaveProgram(contained, contained.manager.plan(UUID, 8, 'group').marker)
-  await contained.manager.recover(contained.manager.plan(UUID, 7, 'group'), null)
+  await leaveProgram(contained, contained.manager.plan(PROCESS_UUID, 8, 'group').marker)
+  await contained.manager.recover(contained.manager.plan(PROCESS_UUID, 7, 'group'), null)
   expect(countAlive(contained)).toBe(1)
 })
 
@@ -76,7 +76,7 @@ test.each(kinds)(
   '%s: a record from before a reboot is gone, even if another OS process has its OS pid and its start time now',
   async (kind) => {
     await using contained = await openContainmentHarness()
-    const intent = contained.manager.plan(UUID, 7, kind)
+    const intent = contained.manager.plan(PROCESS_UUID, 7, kind)
     const earlierIntent: ContainmentIntent = { ...intent, marker: intent.marker.replace(/[^.]+$/, 'ffffffff') }
     const { handle } = await leaveProgram(contained, earlierIntent.marker)
     expect((await contained.manager.recover(earlierIntent, handle)).outcome).toBe('gone')
@@ -88,7 +88,7 @@ test.runIf(kinds.includes('cgroup'))('a record that names a cgroup which is not 
   await using contained = await openContainmentHarness()
   const containment = await contained.open('cgroup')
   await waitForOutput(await containment.spawn(contained.request(['sh', '-c', `echo up; exec sleep 3600.${contained.token}`])), 'up')
-  const damagedIntent = { ...contained.manager.plan(UUID, 7, 'cgroup'), path: containment.intent.path }
+  const damagedIntent = { ...contained.manager.plan(PROCESS_UUID, 7, 'cgroup'), path: containment.intent.path }
   expect((await contained.manager.recover(damagedIntent, null)).outcome).toBe('gone')
   expect(countAlive(contained)).toBe(1)
 })

@@ -9,7 +9,7 @@ import { crewHead, keepOnBranch } from '../../../src/drivers/files/crew/merge.ts
 import { resetTo, handOver, salvageFiles, commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
+import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf } from '../../support/crew/repository.ts'
@@ -246,7 +246,7 @@ test('a successor gets the whole state of the old worker', async () => {
   rmSync(join(firstTree.dir, 'b.txt'))
   const stateBefore = [filesOf(firstTree.dir), repository.gitIn(firstTree.dir, 'status', '--porcelain')]
   const { value, calls } = await runThroughKills((git) =>
-    handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage }),
+    handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${PROCESS_UUID}`, salvage }),
   )
   expect(calls).toBeGreaterThan(10)
   expect(value.head).toBe(head)
@@ -261,7 +261,7 @@ test('the files of a retired member are kept, and not salvaged again when its wo
   expect([salvageRef.value, readRefs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
   expect(existsSync(join(tree.dir, 'a.txt'))).toBe(true)
   await runThroughKills((git) =>
-    removeWorktree(git, { dir: tree.dir, uuid: UUID, branch: tree.branch, repository: crewTarget().repository, env: tree.env }),
+    removeWorktree(git, { dir: tree.dir, uuid: PROCESS_UUID, branch: tree.branch, repository: crewTarget().repository, env: tree.env }),
   )
   expect([existsSync(tree.dir), repository.git('show', `${NAME}-1:a.txt`), readRefs('refs/reeve'), readRefs('refs/heads')]).toEqual([
     false,
@@ -278,14 +278,14 @@ test("locks that a killed git left on reeve's refs stop no job", async () => {
   lockAll(
     'refs/reeve/salvage/fix/worker-1-1',
     'refs/reeve/review/fix/task-1',
-    `refs/reeve/handover/${UUID}`,
+    `refs/reeve/handover/${PROCESS_UUID}`,
     `refs/heads/${CREW}`,
     `refs/heads/${CREW}.task-1`,
     `refs/heads/${CREW}.worker-3`,
   )
   await commitForReview(git, firstTree, 'refs/reeve/review/fix/task-1')
   expect(await salvageFiles(git, firstTree, salvage)).toBe(`${NAME}-1`)
-  await handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${UUID}`, salvage })
+  await handOver(git, { from: firstTree, to: secondTree, ref: `refs/reeve/handover/${PROCESS_UUID}`, salvage })
   const end = await commitTask(git, firstTree, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
   if (end.type !== 'committed') throw new Error(end.type)
   expect(await keepOnBranch(git, crewTarget(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
@@ -295,7 +295,9 @@ test("locks that a killed git left on reeve's refs stop no job", async () => {
   expect([readCommit(CREW), readRefs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
   const thirdTree = await add(3)
   lockAll(`refs/heads/${thirdTree.branch}`)
-  expect(await removeWorktree(git, { dir: thirdTree.dir, uuid: UUID, branch: thirdTree.branch, env: thirdTree.env, lockMs: 100 })).toEqual({
+  expect(
+    await removeWorktree(git, { dir: thirdTree.dir, uuid: PROCESS_UUID, branch: thirdTree.branch, env: thirdTree.env, lockMs: 100 }),
+  ).toEqual({
     dir: thirdTree.dir,
   })
   expect(readRefs(`refs/heads/${thirdTree.branch}`)).toEqual([])

@@ -8,7 +8,7 @@ import { commitTask, type CommitEnd } from '../../../src/drivers/files/crew/comm
 import { resetTo, handOver, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
+import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
@@ -585,7 +585,7 @@ test('a full disk stops each job before any change; later it succeeds', async ()
 })
 
 describe('a successor', () => {
-  const REF = `refs/reeve/handover/${UUID}`
+  const REF = `refs/reeve/handover/${PROCESS_UUID}`
 
   test('gets the commits, and the staged, changed, deleted and new files; the old worktree is removed without a salvage', async () => {
     const [firstTree, secondTree] = [await add(1), await add(2)]
@@ -607,7 +607,7 @@ describe('a successor', () => {
       readCommit(secondTree.branch),
       repository.gitIn(secondTree.dir, 'show', ':a.txt'),
     ]).toEqual([files, statusBefore, head, 'staged'])
-    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
+    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: PROCESS_UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
       dir: firstTree.dir,
     })
     expect(await handOverFiles(), 'again, also when the old one is gone').toMatchObject({ head })
@@ -619,9 +619,9 @@ describe('a successor', () => {
     repository.write({ 'a.txt': 'changed\n' }, firstTree.dir)
     await handOver(git, { from: firstTree, to: secondTree, ref: REF, salvage })
     repository.write({ 'a.txt': 'changed again\n' }, firstTree.dir)
-    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
+    expect(await removeWorktree(git, { dir: firstTree.dir, uuid: PROCESS_UUID, branch: firstTree.branch, env: firstTree.env })).toEqual({
       dir: firstTree.dir,
-      salvaged: `refs/reeve/salvage/${UUID}`,
+      salvaged: `refs/reeve/salvage/${PROCESS_UUID}`,
     })
   })
 })

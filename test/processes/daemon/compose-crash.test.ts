@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/daemon/compose.ts'
+import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/compose/compose-runs.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

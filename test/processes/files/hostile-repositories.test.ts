@@ -23,7 +23,7 @@ import { Git } from '../../../src/drivers/files/git.ts'
 import { Records } from '../../../src/drivers/files/records.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
-import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
+import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { deep } from '../../support/deep.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
@@ -129,7 +129,7 @@ async function useAllOperations(programs: boolean, attack: () => void): Promise<
   )
   for (const tree of [one, second, third]) {
     changeFiles(tree.dir, 'last')
-    await step('removeWorktree', () => removeWorktree(git, { ...tree, uuid: UUID }))
+    await step('removeWorktree', () => removeWorktree(git, { ...tree, uuid: PROCESS_UUID }))
   }
   return errorByOperation
 }
@@ -365,11 +365,11 @@ describe('a .git that git did not write', () => {
       () => salvageFiles(git, one, SALVAGE),
       () => handOver(git, { from: one, to: member(2, true), ref: 'refs/reeve/handover/x', salvage: SALVAGE }),
       () => resetTo(git, one, base, SALVAGE),
-      () => removeWorktree(git, { ...one, uuid: UUID }),
+      () => removeWorktree(git, { ...one, uuid: PROCESS_UUID }),
     ]
     for (const job of jobs) await expect(job()).rejects.toThrow(message)
     await expect(
-      removeWorktree(git, { dir: memberDir(), uuid: UUID, branch: null, env: repository.env }),
+      removeWorktree(git, { dir: memberDir(), uuid: PROCESS_UUID, branch: null, env: repository.env }),
       'of an unknown process',
     ).rejects.toThrow(/not a worktree|not the file that git wrote/)
     expect([listProgramsThatRan(), filesOf(memberDir(), () => false), readState()]).toEqual([[], files, stateBefore])

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Git } from '../../../src/drivers/files/git.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
-import { openContainmentHarness, UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
+import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 
-const REF = `refs/reeve/salvage/${UUID}`
+const REF = `refs/reeve/salvage/${PROCESS_UUID}`
 
 let contained: ContainmentHarness
 let git: Git
@@ -32,7 +32,7 @@ afterEach(async () => {
 const add = (): Promise<void> =>
   addWorktree(git, { repository: join(repository.dir, '.git'), dir, branch: 'reeve/one', base, env: repository.env, programs: true })
 const remove = (branch: string | null = 'reeve/one') =>
-  removeWorktree(git, { dir, uuid: UUID, branch, env: repository.env, programs: true })
+  removeWorktree(git, { dir, uuid: PROCESS_UUID, branch, env: repository.env, programs: true })
 const readBranches = (): string => repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 /** The files of a salvaged commit, in a separate work tree. */
 const readSalvaged = (): Record<string, string> => {
@@ -272,7 +272,7 @@ describe.each([
       repository.gitIn(worktreeDir, 'branch', '--show-current'),
     ]).toEqual([['.gitignore', 'a.txt'], '', 'reeve/two'])
     repository.write({ 'a.txt': 'changed\n', 'new/b.txt': 'b' }, worktreeDir)
-    expect(await removeWorktree(git, { ...user, repository: common, dir: worktreeDir, uuid: UUID, branch: 'reeve/two' })).toEqual({
+    expect(await removeWorktree(git, { ...user, repository: common, dir: worktreeDir, uuid: PROCESS_UUID, branch: 'reeve/two' })).toEqual({
       dir: worktreeDir,
       salvaged: REF,
     })

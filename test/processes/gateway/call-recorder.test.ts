@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CallRecorder } from '../../../src/drivers/gateway/call-recorder.ts'
-import { GatewayHarness, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
+import { GatewayHarness, PROVIDER_KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
@@ -42,7 +42,7 @@ test('a call becomes two files, which only their owner can read', async () => {
   )
   for (const name of readdirSync(recordDir)) {
     const text = readFileSync(join(recordDir, name), 'utf8')
-    expect([text.includes(KEY), text.includes(harness.access.token)]).toEqual([false, false])
+    expect([text.includes(PROVIDER_KEY), text.includes(harness.access.token)]).toEqual([false, false])
   }
 })
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { bodyOf, startModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
 import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gateway/formats.ts'
 import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
-import { GatewayHarness, KEY, sendRequest } from '../../support/agents/gateway-harness.ts'
+import { GatewayHarness, PROVIDER_KEY, sendRequest } from '../../support/agents/gateway-harness.ts'
 
 interface FormatCase {
   readonly format: FormatName
@@ -28,7 +28,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     providerPath: '/v1/messages',
     body: '{"model":"m-1","max_tokens":1000,"stream":true}',
     key: (token) => ({ 'x-api-key': token }),
-    sentKey: ['x-api-key', KEY],
+    sentKey: ['x-api-key', PROVIDER_KEY],
     whole: { content: [{ type: 'text', text: 'x' }], usage: { input_tokens: 100, cache_read_input_tokens: 30, output_tokens: 20 } },
   },
   {
@@ -38,7 +38,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     providerPath: '/v1/responses',
     body: '{"model":"m-1","max_output_tokens":1000,"stream":true}',
     key: (token) => ({ authorization: `Bearer ${token}` }),
-    sentKey: ['authorization', `Bearer ${KEY}`],
+    sentKey: ['authorization', `Bearer ${PROVIDER_KEY}`],
     whole: { output: [], usage: { input_tokens: 130, input_tokens_details: { cached_tokens: 30 }, output_tokens: 20 } },
   },
   {
@@ -48,7 +48,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     providerPath: '/v1/chat/completions',
     body: '{"model":"m-1","max_tokens":1000,"stream":true}',
     key: (token) => ({ authorization: `Bearer ${token}` }),
-    sentKey: ['authorization', `Bearer ${KEY}`],
+    sentKey: ['authorization', `Bearer ${PROVIDER_KEY}`],
     whole: { choices: [], usage: { prompt_tokens: 130, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens: 20 } },
   },
   {
@@ -58,7 +58,7 @@ const FORMAT_CASES: readonly FormatCase[] = [
     providerPath: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
     body: '{"generationConfig":{"maxOutputTokens":1000}}',
     key: (token) => ({ 'x-goog-api-key': token }),
-    sentKey: ['x-goog-api-key', KEY],
+    sentKey: ['x-goog-api-key', PROVIDER_KEY],
     whole: { candidates: [], usageMetadata: { promptTokenCount: 130, cachedContentTokenCount: 30, candidatesTokenCount: 20 } },
   },
 ]

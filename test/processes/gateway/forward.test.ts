@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { GatewayHarness, KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-harness.ts'
+import { GatewayHarness, PROVIDER_KEY, sendRequest, readBody, startRawProvider } from '../../support/agents/gateway-harness.ts'
 import { bodyOf } from '../../support/models/model-server.ts'
 
 const MIB = 1024 * 1024
@@ -72,7 +72,11 @@ describe('bytes', () => {
       (await sendRequest(harness.url('anthropic', '/v1/messages/count_tokens'), { headers: authHeaders(harness), body: BODY })).status,
     ).toBe(200)
     expect((await sendRequest(harness.url('anthropic', ''), { method: 'HEAD', headers: authHeaders(harness) })).status).toBe(200)
-    expect(seenPaths).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
+    expect(seenPaths).toEqual([
+      `GET /v1/models?limit=3 ${PROVIDER_KEY}`,
+      `POST /v1/messages/count_tokens ${PROVIDER_KEY}`,
+      `HEAD / ${PROVIDER_KEY}`,
+    ])
     expect([harness.callRequests, harness.reports]).toEqual([[], []])
   })
 

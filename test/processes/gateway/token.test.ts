@@ -1,6 +1,6 @@
 // Access to the gateway: with the token of a living incarnation, in any place where clients send keys, under the gateway's own name.
 import { describe, expect, test } from 'vitest'
-import { GatewayHarness, KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
+import { GatewayHarness, PROVIDER_KEY, sendRequest, startRawProvider } from '../../support/agents/gateway-harness.ts'
 
 const BODY = '{"model":"m","max_tokens":10}'
 
@@ -27,7 +27,7 @@ test.each<[string, (token: string) => Record<string, string>, string]>([
     const { token } = harness.access
     const url = harness.url('google', `/v1beta/models/m:countTokens${query === '' ? '' : query + token}`)
     expect((await sendRequest(url, { headers: headers(token), body: '{}' })).status).toBe(200)
-    expect(receivedHeaders()).toMatchObject({ 'x-goog-api-key': KEY, url: '/v1beta/models/m:countTokens' })
+    expect(receivedHeaders()).toMatchObject({ 'x-goog-api-key': PROVIDER_KEY, url: '/v1beta/models/m:countTokens' })
     expect(JSON.stringify(receivedHeaders())).not.toContain(token)
   }),
 )
@@ -85,7 +85,7 @@ describe('a request is refused', () => {
           })
         ).status,
       ).toBe(200)
-      expect(receivedHeaders()).toMatchObject({ 'x-api-key': KEY })
+      expect(receivedHeaders()).toMatchObject({ 'x-api-key': PROVIDER_KEY })
     }))
 
   test('for a provider that the process must not call, and for a path to another one', () =>

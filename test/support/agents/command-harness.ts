@@ -3,7 +3,7 @@
 import { commandDriver } from '../../../src/drivers/command/driver.ts'
 import type { Agent, KernelPort, Launch } from '../../../src/drivers/port.ts'
 import type { Ack, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
-import { UUID } from './containment-harness.ts'
+import { PROCESS_UUID } from './containment-harness.ts'
 import type { ContainmentHarness } from './containment-harness.ts'
 import { testEnv } from '../env.ts'
 import { specOf } from '../store/facts.ts'
@@ -50,7 +50,7 @@ export async function makeLaunch(
   const containment = await contained.open(kind === 'auto' ? 'group' : kind)
   const spec = specOf({ agent: 'command', argv, cwd: contained.dir, env: testEnv(contained.dir), ...changes, driver: 'command' })
   return {
-    uuid: UUID,
+    uuid: PROCESS_UUID,
     pid: 1,
     spec,
     containment,

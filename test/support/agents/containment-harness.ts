@@ -11,7 +11,7 @@ import { probeOnce } from '../probe-once.ts'
 import { tempDir } from '../tmp.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
-export const UUID = '01920000-0000-7000-8000-000000000001'
+export const PROCESS_UUID = '01920000-0000-7000-8000-000000000001'
 
 export interface ContainmentHarness extends AsyncDisposable {
   readonly manager: ContainmentManager
@@ -47,7 +47,7 @@ export async function openContainmentHarness(timeSlices?: EventLoopTurns): Promi
     token,
     logMessages,
     dir: tmp.path,
-    open: (kind) => manager.open(manager.plan(UUID, ++pid, kind), tmp.path),
+    open: (kind) => manager.open(manager.plan(PROCESS_UUID, ++pid, kind), tmp.path),
     request: (argv, changes) => ({ argv, cwd: tmp.path, env: testEnv(tmp.path), stdin: 'null', ...changes }),
     async [Symbol.asyncDispose]() {
       await manager[Symbol.asyncDispose]()

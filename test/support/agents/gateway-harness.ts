@@ -12,7 +12,7 @@ import type { ProviderConfig } from '../../../src/drivers/native/models/resolve-
 import type { CallRequest, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
 import { ManualClock } from '../clock.ts'
 
-export const KEY = 'the-real-key-of-the-provider'
+export const PROVIDER_KEY = 'the-real-key-of-the-provider'
 type FinishedCall = Extract<Report, { type: 'call.finished' }>
 
 export interface GatewayHarnessOptions {
@@ -72,7 +72,7 @@ export class GatewayHarness implements AsyncDisposable {
         baseURL: `${url}/v1`,
         apiKeyEnv: 'KEY',
       }
-      return { config: name === 'google' ? { ...config, baseURL: `${url}/v1beta` } : config, key: KEY }
+      return { config: name === 'google' ? { ...config, baseURL: `${url}/v1beta` } : config, key: PROVIDER_KEY }
     })
     return this.gateway.open({
       uuid: `process-${pid}`,

@@ -36,7 +36,7 @@ export interface UserManager extends AsyncDisposable {
   run(argv: readonly string[], env?: Readonly<Record<string, string>>): RunResult
 }
 
-/** Returns null if root, systemd, cgroup v2 or namespaces are missing. */
+/** Returns null if systemd or namespaces are missing. May only be called if `canDelegate()`. */
 export async function startUserManager(user: number, env: Readonly<Record<string, string>>): Promise<UserManager | null> {
   if (SYSTEMD === undefined) return null
   const cgroup = createDelegatedCgroup(user)

@@ -1,19 +1,19 @@
 // The files in the simulated world of a crew: each edit makes a new version, and a commit contains the current version. A commit
 // is compared with the reviewed files, as the daemon does with git. Used by regular-work.ts and random-faults.ts.
-import type { MemberProcess, World } from './world.ts'
+import type { MemberProcess, CrewWorld } from './world.ts'
 import type { Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 
 type JobOf<T extends Job['type']> = Extract<Job, { type: T }>
 
 /** Changes a member's files. */
-export function editFiles(world: World, proc: MemberProcess): void {
+export function editFiles(world: CrewWorld, proc: MemberProcess): void {
   if (world.repository) return world.repository.edit(proc)
   proc.isDirty = true
   world.editCount += 1
   proc.files = `files-${world.editCount}`
 }
 
-export function commitFiles(world: World, proc: MemberProcess): void {
+export function commitFiles(world: CrewWorld, proc: MemberProcess): void {
   if (world.repository) return world.repository.commit(proc)
   proc.commit = addCommit(world, proc, proc.files)
   proc.isDirty = false
@@ -24,23 +24,23 @@ export function resetFiles(proc: MemberProcess): void {
   Object.assign(proc, { files: 'base', isDirty: false, commit: null })
 }
 
-function addCommit(world: World, { id }: MemberProcess, files: string): string {
+function addCommit(world: CrewWorld, { id }: MemberProcess, files: string): string {
   const name = `${id}-${world.nextNumber()}`
   world.filesByCommit.set(name, files)
   return name
 }
 
 /** Saves files on the task's ref, for its next implementer. */
-export function keepFiles(world: World, task: string, files: string): void {
+export function keepFiles(world: CrewWorld, task: string, files: string): void {
   world.filesByCommit.set(`ref of ${task}`, files)
 }
 
-export function keptFiles(world: World, { keeps, task }: JobOf<'prepare'>): string {
+export function keptFiles(world: CrewWorld, { keeps, task }: JobOf<'prepare'>): string {
   return (keeps && world.filesByCommit.get(`ref of ${task}`)) ?? 'base'
 }
 
 /** The commit for a reviewer: a commit under a new review, the verified files, or the current ones. */
-export function reviewCommitOf(world: World, proc: MemberProcess | undefined, job: JobOf<'brief'>): string {
+export function reviewCommitOf(world: CrewWorld, proc: MemberProcess | undefined, job: JobOf<'brief'>): string {
   if (job.commit !== undefined) return job.commit
   const { check } = world.crew.tasks.find(({ id }) => id === job.task) ?? {}
   const files = (check?.ok ? check.tree : null) ?? proc?.files ?? 'base'
@@ -49,7 +49,7 @@ export function reviewCommitOf(world: World, proc: MemberProcess | undefined, jo
   return `view-${files}`
 }
 
-export function commitResult(world: World, proc: MemberProcess, { reviewed, force, instead }: JobOf<'commit'>): JobResult {
+export function commitResult(world: CrewWorld, proc: MemberProcess, { reviewed, force, instead }: JobOf<'commit'>): JobResult {
   if (reviewed === undefined) {
     if (proc.commit === null && force && proc.isDirty) commitFiles(world, proc)
     return { type: 'committed', commit: proc.commit, dirty: proc.isDirty }

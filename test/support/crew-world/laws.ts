@@ -1,10 +1,10 @@
 // Checks the invariants ("laws") of a crew after every command: of tasks, phases, reviews and commits, and that nothing happens
-// twice. The laws read only the crew's row and the new facts, not the decisions. Used by test/support/crew-world/world.ts.
+// twice. The laws compare the crew's row and journal with the records of the world, and call no decision. Used by world.ts.
 import { needsReview, canRoleReview, isFree } from '../../../src/kernel/crew/state/queries.ts'
 import { awaitsVerify } from '../../../src/kernel/crew/state/verify-rules.ts'
 import type { CrewFact } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew, Member, Task } from '../../../src/kernel/model/crew/crew.ts'
-import type { World } from './world.ts'
+import type { CrewWorld } from './world.ts'
 import type { Phase, TaskState } from '../../../src/kernel/model/crew/words.ts'
 
 /** The task states that are possible in each phase of its worker. */
@@ -32,7 +32,7 @@ export function requireLaw(holds: boolean, message: string): void {
   if (!holds) throw new Error(`broken: ${message}`)
 }
 
-export function checkLaws(world: World, before: Crew, facts: readonly CrewFact[]): void {
+export function checkLaws(world: CrewWorld, before: Crew, facts: readonly CrewFact[]): void {
   const { crew } = world
   if (facts.length === 0) requireLaw(crew === before, 'a command without facts changes nothing')
   for (const member of crew.members) checkMember(world, member)
@@ -47,7 +47,7 @@ export function checkLaws(world: World, before: Crew, facts: readonly CrewFact[]
 }
 
 /** With the engine as coordinator, no eligible reviewer is idle while a task waits for its review. */
-function checkEngine({ crew, spec, isPaused }: World): void {
+function checkEngine({ crew, spec, isPaused }: CrewWorld): void {
   if (spec.coordinator !== 'engine' || isPaused || crew.ending || !crew.begun) return
   for (const task of crew.tasks.filter((candidate) => needsReview(candidate) && !awaitsVerify(crew, spec, candidate))) {
     const idleReviewers = crew.members.filter(
@@ -71,7 +71,7 @@ function checkQueue({ tasks }: Crew): void {
   requireLaw(landing.length <= 1, `only one task may land at a time, not ${landing.map(({ id, state }) => `${id} (${state})`).join(', ')}`)
 }
 
-function checkMember({ crew, procs }: World, member: Member): void {
+function checkMember({ crew, procs }: CrewWorld, member: Member): void {
   const { id, phase, task: taskId, state, uuid } = member
   requireLaw((phase === 'idle') === (taskId === null), `${id} is ${phase} with ${taskId}`)
   if (state === 'gone') requireLaw(phase === 'idle' && member.turn.open === null, `${id} is gone, and ${phase}`)
@@ -169,7 +169,7 @@ function factsSinceOpening(journal: readonly CrewFact[], task: string): readonly
   return taskFacts.slice(taskFacts.findLastIndex(({ type }) => type === 'task.retried' || type === 'task.reopened') + 1)
 }
 
-function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: World, fact: CrewFact): void {
+function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: CrewWorld, fact: CrewFact): void {
   const files = fact.type === 'task.merged' ? filesByCommit.get(fact.merged) : undefined
   if (
     spec.verify &&

@@ -1,7 +1,7 @@
 // Brings a crew to the state in which a test starts, and prints the facts and acts of commands as transcript lines.
 // Used by test/tables/kernel/crew.
 import { addTasks, playAct } from './regular-work.ts'
-import { specOf, World } from './world.ts'
+import { crewSpecOf, CrewWorld } from './world.ts'
 import type { Act, Issuer, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact } from '../../../src/kernel/model/crew/facts.ts'
 import type { Member, Task } from '../../../src/kernel/model/crew/crew.ts'
@@ -14,8 +14,8 @@ export const USER: Issuer = { type: 'user' }
 export function startedWorld(
   overrides: Partial<CrewSpec> = {},
   tasks: readonly NewTask[] = [{ id: 'one', title: 'the first', text: 'Do it.' }],
-): World {
-  const world = new World(specOf(overrides))
+): CrewWorld {
+  const world = new CrewWorld(crewSpecOf(overrides))
   world.submit({ type: 'begin' })
   while (world.jobs.some(({ type }) => type === 'spawn')) playAct(world)
   if (tasks.length > 0) addTasks(world, tasks)
@@ -23,7 +23,7 @@ export function startedWorld(
 }
 
 /** Runs the world without faults until the condition holds. */
-export function runUntil(world: World, isReached: () => boolean): World {
+export function runUntil(world: CrewWorld, isReached: () => boolean): CrewWorld {
   for (let steps = 0; !isReached(); steps += 1) {
     if (steps > 500 || !playAct(world)) throw new Error(`the condition was not reached:\n${world.log.slice(-30).join('\n')}`)
   }
@@ -31,27 +31,27 @@ export function runUntil(world: World, isReached: () => boolean): World {
 }
 
 /** Runs until the task has this state. If the state is `committing`, its worker has also received the request to commit. */
-export function runUntilTask(world: World, state: TaskState, id = 'one'): World {
+export function runUntilTask(world: CrewWorld, state: TaskState, id = 'one'): CrewWorld {
   return runUntil(
     world,
     () => taskOf(world, id).state === state && (state !== 'committing' || !world.jobs.some(({ type }) => type === 'check')),
   )
 }
 
-export function taskOf({ crew }: World, id = 'one'): Task {
+export function taskOf({ crew }: CrewWorld, id = 'one'): Task {
   const task = crew.tasks.find((candidate) => candidate.id === id)
   if (!task) throw new Error(`no task ${id}`)
   return task
 }
 
-export function memberOf({ crew }: World, id: MemberId): Member {
+export function memberOf({ crew }: CrewWorld, id: MemberId): Member {
   const member = crew.members.find((candidate) => candidate.id === id)
   if (!member) throw new Error(`no member ${id}`)
   return member
 }
 
 /** Returns the facts and acts of a step, as short lines. */
-export function transcriptOf(world: World, act: () => unknown): string {
+export function transcriptOf(world: CrewWorld, act: () => unknown): string {
   const factCount = world.journal.length
   const actCount = world.acts.length
   act()
@@ -116,6 +116,6 @@ function actLine(act: Act): string {
 }
 
 /** The error code of a refusal; null when the command was accepted. */
-export function refusalCode(world: World, command: Command, by: Issuer = USER): string | null {
+export function refusalCode(world: CrewWorld, command: Command, by: Issuer = USER): string | null {
   return world.submit(command, by) === null ? (world.lastRefusal?.code ?? null) : null
 }

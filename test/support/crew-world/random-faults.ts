@@ -18,11 +18,11 @@ import {
   setCrewPaused,
 } from './regular-work.ts'
 import type { Command, LeadCommand, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
-import type { MemberProcess, World } from './world.ts'
+import type { MemberProcess, CrewWorld } from './world.ts'
 import { WORKER_ROLES, type MemberId } from '../../../src/kernel/model/crew/words.ts'
 import type { Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 
-/** A source of choices, made from numbers: the same numbers give the same choices. */
+/** A source of choices, made from numbers: the same numbers give the same choices. After the last number, it goes on with zeros. */
 export class Dice {
   readonly #numbers: readonly number[]
   #at = 0
@@ -31,7 +31,7 @@ export class Dice {
     this.#numbers = numbers
   }
 
-  get left(): boolean {
+  get hasNumbers(): boolean {
     return this.#at < this.#numbers.length
   }
 
@@ -60,7 +60,7 @@ const WORKER_COMMANDS: readonly WorkerCommand[] = [
 ]
 
 /** Performs one act: mostly regular work, sometimes a fault. `performGitOperation` performs a hostile operation. */
-export function playRandomAct(world: World, dice: Dice, performGitOperation?: (chosenNumber: number) => void): void {
+export function playRandomAct(world: CrewWorld, dice: Dice, performGitOperation?: (chosenNumber: number) => void): void {
   const percent = dice.nextNumber() % 100
   if (performGitOperation && dice.happensOnceIn(6)) return performGitOperation(dice.nextNumber())
   if (percent < 30) return playRandomTurn(world, dice)
@@ -75,11 +75,11 @@ export function playRandomAct(world: World, dice: Dice, performGitOperation?: (c
   return crashDaemon(world, dice)
 }
 
-function livingProcesses(world: World): MemberProcess[] {
+function livingProcesses(world: CrewWorld): MemberProcess[] {
   return [...world.procs.values()].filter(({ isAlive }) => isAlive)
 }
 
-function playRandomTurn(world: World, dice: Dice): void {
+function playRandomTurn(world: CrewWorld, dice: Dice): void {
   const proc = dice.pick(
     livingProcesses(world).filter(
       (candidate) => !candidate.isLeaving && !candidate.isHeld && (candidate.reading !== null || canBeginTurn(world, candidate)),
@@ -93,7 +93,7 @@ function playRandomTurn(world: World, dice: Dice): void {
   continueTurn(world, proc)
 }
 
-function playRandomJob(world: World, dice: Dice): void {
+function playRandomJob(world: CrewWorld, dice: Dice): void {
   const job = dice.pick(nextJobOfEachMember(world))
   if (!job) return
   if (job.type === 'spawn' && !world.procs.has(job.member) && dice.happensOnceIn(3)) {
@@ -119,12 +119,12 @@ function randomLoss(job: Job, dice: Dice): { lost?: MemberId; of?: 'task' } {
   return job.type !== 'spawn' && id !== null && dice.happensOnceIn(2) ? { lost: id } : {}
 }
 
-function randomFailure(world: World, job: Job, dice: Dice): JobResult {
+function randomFailure(world: CrewWorld, job: Job, dice: Dice): JobResult {
   return (world.repository ? null : randomGitFailure(world, job)) ?? randomError(world, job, dice)
 }
 
 /** A random git result for worlds without the simulated git. */
-function randomGitFailure(world: World, job: Job): JobResult | null {
+function randomGitFailure(world: CrewWorld, job: Job): JobResult | null {
   if (job.type === 'merge')
     return world.mergeCounts.has(job.task)
       ? { type: 'merged', merged: `m-${job.commit}` }
@@ -137,7 +137,7 @@ function randomGitFailure(world: World, job: Job): JobResult | null {
   return commit?.type === 'committed' && commit.commit !== null ? { type: 'conflict', commit: commit.commit, files: ['a.ts'] } : null
 }
 
-function randomError(world: World, job: Job, dice: Dice): JobResult {
+function randomError(world: CrewWorld, job: Job, dice: Dice): JobResult {
   // A member with a process was spawned, so a failed spawn is impossible.
   const proc = job.type === 'spawn' ? world.procs.get(job.member) : undefined
   if (proc) return { type: 'spawned', uuid: proc.uuid }
@@ -149,13 +149,13 @@ function randomError(world: World, job: Job, dice: Dice): JobResult {
 }
 
 /** Repeats a job's answer, as a daemon does if it crashed before the answer was acknowledged. */
-function repeatRandomAnswer(world: World, dice: Dice): void {
+function repeatRandomAnswer(world: CrewWorld, dice: Dice): void {
   const answer = dice.pick(world.answeredJobs)
   if (answer) world.submit({ type: 'job_done', ...answer })
 }
 
 /** A worker calls any tool: in its current turn, in an old turn, twice, or as a coordinator. */
-function callRandomTool(world: World, dice: Dice): void {
+function callRandomTool(world: CrewWorld, dice: Dice): void {
   const proc = dice.pick(livingProcesses(world))
   const command = dice.pick(WORKER_COMMANDS)
   if (!proc || !command) return
@@ -168,12 +168,12 @@ function callRandomTool(world: World, dice: Dice): void {
   if (dice.happensOnceIn(4)) world.submit(leadCommand, senderOfMember({ id: proc.id, turn }, call))
 }
 
-function sendRandomUserCommand(world: World, dice: Dice): void {
+function sendRandomUserCommand(world: CrewWorld, dice: Dice): void {
   world.submit((dice.happensOnceIn(3) ? reopenOrRetryCommand(world, dice) : null) ?? randomLeadCommand(world, dice), { type: 'user' })
 }
 
 /** Returns a command that opens a closed task again; null if no task is closed. */
-function reopenOrRetryCommand({ crew }: World, dice: Dice): LeadCommand | null {
+function reopenOrRetryCommand({ crew }: CrewWorld, dice: Dice): LeadCommand | null {
   const closed = dice.pick(crew.tasks.filter(({ state }) => state === 'done' || state === 'failed' || state === 'cancelled'))
   if (!closed) return null
   return closed.state === 'done'
@@ -181,7 +181,7 @@ function reopenOrRetryCommand({ crew }: World, dice: Dice): LeadCommand | null {
     : { type: 'retry_task', task: closed.id }
 }
 
-function randomLeadCommand(world: World, dice: Dice): LeadCommand {
+function randomLeadCommand(world: CrewWorld, dice: Dice): LeadCommand {
   const { crew } = world
   const task = dice.pick(crew.tasks)?.id ?? 'task-9'
   const member: MemberId = dice.pick(crew.members)?.id ?? 'worker-9'
@@ -229,7 +229,7 @@ function randomLeadCommand(world: World, dice: Dice): LeadCommand {
 }
 
 /** A dismissed member leaves, a member dies, or a dead member is resumed. */
-function endOrResumeRandomMember(world: World, dice: Dice): void {
+function endOrResumeRandomMember(world: CrewWorld, dice: Dice): void {
   const leavingProcess = dice.pick(livingProcesses(world).filter((proc) => proc.isLeaving))
   if (leavingProcess) return endProcess(world, leavingProcess, 'parent')
   const proc = dice.pick([...world.procs.values()])
@@ -241,13 +241,13 @@ function endOrResumeRandomMember(world: World, dice: Dice): void {
   if (dice.happensOnceIn(2)) return endProcess(world, proc, dice.pick(['person', 'agent', 'limit', 'daemon'] as const) ?? 'agent')
 }
 
-function pauseRandomMember(world: World, dice: Dice): void {
+function pauseRandomMember(world: CrewWorld, dice: Dice): void {
   if (dice.happensOnceIn(4)) return setCrewPaused(world, !world.isPaused)
   const proc = dice.pick(livingProcesses(world))
   if (proc) setMemberHeld(world, proc, !proc.isHeld, dice.pick(['user', 'user', 'context-full', 'loop', 'breaker', 'rate-limit', 'budget']))
 }
 
-function answerRandomQuestion(world: World, dice: Dice): void {
+function answerRandomQuestion(world: CrewWorld, dice: Dice): void {
   const id = dice.pick([...world.openQuestions.keys()])
   if (id !== undefined)
     answerQuestion(
@@ -258,14 +258,14 @@ function answerRandomQuestion(world: World, dice: Dice): void {
     )
 }
 
-function fillRandomContext(world: World, dice: Dice): void {
+function fillRandomContext(world: CrewWorld, dice: Dice): void {
   const proc = dice.pick(livingProcesses(world))
   if (proc && dice.happensOnceIn(2)) return void world.submit({ type: 'member_usage', member: proc.id, spent: { costUsd: 0.05, steps: 2 } })
   if (proc) world.submit({ type: 'member_context_full', member: proc.id, share: 0.91 })
 }
 
 /** The daemon crashes: turns are cut off or continue, and only the journal remains. */
-function crashDaemon(world: World, dice: Dice): void {
+function crashDaemon(world: CrewWorld, dice: Dice): void {
   world.crash()
   for (const proc of livingProcesses(world)) {
     if (proc.isLeaving) continue
@@ -286,8 +286,8 @@ function crashDaemon(world: World, dice: Dice): void {
   }
 }
 
-/** A started crew with some tasks. */
-export function startCrew(world: World, dice: Dice): void {
+/** Starts a crew with one to seven tasks. */
+export function startCrew(world: CrewWorld, dice: Dice): void {
   world.submit({ type: 'begin' })
   const count = 1 + (dice.nextNumber() % 7)
   addTasks(

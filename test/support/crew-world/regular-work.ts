@@ -1,11 +1,11 @@
 // The regular work in the simulated world of a crew: turns begin, continue and end, jobs are done, the user answers. random-faults.ts adds
-// the faults. A worker decides only from the texts that it reads. Used by random-faults.ts and tests.
+// the faults. A worker decides only from the texts that it reads. Used by random-faults.ts, prepared-world.ts and tests.
 import { nextEngineCommand } from '../../../src/kernel/crew/decide/engine.ts'
 import { isIndependentJob, needsUnusedFiles } from '../../../src/kernel/crew/state/queries.ts'
 import { resetFiles, commitFiles, commitResult, editFiles, keepFiles, keptFiles, reviewCommitOf } from './files.ts'
 import type { Issuer, Command, WorkerCommand } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
-import type { MemberProcess, World } from './world.ts'
+import type { MemberProcess, CrewWorld } from './world.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 
 export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>, call: string | null = null): Issuer {
@@ -15,12 +15,12 @@ export function senderOfMember({ id, turn }: Pick<MemberProcess, 'id' | 'turn'>,
 const USER: Issuer = { type: 'user' }
 
 /** Whether a message waits, and no job needs the member's files. */
-export function canBeginTurn({ crew }: World, { id, queue }: MemberProcess): boolean {
+export function canBeginTurn({ crew }: CrewWorld, { id, queue }: MemberProcess): boolean {
   return queue.length > 0 && !crew.jobs.some((job) => job.member === id && needsUnusedFiles(job))
 }
 
 /** Starts a turn with the next message. */
-export function beginTurn(world: World, proc: MemberProcess): void {
+export function beginTurn(world: CrewWorld, proc: MemberProcess): void {
   const message = proc.queue.shift()
   if (!message) return
   proc.turn += 1
@@ -50,7 +50,7 @@ const TOOLS: Readonly<Record<string, WorkerCommand>> = {
 }
 
 /** Performs the member's next planned call, or ends its turn. */
-export function continueTurn(world: World, proc: MemberProcess): void {
+export function continueTurn(world: CrewWorld, proc: MemberProcess): void {
   const step = proc.plan.shift()
   if (step === undefined) return endTurn(world, proc, 'ok')
   if (step === 'interrupted') return endTurn(world, proc, 'interrupted')
@@ -66,7 +66,7 @@ export function continueTurn(world: World, proc: MemberProcess): void {
 }
 
 /** Plays a coordinator's turn: issues the commands that the engine would issue, and wakes idle members. */
-export function runCoordinatorTurn(world: World, proc: MemberProcess): void {
+export function runCoordinatorTurn(world: CrewWorld, proc: MemberProcess): void {
   const issuer = senderOfMember(proc)
   for (let count = 0; count < 50; count += 1) {
     const command = nextEngineCommand(world.crew, { ...world.spec, coordinator: 'engine' })
@@ -89,7 +89,7 @@ export function runCoordinatorTurn(world: World, proc: MemberProcess): void {
   }
 }
 
-export function endTurn(world: World, proc: MemberProcess, outcome: 'ok' | 'error' | 'interrupted'): void {
+export function endTurn(world: CrewWorld, proc: MemberProcess, outcome: 'ok' | 'error' | 'interrupted'): void {
   proc.reading = null
   proc.plan = []
   world.submit({
@@ -104,7 +104,7 @@ export function endTurn(world: World, proc: MemberProcess, outcome: 'ok' | 'erro
 }
 
 /** Ends a member's process. */
-export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 'person' | 'agent' | 'limit' | 'daemon'): void {
+export function endProcess(world: CrewWorld, proc: MemberProcess, cause: 'parent' | 'person' | 'agent' | 'limit' | 'daemon'): void {
   proc.isAlive = false
   proc.isLeaving = false
   proc.isHeld = false
@@ -115,7 +115,7 @@ export function endProcess(world: World, proc: MemberProcess, cause: 'parent' | 
 }
 
 /** Performs the job as the daemon does, and submits its result. */
-export function performJob(world: World, job: Job): void {
+export function performJob(world: CrewWorld, job: Job): void {
   const result = resultOf(world, job)
   if (!result) return
   world.jobs = world.jobs.filter((openJob) => openJob.job !== job.job)
@@ -124,12 +124,12 @@ export function performJob(world: World, job: Job): void {
 }
 
 /** Performs the job, but its result is lost. */
-export function performJobWithLostResult(world: World, job: Job): void {
+export function performJobWithLostResult(world: CrewWorld, job: Job): void {
   if (job.type !== 'spawn') resultOf(world, job)
 }
 
 /** Returns the first open job of each member: jobs of one member run in order. */
-export function nextJobOfEachMember(world: World): Job[] {
+export function nextJobOfEachMember(world: CrewWorld): Job[] {
   return world.jobs.filter(
     (job) =>
       isIndependentJob(job) ||
@@ -138,19 +138,19 @@ export function nextJobOfEachMember(world: World): Job[] {
 }
 
 /** Returns the job's result; null if it is not done yet. */
-function resultOf(world: World, job: Job): JobResult | null {
+function resultOf(world: CrewWorld, job: Job): JobResult | null {
   if (!world.repository || job.type === 'spawn') return simulateResult(world, job)
   checkFilesUnused(world, job)
   const result = world.repository.perform(job)
   return result && 'read' in result && 'read' in job ? { ...result, read: readFacts(world, job.read) } : result
 }
 
-function readFacts(world: World, seqs: readonly number[]): CrewFact[] {
+function readFacts(world: CrewWorld, seqs: readonly number[]): CrewFact[] {
   return seqs.flatMap((seq) => world.journal[seq - 1] ?? [])
 }
 
 /** Fails when a member is in a turn while a job uses its files. */
-function checkFilesUnused(world: World, job: Exclude<Job, { type: 'spawn' }>): void {
+function checkFilesUnused(world: CrewWorld, job: Exclude<Job, { type: 'spawn' }>): void {
   const { id, turn, reading, isAlive } = world.requireProcess(job.member)
   const isOpen = reading !== null && isAlive && (job.type !== 'setup' || turn > 0)
   if (isOpen && needsUnusedFiles(job)) throw new Error(`the files of ${id} are needed for ${job.type}, but the member is in a turn`)
@@ -158,7 +158,7 @@ function checkFilesUnused(world: World, job: Exclude<Job, { type: 'spawn' }>): v
     throw new Error(`the files of ${job.from} are taken away, but its process runs`)
 }
 
-function simulateResult(world: World, job: Job): JobResult {
+function simulateResult(world: CrewWorld, job: Job): JobResult {
   if (job.type === 'spawn') {
     const proc = world.procs.get(job.member)
     return { type: 'spawned', uuid: proc ? proc.uuid : world.spawn(job.member) }
@@ -233,7 +233,7 @@ function simulateResult(world: World, job: Job): JobResult {
 }
 
 /** Answers a question as the user. */
-export function answerQuestion(world: World, id: string, option: string, text: string | null): void {
+export function answerQuestion(world: CrewWorld, id: string, option: string, text: string | null): void {
   const task = world.openQuestions.get(id)
   if (task === undefined) return
   world.openQuestions.delete(id)
@@ -241,7 +241,7 @@ export function answerQuestion(world: World, id: string, option: string, text: s
 }
 
 /** Runs the world to its end without pauses and crashes; members follow their texts. Returns the number of commands. */
-export function runWithoutFaults(world: World, bound: number): number {
+export function runWithoutFaults(world: CrewWorld, bound: number): number {
   const commandsBefore = world.commandCount
   for (const proc of world.procs.values()) if (proc.isHeld) setMemberHeld(world, proc, false)
   if (world.isPaused) setCrewPaused(world, false)
@@ -259,7 +259,7 @@ export function runWithoutFaults(world: World, bound: number): number {
   return world.commandCount - commandsBefore
 }
 
-function isOver({ crew, spec, outcome }: World): boolean {
+function isOver({ crew, spec, outcome }: CrewWorld): boolean {
   return (
     outcome !== null ||
     (spec.stay &&
@@ -268,19 +268,19 @@ function isOver({ crew, spec, outcome }: World): boolean {
   )
 }
 
-export function setMemberHeld(world: World, proc: MemberProcess, isHeld: boolean, reason = 'user'): void {
+export function setMemberHeld(world: CrewWorld, proc: MemberProcess, isHeld: boolean, reason = 'user'): void {
   proc.isHeld = isHeld
   world.submit({ type: 'member_held', member: proc.id, held: isHeld, ...(isHeld ? { reason } : {}) })
 }
 
 /** Pauses or resumes the crew's own process. */
-export function setCrewPaused(world: World, paused: boolean): void {
+export function setCrewPaused(world: CrewWorld, paused: boolean): void {
   world.isPaused = paused
   if (!paused) world.submit({ type: 'unpaused' })
 }
 
 /** Performs one possible act. Returns false if there is none. */
-export function playAct(world: World): boolean {
+export function playAct(world: CrewWorld): boolean {
   const [job] = nextJobOfEachMember(world)
   if (job) {
     performJob(world, job)
@@ -306,7 +306,7 @@ export function playAct(world: World): boolean {
 }
 
 /** Continues, as the user, a crew that stands still: it has no coordinator, or one that ignored its notices. */
-function promptCoordinator(world: World): boolean {
+function promptCoordinator(world: CrewWorld): boolean {
   const { crew, spec } = world
   if (spec.coordinator === 'engine') return false
   const coordinator = [...world.procs.values()].findLast(
@@ -321,7 +321,7 @@ function promptCoordinator(world: World): boolean {
 }
 
 /** Resumes a dead member as the user. Returns false if its process lives, or if it was retired or replaced. */
-export function resumeDeadMember(world: World, proc: MemberProcess): boolean {
+export function resumeDeadMember(world: CrewWorld, proc: MemberProcess): boolean {
   const member = world.crew.members.find(({ id }) => id === proc.id)
   if (proc.isAlive || member?.leave?.how === 'retired' || member?.leave?.how === 'replaced' || member?.heir !== null) return false
   proc.isAlive = true
@@ -329,6 +329,6 @@ export function resumeDeadMember(world: World, proc: MemberProcess): boolean {
   return true
 }
 
-export function addTasks(world: World, tasks: Extract<Command, { type: 'add_tasks' }>['tasks']): void {
+export function addTasks(world: CrewWorld, tasks: Extract<Command, { type: 'add_tasks' }>['tasks']): void {
   world.submit({ type: 'add_tasks', tasks }, USER)
 }

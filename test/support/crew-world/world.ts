@@ -45,7 +45,7 @@ export interface MemberProcess {
 
 const NATIVE = { driver: 'native' } as unknown as NativeSpec
 
-export function specOf(overrides: Partial<CrewSpec> = {}): CrewSpec {
+export function crewSpecOf(overrides: Partial<CrewSpec> = {}): CrewSpec {
   return {
     coordinator: 'engine',
     gate: 'auto',
@@ -79,7 +79,7 @@ export interface WorldOptions {
   readonly decide?: typeof decideCrew
 }
 
-export class World {
+export class CrewWorld {
   crew: Crew = NEW_CREW
   readonly spec: CrewSpec
   readonly repository: WorldRepository | null
@@ -120,7 +120,7 @@ export class World {
   /** commands with their results, for failure messages */
   readonly log: string[] = []
 
-  constructor(spec: CrewSpec = specOf(), options: WorldOptions = {}) {
+  constructor(spec: CrewSpec = crewSpecOf(), options: WorldOptions = {}) {
     this.spec = spec
     this.repository = options.repository ?? null
     this.#decide = options.decide ?? decideCrew

@@ -1,5 +1,5 @@
-// Checks the journals of a crew and of its members after kills, when no daemon runs. The checks fold the facts again and use
-// nothing else. Test: test/processes/crew/whole-crew.test.ts.
+// Checks the journals of a crew and of its members after kills, when no daemon runs. The checks fold the facts again, and
+// read no view of the daemon. Test: test/processes/crew/whole-crew.test.ts.
 import { foldCrew, NEW_CREW } from '../../../src/kernel/crew/state/fold.ts'
 import type { CrewFact, CrewFactOf, CrewFactType } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'

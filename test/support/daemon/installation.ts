@@ -1,4 +1,4 @@
-// Installations of reeve for tests: copies of the build in folders of the test, each with a build id of its own.
+// Installations of reeve for tests: copies of the build in folders of the test. A test can give each another build id.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../env.ts'

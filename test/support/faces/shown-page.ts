@@ -8,7 +8,7 @@ import { titleOf } from '../../../src/faces/process-names.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import type { Client } from '../../../src/api/client/client.ts'
 import { openChromium, PAGE_WAIT_MS } from '../web/chromium.ts'
-import { WebAccess } from '../web/raw-requests.ts'
+import { WebAccess } from '../web/web-access.ts'
 import type { Moment } from './agreement.ts'
 
 /** high enough for all rows and needs of a busy home */

@@ -12,7 +12,7 @@ import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { compareWithFold } from './compare-with-model.ts'
 import type { PickNumber } from './random-inputs.ts'
-import { CREW, TEMPLATE } from './transcript-crew-inputs.ts'
+import { CREW_SPEC, MEMBER_SPEC } from './transcript-crew-inputs.ts'
 import { DecisionChecker } from './decision-invariants.ts'
 import { kernelSpec, World } from './world.ts'
 import type { Sender, Uuid } from '../../../src/kernel/model/ids.ts'
@@ -49,7 +49,7 @@ export class CrewSimulation {
       by: 'user',
       uuid: CREW_UUID,
       parent: null,
-      spec: kernelSpec({ driver: 'crew', agent: 'crew', model: null, crew: { ...CREW, stay: true, ...spec } }),
+      spec: kernelSpec({ driver: 'crew', agent: 'crew', model: null, crew: { ...CREW_SPEC, stay: true, ...spec } }),
     })
   }
 
@@ -192,7 +192,7 @@ export class CrewSimulation {
         uuid: `m${this.#processCount}`,
         parent: CREW_UUID,
         spec: {
-          ...TEMPLATE,
+          ...MEMBER_SPEC,
           restart: { type: 'transient' },
           childId: job.member,
           member: { crew: CREW_UUID, id: job.member, role: member?.role ?? 'generic' },

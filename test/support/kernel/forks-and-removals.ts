@@ -1,4 +1,4 @@
-// Forks, pins, removes and collects processes of a simulated daemon, through the daemon's own operations, sweeper and collector.
+// Forks, resumes, pins, removes and collects processes of a simulated daemon, through the daemon's own operations, sweeper and collector.
 // Records all forks and removals, across restarts of the daemon, and compares the store with them at the end.
 import { GarbageCollector } from '../../../src/daemon/operations/collector.ts'
 import { findForkPoint } from '../../../src/daemon/operations/fork-point.ts'

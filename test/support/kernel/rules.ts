@@ -1,5 +1,5 @@
-// Checks the guarantees on the facts in the store, as named rules that hold after every act of a simulation. Keeps only the state that
-// the rules need, and reports a violation by the name of its rule.
+// The guarantees that a simulation checks, by name. `Rules` checks those that the facts in the store show, with only the state that they
+// need. simulation.ts and forks-and-removals.ts check the others.
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'

@@ -10,9 +10,9 @@ import { ROLES, type MemberId, type WorkerRole } from '../../../src/kernel/model
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
 /** The spec of members of all roles. */
-export const TEMPLATE = kernelSpec({ interactive: true, intent: '' })
+export const MEMBER_SPEC = kernelSpec({ interactive: true, intent: '' })
 
-export const CREW: CrewSpec = {
+export const CREW_SPEC: CrewSpec = {
   coordinator: 'engine',
   gate: 'auto',
   merge: 'auto',
@@ -23,7 +23,7 @@ export const CREW: CrewSpec = {
   handOver: 0.9,
   stay: false,
   git: { repository: '/r/.git', base: 'base', branch: 'reeve/c' },
-  roles: Object.fromEntries(ROLES.map((role) => [role, TEMPLATE])),
+  roles: Object.fromEntries(ROLES.map((role) => [role, MEMBER_SPEC])),
 }
 
 const CHOICES = ['coordinator', 'gate', 'merge'] as const
@@ -36,7 +36,7 @@ function crewSpecOf({ options, words }: Line): CrewSpec {
     .filter((entry) => entry !== '')
     .map((entry) => ({ role: entry.split(':')[0] as WorkerRole, count: Number(entry.split(':')[1]) }))
   return {
-    ...CREW,
+    ...CREW_SPEC,
     ...chosen,
     ...(staff ? { staff } : {}),
     ...(words.includes('stay') ? { stay: true } : {}),
@@ -70,7 +70,7 @@ export const CREW_READERS: Readonly<Record<string, InputReader>> = {
       by: 'system',
       uuid: wordAt(line, 1),
       parent: crew,
-      spec: { ...TEMPLATE, restart: { type: 'transient' }, childId: id, member: { crew, id, role } },
+      spec: { ...MEMBER_SPEC, restart: { type: 'transient' }, childId: id, member: { crew, id, role } },
     }
   },
   say: (line, world, reply) => ({

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { anthropicEvents, anthropicError } from './model-server-anthropic.ts'
 import { googleError, googleEvents } from './model-server-google.ts'
 import { openaiError, openaiChatEvents } from './model-server-openai-chat.ts'
-import { responsesEvents } from './model-server-responses.ts'
+import { openaiResponsesEvents } from './model-server-openai-responses.ts'
 
 export interface ServedTool {
   readonly id?: string
@@ -142,7 +142,7 @@ interface Format {
 
 function formatOf(path: string): Format {
   if (path.endsWith('/messages')) return { events: anthropicEvents, error: anthropicError }
-  if (path.endsWith('/responses')) return { events: responsesEvents, error: openaiError }
+  if (path.endsWith('/responses')) return { events: openaiResponsesEvents, error: openaiError }
   if (path.includes(':streamGenerateContent')) return { events: googleEvents, error: googleError }
   return { events: openaiChatEvents, error: openaiError }
 }

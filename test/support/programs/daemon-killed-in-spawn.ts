@@ -4,14 +4,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { writeSync } from 'node:fs'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
-import { waitForOutput, UUID } from '../agents/containment-harness.ts'
+import { waitForOutput, PROCESS_UUID } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const [stateDir = '', kind = '', token = '', turns = '', mode = ''] = process.argv.slice(2)
 const record = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`)
 const containments = await openContainmentManager({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
-const intent = containments.plan(UUID, 1, kind as ContainmentKind)
+const intent = containments.plan(PROCESS_UUID, 1, kind as ContainmentKind)
 const containment = await containments.open(intent, stateDir)
 record({ intent })
 // In a group, a program that clears its environment, starts a session and loses its parent belongs to no one.

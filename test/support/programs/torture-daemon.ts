@@ -2,14 +2,14 @@
 // Prints in one JSON line what a real daemon would have recorded. SIGTERM ends the tree by the stop ladder, and then the daemon.
 import { fileURLToPath } from 'node:url'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
-import { waitForOutput, UUID } from '../agents/containment-harness.ts'
+import { waitForOutput, PROCESS_UUID } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
 
 const [stateDir = '', kind = '', token = '', torturedMembers = ''] = process.argv.slice(2)
 const script = fileURLToPath(new URL('torture.sh', import.meta.url))
 const containments = await openContainmentManager({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
-const intent = containments.plan(UUID, 1, kind as ContainmentKind | 'auto')
+const intent = containments.plan(PROCESS_UUID, 1, kind as ContainmentKind | 'auto')
 const containment = await containments.open(intent, stateDir)
 const program = await containment.spawn({
   argv: ['sh', script, token, 'stay', torturedMembers],

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import type { Containment } from '../../../src/drivers/contain/containment-contract.ts'
-import { waitForOutput, UUID } from '../agents/containment-harness.ts'
+import { waitForOutput, PROCESS_UUID } from '../agents/containment-harness.ts'
 import { testEnv } from '../env.ts'
 import type { Ending } from '../contain/torture.ts'
 import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
@@ -23,7 +23,7 @@ const END_TREE: Readonly<Record<Ending, (containment: Containment) => Promise<un
 }
 
 async function startTree(pid: number): Promise<Containment> {
-  const containment = await containments.open(containments.plan(UUID, pid, kind as ContainmentKind), stateDir)
+  const containment = await containments.open(containments.plan(PROCESS_UUID, pid, kind as ContainmentKind), stateDir)
   const argv = ['sh', SCRIPT, token, MODES[ending as Ending], 'all']
   await waitForOutput(await containment.spawn({ argv, cwd: stateDir, env: testEnv(stateDir), stdin: 'null' }), 'planted')
   return containment

@@ -2,7 +2,7 @@
 // Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/simulated-git.test.ts.
 import { runWithoutFaults } from '../crew-world/regular-work.ts'
 import { playRandomAct, startCrew, type Dice } from '../crew-world/random-faults.ts'
-import { World, specOf, type WorldOptions } from '../crew-world/world.ts'
+import { CrewWorld, crewSpecOf, type WorldOptions } from '../crew-world/world.ts'
 import { USER_CHANGES, SimulatedRepository, type Defects } from './simulated-repository.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
@@ -10,7 +10,7 @@ import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 const MAX_COMMANDS = 1_500
 
 export interface SimulatedCrew {
-  readonly world: World
+  readonly world: CrewWorld
   /** null: it has no repository */
   readonly repository: SimulatedRepository | null
 }
@@ -23,10 +23,10 @@ export function simulateCrew(
     decide,
   }: { readonly trace?: boolean; readonly defects?: Defects; readonly decide?: NonNullable<WorldOptions['decide']> } = {},
 ): SimulatedCrew {
-  if (spec.git === null) return { world: new World(specOf(spec), decide ? { decide } : {}), repository: null }
+  if (spec.git === null) return { world: new CrewWorld(crewSpecOf(spec), decide ? { decide } : {}), repository: null }
   const repository = new SimulatedRepository({ ...(trace ? { trace } : {}), ...(defects ? { defects } : {}) })
-  const world = new World(
-    specOf({ ...spec, git: { ...specOf().git, repository: '/repository', base: repository.base, branch: 'reeve/crew' } }),
+  const world = new CrewWorld(
+    crewSpecOf({ ...spec, git: { ...crewSpecOf().git, repository: '/repository', base: repository.base, branch: 'reeve/crew' } }),
     { repository, ...(decide ? { decide } : {}) },
   )
   repository.world = world
@@ -43,7 +43,7 @@ function performGitOperation(repository: SimulatedRepository, chosenNumber: numb
 /** Plays the random acts, and then a world without faults until the crew has ended. Calls `onFaultsEnded` in between. */
 export function playSimulatedCrew({ world, repository }: SimulatedCrew, dice: Dice, onFaultsEnded: () => void = () => undefined): void {
   startCrew(world, dice)
-  while (dice.left && world.outcome === null)
+  while (dice.hasNumbers && world.outcome === null)
     playRandomAct(
       world,
       dice,

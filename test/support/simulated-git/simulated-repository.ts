@@ -11,7 +11,7 @@ import { Worktree } from './worktree.ts'
 import type { Issuer, Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
-import type { MemberProcess, World } from '../crew-world/world.ts'
+import type { MemberProcess, CrewWorld } from '../crew-world/world.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
@@ -86,7 +86,7 @@ export class SimulatedRepository {
   readonly tally = new Map<string, number>()
   readonly #trace: boolean
   readonly #defects: Defects
-  #world: World | null = null
+  #world: CrewWorld | null = null
   #number = 0
 
   constructor({ trace = false, defects = {} }: { readonly trace?: boolean; readonly defects?: Defects } = {}) {
@@ -101,11 +101,11 @@ export class SimulatedRepository {
   }
 
   /** The world of this repository. */
-  set world(world: World) {
+  set world(world: CrewWorld) {
     this.#world = world
   }
 
-  get world(): World {
+  get world(): CrewWorld {
     if (!this.#world) throw new Error('the repository has no crew')
     return this.#world
   }

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
 import type { LocalDaemonOptions } from '../daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from './chromium.ts'
-import { PageWorld } from './open-page.ts'
+import { PageWorld } from './page-world.ts'
 
 /** The world of the test that runs. */
 type CurrentWorld = Pick<PageWorld, 'daemon' | 'web' | 'visit' | 'openTab' | 'allowProblem' | 'expectProblem'> & {

@@ -10,7 +10,8 @@ import { helloText } from '../../../../src/api/web-hello.ts'
 import { ManualClock } from '../../../support/clock.ts'
 import { LocalDaemon } from '../../../support/daemon/local-daemon.ts'
 import { ROOT } from '../../../support/env.ts'
-import { sendRawHead, WebAccess } from '../../../support/web/raw-requests.ts'
+import { sendRawHead } from '../../../support/web/raw-requests.ts'
+import { WebAccess } from '../../../support/web/web-access.ts'
 
 const HOUR_MS = 3_600_000
 

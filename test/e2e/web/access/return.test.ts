@@ -11,7 +11,7 @@ import { runCli } from '../../../support/daemon/cli.ts'
 import { DaemonHome } from '../../../support/daemon/daemon-home.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { CHROMIUM, openChromium, PAGE_WAIT_MS } from '../../../support/web/chromium.ts'
-import { WebAccess } from '../../../support/web/raw-requests.ts'
+import { WebAccess } from '../../../support/web/web-access.ts'
 
 const STALE_MS = 5_000
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Repository } from '../../../support/crew/repository.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 const writeStep = (path: string, content: string): object => ({
   text: `I write ${path}.`,
@@ -38,7 +38,7 @@ describePage('forks', {}, (world) => {
     expect(await page.locator('.lane-of-fork > a').allTextContents()).toEqual(['port', 'nocache', 'mini'])
     expect(await page.locator('.lane-of-fork.own').getAttribute('data-uuid')).toBe(uuid)
     expect(await page.locator('.command-line code').textContent()).toBe('reeve lineage port')
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'mark mini to compare it' }).click()
     await page.getByRole('link', { name: 'compare port with mini' }).waitFor()
     await page.getByRole('button', { name: 'marked' }).click()
@@ -56,7 +56,7 @@ describePage('forks', {}, (world) => {
     await page.locator('.diff-line.removed .code', { hasText: 'first' }).waitFor()
     await page.locator('.diff-line.added .code', { hasText: 'second' }).waitFor()
     expect(await page.locator('.command-line code').textContent()).toBe('reeve diff --from port@now nocache')
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
   })
 
   test('report what cannot be compared', async () => {

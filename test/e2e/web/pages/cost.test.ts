@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, expect, test } from 'vitest'
 import { startModelServer } from '../../../support/models/model-server.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 const server = await startModelServer(Array.from({ length: 12 }, () => ({ text: 'done', usage: { input: 100_000, output: 50_000 } })))
 afterAll(() => server[Symbol.asyncDispose]())
@@ -60,7 +60,7 @@ describePage('the cost', { config }, (world) => {
     const chart = page.getByRole('slider', { name: 'Time' })
     await chart.focus()
     await expect.poll(() => chart.getAttribute('aria-valuetext')).toMatch(/^\d{4}-\d\d-\d\d: \$0\.40 · work\/m \$0\.40$/)
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     await chart.focus()
     await page.keyboard.press('ArrowLeft')
@@ -71,7 +71,7 @@ describePage('the cost', { config }, (world) => {
     expect(await page.locator('[data-time]').count()).toBe(24)
     await page.locator('select[name="view"]').selectOption('table')
     await page.locator('.times td', { hasText: '$0.40' }).waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as CSV' }).click()])
     expect(await readFile(await saved.path(), 'utf8')).toMatch(/^"hour","model","processes".*\n".* \d\d:00","work\/m","1","1","100000"/)
     const [json] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as JSON' }).click()])

@@ -6,7 +6,7 @@ import type { CrewView } from '../../../../src/api/views/crew.ts'
 import { ROOT } from '../../../support/env.ts'
 import { Repository } from '../../../support/crew/repository.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults, runAxe } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults, runAxe } from '../../../support/web/accessibility-faults.ts'
 
 const TIMEOUT_MS = 480_000
 const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
@@ -43,7 +43,7 @@ describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) =>
     expect(await page.locator('.command-line code').textContent()).toBe(
       `reeve crew up -d --cwd ${dir} --name fix --workers 1 --model ${WORKER} --gate human --tasks tasks.md`,
     )
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.locator('.lane .card', { hasText: 'lexer' }).waitFor()
@@ -69,11 +69,11 @@ describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) =>
     await page.locator('.crew-task[data-state="waiting"]').waitFor()
     await page.getByRole('link', { name: 'All tasks' }).click()
     await page.locator('.card.asks[data-task="lexer"]').waitFor({ timeout: TIMEOUT_MS })
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.locator('nav.pages a', { hasText: 'Crews' }).click()
     await page.locator('tr[data-crew="fix"]', { hasText: '0 of 2' }).waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     // The browser reports each plan that the daemon refused.
     world.allowProblem('status of 400')
   })

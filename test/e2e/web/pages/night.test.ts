@@ -1,7 +1,7 @@
 // The night page in Chromium: who worked, waited and was held, what ended and asked, and the choice of a time and of a tree.
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 describePage('the night', {}, (world) => {
   test('shows what happened, as lanes and as a list, of all and of one process', async () => {
@@ -26,7 +26,7 @@ describePage('the night', {}, (world) => {
     await page.locator(`.swim-lane[data-uuid="${held.uuid}"] rect.held`).waitFor()
     await page.locator('tr[data-kind="asked"]').getByRole('link', { name: 'still open' }).waitFor()
     expect(await page.locator('.lane-ticks span').count()).toBeGreaterThan(1)
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.locator('.summary [data-count="failed"]').click()
     await expect.poll(() => page.locator('tr[data-kind]').count(), { timeout: 100_000 }).toBe(1)
     expect(new URL(page.url()).searchParams.get('kind')).toBe('failed')

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ComposeRuns, shellNode, waitForFileCommand } from '../../../support/daemon/compose.ts'
+import { ComposeRuns, shellNode, waitForFileCommand } from '../../../support/compose/compose-runs.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults, runAxe } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults, runAxe } from '../../../support/web/accessibility-faults.ts'
 
 describePage('the runs', {}, (world) => {
   const createFile = (name: string): void => writeFileSync(join(world.daemon.work, name), '')
@@ -33,7 +33,7 @@ describePage('the runs', {}, (world) => {
     await page.locator('.node-panel[data-node="docs"]', { hasText: 'result → test' }).waitFor()
     expect(new URL(page.url()).pathname).toMatch(/^\/runs\/[\w-]+\/node\/docs$/)
     await page.locator('.node.again[data-node="test"]').waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.locator('.node-panel').getByRole('button', { name: 'Pause' }).click()
     await page.locator('.node[data-node="docs"] .node-why', { hasText: 'paused' }).waitFor()
     await page.getByRole('button', { name: 'table' }).click()

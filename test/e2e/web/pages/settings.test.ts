@@ -1,7 +1,7 @@
 // The settings in Chromium: looks, keys and notifications of this browser, and the sessions of the page with the means to end them.
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 describePage('the settings', {}, (world) => {
   test('keep the looks and the keys of this browser', async () => {
@@ -17,7 +17,7 @@ describePage('the settings', {}, (world) => {
     expect(await page.getByLabel('keys without Ctrl work').isChecked()).toBe(false)
     await page.getByLabel('as the system').check()
     expect(await readBackground()).toBe(light)
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
   })
 
   test('list the sessions, and end one, all others, or this one', async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { testEnv } from '../../../support/env.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 import type { ProcessView } from '../../../../src/api/views/process.ts'
 
 /** Each run adds a line to a file; the fourth stays. */
@@ -34,7 +34,7 @@ describePage('supervisors and the machine', {}, (world) => {
     await often.filter({ hasText: 'exit code 3' }).waitFor()
     expect(await often.locator('.mark-of-restart').count()).toBe(3)
     expect(await page.locator('[aria-label="Restarts"] tbody tr', { hasText: 'restarted' }).count()).toBe(3)
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1440, height: 900 })
     const [server = ''] = (await daemon.view(process.uuid)).children
     await page.locator('tr[data-child="server"] a').click()
@@ -49,7 +49,7 @@ describePage('supervisors and the machine', {}, (world) => {
     await page.locator('.figures', { hasText: /load\d.* of \d+ core.*free of/ }).waitFor()
     await page.locator(`tr[data-name="${daemon.work}"]`, { hasText: '0 living of 1' }).waitFor()
     await page.locator('[aria-label="Agents"] tr').nth(1).waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
 
     // A hidden tab asks for nothing, and as soon as it is shown.
     let checks = 0

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 const ACP_AGENT = resolve(import.meta.dirname, '../../../support/programs/acp-agent.ts')
 
@@ -24,7 +24,7 @@ describePage('the open step', { config: 'web: { allow: [commands] }\n' }, (world
     // A tab that comes later begins with the whole text so far.
     const other = await world.visit(`/p/${uuid}`)
     await other.locator('.live-text .text', { hasText: 'The *first* piece, then another one' }).waitFor()
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await writeFile(second ?? '', '')
     await page.locator('.live-text').waitFor({ state: 'detached' })
     await page.locator('.step-detail > .agent-text', { hasText: 'The first piece, then another one.' }).waitFor()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
-import { findFaults } from '../../../support/web/faults.ts'
+import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 
 const isAtEnd = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>(
@@ -79,7 +79,7 @@ describePage('the log', {}, (world) => {
     await page.locator(`.log[data-uuid="${child.uuid}"]`, { hasText: 'more' }).waitFor()
     expect(await page.locator(`.log[data-uuid="${child.uuid}"] .name`).first().textContent()).toBe('child')
     expect(new URL(page.url()).search).toBe('?tree=1')
-    expect(await findFaults(page)).toEqual([])
+    expect(await findAccessibilityFaults(page)).toEqual([])
     await world.daemon.signal(parent.uuid, 'SIGKILL')
   })
 })

@@ -6,7 +6,7 @@ import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 import type { DoingView } from '../../../../src/api/views/heartbeat.ts'
 import type { RowView } from '../../../../src/api/views/rows.ts'
-import { factEvent } from '../../../support/daemon/fake-daemon.ts'
+import { factEvent } from '../../../support/daemon/process-view.ts'
 import { BIRTH, rowOf } from '../../../support/faces/rows.ts'
 
 const NOW = Date.parse(BIRTH) + 12_000

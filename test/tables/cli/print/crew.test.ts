@@ -18,7 +18,7 @@ import {
 } from '../../../../src/cli/print/crew.ts'
 import { liveCrewLines } from '../../../../src/cli/live/crew-rows.ts'
 import type { Reeve } from '../../../../src/index.ts'
-import { factEvent } from '../../../support/daemon/fake-daemon.ts'
+import { factEvent } from '../../../support/daemon/process-view.ts'
 import { rowMap, rowOf } from '../../../support/faces/rows.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 

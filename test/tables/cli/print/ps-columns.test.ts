@@ -3,7 +3,7 @@ import { expect, describe, test } from 'vitest'
 import { treeBranches } from '../../../../src/cli/print/tree.ts'
 import { psTableLines } from '../../../../src/cli/verbs/ps.ts'
 import { captureOutput } from '../../../support/daemon/captured-output.ts'
-import { endedView, processView } from '../../../support/daemon/fake-daemon.ts'
+import { endedView, processView } from '../../../support/daemon/process-view.ts'
 
 describe('the table of `ps`', () => {
   const rows = [

@@ -1,7 +1,7 @@
 // The text about what a command waits for: a process that works, is idle, ends, or is held. Also whether the process needs the user.
 import { expect, test } from 'vitest'
 import { joinWaits, needsUserToContinue, processWait, waitLine, type WaitingView } from '../../../../src/cli/print/wait-text.ts'
-import { processView } from '../../../support/daemon/fake-daemon.ts'
+import { processView } from '../../../support/daemon/process-view.ts'
 
 const AT = '2026-11-28T13:00:00.000Z'
 type Fields = Partial<WaitingView>

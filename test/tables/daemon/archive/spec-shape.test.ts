@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
 import { restartPolicyFrom, supervisorSpecFrom } from '../../../../src/kernel/supervise/policy-from-config.ts'
-import { CREW } from '../../../support/kernel/transcript-crew-inputs.ts'
+import { CREW_SPEC } from '../../../support/kernel/transcript-crew-inputs.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 
 test('the specs of a supervisor and of a process with a restart policy are valid', () => {
@@ -19,11 +19,11 @@ test('a supervisor without its settings, and an unknown restart policy, are refu
 })
 
 test('the specs of a crew and its members are valid; a crew without its settings is refused', () => {
-  expect(specProblem(kernelSpec({ driver: 'crew', crew: CREW }))).toBeNull()
-  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, git: null } }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: CREW_SPEC }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW_SPEC, git: null } }))).toBeNull()
   expect(specProblem(kernelSpec({ childId: 'worker-1', member: { crew: 'c', id: 'worker-1', role: 'generic' } }))).toBeNull()
   expect(specProblem(kernelSpec({ driver: 'crew' }))).toContain('a crew needs its settings')
-  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, roles: null } as never }))).not.toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW_SPEC, roles: null } as never }))).not.toBeNull()
 })
 
 test('a native agent without a model, and a program without a command line, are refused', () => {

@@ -10,7 +10,7 @@ import { Settings } from '../../../../src/daemon/host/settings.ts'
 import { SpecBuilder, type SpecBuilderDeps } from '../../../../src/daemon/operations/spec-builder.ts'
 import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
 import type { Permissions } from '../../../../src/kernel/model/spec-parts.ts'
-import { CREW } from '../../../support/kernel/transcript-crew-inputs.ts'
+import { CREW_SPEC } from '../../../support/kernel/transcript-crew-inputs.ts'
 import { kernelSpec } from '../../../support/kernel/world.ts'
 import { openTestStore } from '../../../support/store/test-store.ts'
 import { CommitMaker, uuidOf } from '../../../support/store/facts.ts'
@@ -194,7 +194,7 @@ test('a spec is read from the store byte for byte as it was written, whatever fi
   const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
   const specsOfDrivers: ProcessSpec[] = [
     ...(await Promise.all(SPAWNS.map(buildSpec))),
-    kernelSpec({ driver: 'crew', model: null, crew: { ...CREW, roles: { generic: kernelSpec() } } }),
+    kernelSpec({ driver: 'crew', model: null, crew: { ...CREW_SPEC, roles: { generic: kernelSpec() } } }),
     kernelSpec({ driver: 'compose', model: null, compose }),
   ]
   const specsWithForeignFields = specsOfDrivers.map((spec) => ({

@@ -1,7 +1,7 @@
 // A run and its nodes in the real kernel, case by case: inputs, their order, and requests to the daemon. Random histories are in
 // test/simulation/compose.test.ts.
 import { expect, test } from 'vitest'
-import { RUN, ComposeRunWorld, type NodePlan } from '../../../support/daemon/compose-world.ts'
+import { RUN, ComposeRunWorld, type NodePlan } from '../../../support/compose/compose-world.ts'
 
 const makeNode = (name: string, neededNodes: readonly string[] = [], changes: Partial<NodePlan> = {}): NodePlan => ({
   name,

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
 const FULL = 'context-full'
 
-function pauseMember(world: World, member: MemberId, reason = FULL): void {
+function pauseMember(world: CrewWorld, member: MemberId, reason = FULL): void {
   world.requireProcess(member).isHeld = true
   world.submit({ type: 'member_held', member, held: true, reason })
 }

@@ -5,14 +5,14 @@ import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts
 import { addTasks, senderOfMember, performJob, endProcess, setMemberHeld, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const makeTasks = (...ids: readonly string[]): NewTask[] => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
 const staffOf = (...roles: readonly CrewSpec['staff'][number]['role'][]): CrewSpec['staff'] => roles.map((role) => ({ role, count: 1 }))
-const tasksOfMembers = (world: World): string[] =>
+const tasksOfMembers = (world: CrewWorld): string[] =>
   world.crew.members.flatMap(({ id, task, phase }) => (task === null ? [] : [`${id} ${phase} ${task}`]))
-const waitTexts = ({ crew, spec }: World): readonly string[] => describeWaits(crew, spec)
+const waitTexts = ({ crew, spec }: CrewWorld): readonly string[] => describeWaits(crew, spec)
 
 describe('assignments', () => {
   test('tasks are assigned in the order of adding, as soon as their needs are done', () => {
@@ -97,7 +97,7 @@ describe('assignments', () => {
 
   test('a paused crew starts nothing, and catches up when it is resumed', () => {
     const world = startedWorld({ stay: true }, [])
-    const submitPaused = (paused: boolean, command: Parameters<World['submit']>[0]): void => {
+    const submitPaused = (paused: boolean, command: Parameters<CrewWorld['submit']>[0]): void => {
       world.isPaused = paused
       world.submit(command, command.type === 'add_tasks' ? USER : { type: 'system' })
     }
@@ -167,7 +167,7 @@ describe('what the crew waits for', () => {
 })
 
 describe('a coordinator that gives every worker a task', () => {
-  const assignAs = (world: World, task: string, member: 'worker-1' | 'worker-2', issuer: 'person' | 'coordinator'): string | null =>
+  const assignAs = (world: CrewWorld, task: string, member: 'worker-1' | 'worker-2', issuer: 'person' | 'coordinator'): string | null =>
     world.submit({ type: 'assign_task', task, member }, issuer === 'person' ? USER : senderOfMember(world.requireProcess('coordinator')))
 
   test('may let them review each other while their own tasks wait', () => {
@@ -190,7 +190,7 @@ describe('a coordinator that gives every worker a task', () => {
 })
 
 describe('a refused command has a hint', () => {
-  const busyWorld = (): World =>
+  const busyWorld = (): CrewWorld =>
     runUntilTask(
       startedWorld(
         {

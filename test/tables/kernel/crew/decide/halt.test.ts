@@ -3,13 +3,13 @@
 import { expect, test } from 'vitest'
 import { memberOf, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { endProcess, setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
-import { specOf, World } from '../../../../support/crew-world/world.ts'
+import { crewSpecOf, CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
 const FULL = 'git add: fatal: unable to write new index file: No space left on device'
 
 /** Runs until the next job of this type, and answers it: by default, with an error because the disk is full. Returns the job. */
-function failJob(world: World, type: Job['type'], result: JobResult = { type: 'error', error: FULL }): Job {
+function failJob(world: CrewWorld, type: Job['type'], result: JobResult = { type: 'error', error: FULL }): Job {
   runUntil(world, () => world.jobs.some((job) => job.type === type))
   const job = world.jobs.find((job) => job.type === type)
   if (!job) throw new Error(`no ${type}`)
@@ -43,7 +43,7 @@ test.each<[Job['type'], JobResult | undefined]>([
 })
 
 test('a worker whose start failed because the disk is full is started when the crew resumes', () => {
-  const world = new World(specOf())
+  const world = new CrewWorld(crewSpecOf())
   world.submit({ type: 'begin' })
   const job = failJob(world, 'spawn')
   expect([world.isPaused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])

@@ -10,13 +10,13 @@ import {
   nextJobOfEachMember,
 } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
 const GONE = 'the worktree /w/1 is gone'
 
 /** Runs until there is a job of this type. Returns the job. */
-function runUntilJob(world: World, type: Job['type']): Job {
+function runUntilJob(world: CrewWorld, type: Job['type']): Job {
   const findJob = (): Job | undefined => nextJobOfEachMember(world).find((job) => job.type === type)
   runUntil(world, () => findJob() !== undefined)
   const job = findJob()
@@ -25,7 +25,7 @@ function runUntilJob(world: World, type: Job['type']): Job {
 }
 
 function failJob(
-  world: World,
+  world: CrewWorld,
   { job }: Job,
   fields: Omit<Extract<JobResult, { type: 'error' }>, 'type' | 'error'> = {},
   error = GONE,

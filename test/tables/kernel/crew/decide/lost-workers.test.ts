@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { senderOfMember } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { Issuer } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
-const workersOf = ({ crew }: World): MemberId[] =>
+const workersOf = ({ crew }: CrewWorld): MemberId[] =>
   crew.members.filter(({ role, state }) => role !== 'coordinator' && state !== 'gone').map(({ id }) => id)
 
-function loseAllWorkers(world: World): void {
+function loseAllWorkers(world: CrewWorld): void {
   for (const member of workersOf(world)) world.submit({ type: 'member_gone', member, cause: 'agent', reason: 'exit code 1' })
 }
 

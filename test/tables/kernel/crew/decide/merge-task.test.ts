@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
 const TASKS = [
@@ -12,13 +12,13 @@ const TASKS = [
 ]
 
 /** Answers the open merge with this result; by default, the merge of the first task in a new world. */
-function answerMerge(result: JobResult, world = runUntilTask(startedWorld({}, TASKS), 'merging')): World {
+function answerMerge(result: JobResult, world = runUntilTask(startedWorld({}, TASKS), 'merging')): CrewWorld {
   answerJob(world, 'merge', result)
   return world
 }
 
 /** Answers the open job of this type. */
-function answerJob(world: World, type: Job['type'], result: JobResult): void {
+function answerJob(world: CrewWorld, type: Job['type'], result: JobResult): void {
   const job = world.jobs.find((job) => job.type === type)
   if (!job) throw new Error(`there is no ${type}`)
   world.jobs = world.jobs.filter((otherJob) => otherJob !== job)

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import { answerQuestion, endProcess, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const FIVE_TASKS = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, title: id, text: 'Do it.' }))
 
 /** Returns a world that has run as far as it can without an answer from the user. */
-function playWithoutUser(changes: Partial<CrewSpec> = {}): World {
+function playWithoutUser(changes: Partial<CrewSpec> = {}): CrewWorld {
   const world = startedWorld({ gate: 'human', maxWorkers: 2, ...changes }, FIVE_TASKS)
   const openAsks = new Map<string, string>()
   for (;;) {
@@ -68,7 +68,7 @@ Your worktree contains the files as FROM reported them, uncommitted (refs/review
 When the task is done, call report_implementation_complete with a summary. Do not commit yet: after the approval, a message asks you to commit.`
 
 /** The message about task a to its next worker. */
-function messageAboutA(world: World, implementer: MemberId | null): string {
+function messageAboutA(world: CrewWorld, implementer: MemberId | null): string {
   const findMessage = (): string | undefined =>
     [...world.procs.values()].find(({ id, reading }) => id !== implementer && reading?.text.startsWith('Task a '))?.reading?.text
   runUntil(world, () => findMessage() !== undefined)

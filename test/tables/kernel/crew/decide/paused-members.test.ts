@@ -12,14 +12,14 @@ import {
 import { memberOf, USER, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const TITLE = 'one "the first"'
 
 /** A world in which worker-1 reads task one. The coordinator has read all its messages, and does nothing on its own. */
-function worldAtWork(changes: Partial<CrewSpec> = {}): World {
+function worldAtWork(changes: Partial<CrewSpec> = {}): CrewWorld {
   const world = startedWorld({ coordinator: 'agent', ...changes })
   readAllMessages(world)
   if (world.spec.coordinator === 'agent') world.submit({ type: 'assign_task', task: 'one', member: 'worker-1' }, USER)
@@ -28,7 +28,7 @@ function worldAtWork(changes: Partial<CrewSpec> = {}): World {
 }
 
 /** The coordinator reads its queued messages, and calls no tool. */
-function readAllMessages(world: World): string[] {
+function readAllMessages(world: CrewWorld): string[] {
   const proc = world.procs.get('coordinator')
   const texts: string[] = []
   while (proc && (proc.reading !== null || proc.queue.length > 0)) {
@@ -40,7 +40,7 @@ function readAllMessages(world: World): string[] {
 }
 
 /** The member calls signal_ready, and ends its turn. */
-function callSignalReady(world: World, id: MemberId): string | null {
+function callSignalReady(world: CrewWorld, id: MemberId): string | null {
   const proc = world.requireProcess(id)
   if (proc.reading === null) beginTurn(world, proc)
   proc.plan = []
@@ -49,13 +49,13 @@ function callSignalReady(world: World, id: MemberId): string | null {
   return note
 }
 
-function turnEnds(world: World, id: MemberId): string[] {
+function turnEnds(world: CrewWorld, id: MemberId): string[] {
   return world.journal
     .filter((fact): fact is Extract<CrewFact, { type: 'crew.turn' }> => fact.type === 'crew.turn' && fact.member === id)
     .map(({ end }) => end)
 }
 
-function pauseMember(world: World, id: MemberId, reason: string, changes: object = {}): string[] {
+function pauseMember(world: CrewWorld, id: MemberId, reason: string, changes: object = {}): string[] {
   world.requireProcess(id).isHeld = true
   world.submit({ type: 'member_held', member: id, held: true, reason, ...changes })
   return (world.procs.get('coordinator')?.queue ?? []).map(({ text }) => text)

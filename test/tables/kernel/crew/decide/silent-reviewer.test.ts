@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
 import { beginTurn, canBeginTurn, endTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
 /** The reviewer reads all messages and calls no tool, until it loses the review. */
-function reviewSilently(world: World, id: MemberId): void {
+function reviewSilently(world: CrewWorld, id: MemberId): void {
   const { unreviewed } = taskOf(world)
   for (let step = 0; taskOf(world).unreviewed === unreviewed; step += 1) {
     expect(step).toBeLessThan(50)
@@ -21,7 +21,7 @@ function reviewSilently(world: World, id: MemberId): void {
   }
 }
 
-const reviewersOf = ({ journal }: World): MemberId[] => journal.flatMap((fact) => (fact.type === 'task.review' ? [fact.member] : []))
+const reviewersOf = ({ journal }: CrewWorld): MemberId[] => journal.flatMap((fact) => (fact.type === 'task.review' ? [fact.member] : []))
 
 test('a review without a verdict goes to another worker, and at last to the user', () => {
   const world = runUntilTask(startedWorld({ maxWorkers: 4, staff: [{ role: 'generic', count: 4 }] }), 'in_review')

@@ -12,13 +12,14 @@ import {
   runUntilTask,
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
-const areAllClosed = (world: World) => (): boolean => world.crew.tasks.every(({ state }) => ['done', 'failed', 'cancelled'].includes(state))
+const areAllClosed = (world: CrewWorld) => (): boolean =>
+  world.crew.tasks.every(({ state }) => ['done', 'failed', 'cancelled'].includes(state))
 
 /** Ends the process of the member in the middle of its work. */
-function killMember(world: World, id: MemberId): void {
+function killMember(world: CrewWorld, id: MemberId): void {
   endProcess(world, world.requireProcess(id), 'agent')
 }
 
@@ -65,7 +66,7 @@ test('a task is implemented, reviewed, committed and merged', () => {
 })
 
 describe('a change that the user approves without a reviewer', () => {
-  test.each<[string, Parameters<typeof startedWorld>[0], (world: World) => unknown]>([
+  test.each<[string, Parameters<typeof startedWorld>[0], (world: CrewWorld) => unknown]>([
     [
       'as the answer to the question about its review',
       { staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 },
@@ -627,7 +628,7 @@ describe('the complete text of', () => {
     { id: 'find', title: 'which one?', text: 'Find out.', role: 'researcher' },
     { id: 'one', title: 'the first', text: 'Do it.', acceptance: 'it works', needs: ['find'] },
   ] as const
-  const messageTo = (world: World, id: MemberId, start: string): string =>
+  const messageTo = (world: CrewWorld, id: MemberId, start: string): string =>
     runUntil(world, () => world.procs.get(id)?.reading?.text.startsWith(start) === true).requireProcess(id).reading?.text ?? ''
 
   test('an assignment with results of needed tasks and earlier attempts', () => {

@@ -4,17 +4,17 @@ import { reachedLimitText } from '../../../../../src/kernel/crew/decide/task-lim
 import { toFileTasks, tasksRule } from '../../../../../src/config/crew/tasks.ts'
 import { senderOfMember, endTurn } from '../../../../support/crew-world/regular-work.ts'
 import { taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { TaskLimits } from '../../../../../src/kernel/model/crew/words.ts'
 
 /** Returns a world in which the worker of task one is in a turn for it. */
-function worldInTurn(limits: TaskLimits, maxAttempts = 3): World {
+function worldInTurn(limits: TaskLimits, maxAttempts = 3): CrewWorld {
   const world = startedWorld({ maxAttempts }, [{ id: 'one', title: 'the first', text: 'Do it.', limits }])
   return runUntil(world, () => [...world.procs.values()].some(({ reading }) => reading?.text.startsWith('Task one') === true))
 }
 
-const implementerOf = (world: World): 'worker-1' => taskOf(world).implementer as 'worker-1'
-const spendOnTask = (world: World, spent: object): string =>
+const implementerOf = (world: CrewWorld): 'worker-1' => taskOf(world).implementer as 'worker-1'
+const spendOnTask = (world: CrewWorld, spent: object): string =>
   transcriptOf(world, () => world.submit({ type: 'member_usage', member: implementerOf(world), spent }))
 
 describe('a task', () => {

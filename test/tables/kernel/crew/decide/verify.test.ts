@@ -15,25 +15,25 @@ import {
 import type { CrewFact, Job } from '../../../../../src/kernel/model/crew/facts.ts'
 import type { VerifyResult, ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-results.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 const VERIFY: CrewShellCommand = { command: 'make check', timeoutMs: 600_000 }
 const TASK = { id: 'one', title: 'the first', text: 'Do it.' }
 
-function worldInVerify(changes: Partial<CrewSpec> = {}, tasks: Parameters<typeof startedWorld>[1] = [TASK]): World {
+function worldInVerify(changes: Partial<CrewSpec> = {}, tasks: Parameters<typeof startedWorld>[1] = [TASK]): CrewWorld {
   const world = startedWorld({ verify: VERIFY, ...changes }, tasks)
   return runUntil(world, () => world.jobs.some(({ type }) => type === 'verify'))
 }
 
-function verifyJob(world: World): Job {
+function verifyJob(world: CrewWorld): Job {
   const found = world.jobs.find(({ type }) => type === 'verify')
   if (!found) throw new Error('nothing is verified')
   return found
 }
 
-function answerVerify(world: World, ran: Partial<ShellCommandRun>, changes: Partial<VerifyResult> = {}): void {
+function answerVerify(world: CrewWorld, ran: Partial<ShellCommandRun>, changes: Partial<VerifyResult> = {}): void {
   const { job: number, member, ...verify } = verifyJob(world)
   const files =
     'merge' in verify && verify.merge ? (world.filesByCommit.get(verify.merge.candidate) ?? '') : world.requireProcess(member).files
@@ -53,7 +53,7 @@ function answerVerify(world: World, ran: Partial<ShellCommandRun>, changes: Part
   })
 }
 
-const messagesTo = (world: World, recipient: string): string[] =>
+const messagesTo = (world: CrewWorld, recipient: string): string[] =>
   world.acts.flatMap((act) => (act.type === 'message' && act.to === recipient ? [act.text] : []))
 
 test('verify runs after the turn of the report, before the review', () => {
@@ -229,12 +229,12 @@ describe('the merged files', () => {
   const TWO = [TASK, { id: 'two', title: 'the second', text: 'Do that.' }]
 
   /** Returns a world in which one task has landed, and the merge of the other one is being verified. */
-  function worldInMerge(changes: Partial<CrewSpec> = {}): World {
+  function worldInMerge(changes: Partial<CrewSpec> = {}): CrewWorld {
     const world = startedWorld({ verify: VERIFY, staff: [{ role: 'generic', count: 3 }], ...changes }, TWO)
     return runUntil(world, () => world.jobs.some((job) => job.type === 'verify' && job.merge !== undefined))
   }
 
-  const landingTask = (world: World): Task => world.crew.tasks.find(({ state }) => state === 'merging') ?? taskOf(world, 'none')
+  const landingTask = (world: CrewWorld): Task => world.crew.tasks.find(({ state }) => state === 'merging') ?? taskOf(world, 'none')
 
   test('are not verified again when they equal the verified files', () => {
     const world = runUntilTask(startedWorld({ verify: VERIFY }), 'done')

@@ -20,19 +20,19 @@ import {
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
 
 type Turn = Extract<CrewFact, { type: 'crew.turn' }>
 
-function turnEnds(world: World, id: MemberId): string[] {
+function turnEnds(world: CrewWorld, id: MemberId): string[] {
   return world.journal.filter((fact): fact is Turn => fact.type === 'crew.turn' && fact.member === id).map(({ end }) => end)
 }
 
 /** The member has a turn, which a message from `sender` begins, and calls no tool. */
 function playSilentTurn(
-  world: World,
+  world: CrewWorld,
   id: MemberId,
   sender: 'user' | 'system' | 'coordinator',
   outcome: 'ok' | 'error' | 'interrupted' = 'ok',
@@ -44,7 +44,7 @@ function playSilentTurn(
 }
 
 /** The member reads its messages, and calls no tool. */
-function readSilently(world: World, id: MemberId): void {
+function readSilently(world: CrewWorld, id: MemberId): void {
   const proc = world.requireProcess(id)
   runUntil(world, () => proc.reading !== null)
   proc.plan = []
@@ -52,7 +52,7 @@ function readSilently(world: World, id: MemberId): void {
 }
 
 /** A world in which worker-1 has ended its first turn, and is idle. */
-function worldWithIdleWorker(changes: Partial<CrewSpec> = {}): World {
+function worldWithIdleWorker(changes: Partial<CrewSpec> = {}): CrewWorld {
   const world = startedWorld({ coordinator: 'agent', ...changes }, [])
   playSilentTurn(world, 'worker-1', 'coordinator')
   return world
@@ -300,7 +300,7 @@ test('a failed task blocks no worker (orchestrator defect 11)', () => {
 })
 
 describe('lost messages are sent again to', () => {
-  const loseMessages = (world: World, id: MemberId): void => {
+  const loseMessages = (world: CrewWorld, id: MemberId): void => {
     const proc = world.requireProcess(id)
     proc.queue = []
     world.submit({ type: 'member_running', member: id, uuid: proc.uuid, turn: null, queued: 0 })

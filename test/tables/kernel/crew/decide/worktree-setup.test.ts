@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { memberOf, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import { setCrewPaused } from '../../../../support/crew-world/regular-work.ts'
 import type { ShellCommandRun } from '../../../../../src/kernel/model/crew/shell-command-results.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { CrewShellCommand } from '../../../../../src/kernel/model/crew/words.ts'
 import type { JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
 
 const SETUP: CrewShellCommand = { command: 'npm ci', timeoutMs: 600_000 }
 
-function answerSetup(world: World, ran: Partial<ShellCommandRun> | null): void {
+function answerSetup(world: CrewWorld, ran: Partial<ShellCommandRun> | null): void {
   const job = world.jobs.find(({ type }) => type === 'setup')
   if (!job) throw new Error('nothing is set up')
   world.jobs = world.jobs.filter((otherJob) => otherJob !== job)
@@ -24,7 +24,7 @@ function answerSetup(world: World, ran: Partial<ShellCommandRun> | null): void {
   world.submit({ type: 'job_done', job: job.job, result })
 }
 
-const setupMembers = (world: World): string[] => world.jobs.filter(({ type }) => type === 'setup').map(({ member }) => member)
+const setupMembers = (world: CrewWorld): string[] => world.jobs.filter(({ type }) => type === 'setup').map(({ member }) => member)
 
 test('setup runs before the first task, which waits for it', () => {
   const world = startedWorld({ setup: SETUP })

@@ -14,13 +14,14 @@ import {
 } from '../../../../support/crew-world/prepared-world.ts'
 import { tasksRule, toFileTasks } from '../../../../../src/config/crew/tasks.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
 
 const BIG = { model: 'acme/big' }
 const makeTask = (id: string, changes: Partial<NewTask> = {}): NewTask => ({ id, title: `the ${id}`, text: 'Do it.', ...changes })
-const agentOfTask = (world: World, id: string): object | undefined => memberOf(world, taskOf(world, id).implementers.at(-1) as MemberId).who
-const hasEnded = (world: World): boolean => world.crew.ending?.ended === true
+const agentOfTask = (world: CrewWorld, id: string): object | undefined =>
+  memberOf(world, taskOf(world, id).implementers.at(-1) as MemberId).who
+const hasEnded = (world: CrewWorld): boolean => world.crew.ending?.ended === true
 
 describe('a task for a certain model', () => {
   test('gets a dedicated worker, which is retired when no such task is left', () => {
@@ -120,7 +121,7 @@ describe('a task for a certain model', () => {
 })
 
 describe('with a coordinator agent', () => {
-  const worldWithCoordinator = (): World => startedWorld({ coordinator: 'agent' }, [makeTask('one', BIG), makeTask('two')])
+  const worldWithCoordinator = (): CrewWorld => startedWorld({ coordinator: 'agent' }, [makeTask('one', BIG), makeTask('two')])
 
   test('an assignment to another kind of worker is refused with a hint', () => {
     const world = worldWithCoordinator()

@@ -8,7 +8,7 @@ import { KernelError } from '../../../../../src/kernel/model/errors.ts'
 import { senderOfMember, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, refusalCode, taskOf, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { Command } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId, Phase, TaskState } from '../../../../../src/kernel/model/crew/words.ts'
 
 type Grid = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -87,7 +87,7 @@ test('the table of task states has these cells', () => {
 })
 
 describe('permitted issuers', () => {
-  const newWorld = (): World => startedWorld({ coordinator: 'agent', gate: 'coordinator' })
+  const newWorld = (): CrewWorld => startedWorld({ coordinator: 'agent', gate: 'coordinator' })
   const issuers = [
     ['the user', 'lead', USER],
     ['the coordinator', 'lead', senderOfMember({ id: 'coordinator', turn: 0 })],
@@ -153,7 +153,7 @@ describe("the effects of releasing a worker's task", () => {
   ]
 
   /** A world with a task in this state, whose implementer is worker-1. */
-  function worldInState(state: TaskState): World {
+  function worldInState(state: TaskState): CrewWorld {
     const gate = state === 'approved' ? 'coordinator' : state === 'waiting' ? 'human' : 'auto'
     const world = startedWorld({ coordinator: 'agent', gate, staff: [{ role: 'generic', count: 3 }] })
     const submitAs = (command: Command, issuer: 'worker-1' | 'worker-2' | null = null): void => {

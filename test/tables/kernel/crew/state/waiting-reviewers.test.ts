@@ -21,13 +21,13 @@ import {
   runUntilTask,
   startedWorld,
 } from '../../../../support/crew-world/prepared-world.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId, ReviewVerdict } from '../../../../../src/kernel/model/crew/words.ts'
 
 const makeTasks = (...ids: readonly string[]) => ids.map((id) => ({ id, title: id, text: 'Do it.' }))
 
 /** Plays one possible event that is not a verdict. Returns false if there is none. */
-function playWithoutVerdict(world: World): boolean {
+function playWithoutVerdict(world: CrewWorld): boolean {
   const [job] = nextJobOfEachMember(world)
   const proc = [...world.procs.values()].find(
     (member) =>
@@ -40,7 +40,7 @@ function playWithoutVerdict(world: World): boolean {
 }
 
 /** A world in which two workers have reported, and each reviews the other's task. */
-function worldWithCrossReviews(changes: Parameters<typeof startedWorld>[0] = {}): World {
+function worldWithCrossReviews(changes: Parameters<typeof startedWorld>[0] = {}): CrewWorld {
   const world = startedWorld({ maxWorkers: 2, ...changes }, makeTasks('one', 'two'))
   while (playWithoutVerdict(world));
   expect(['one', 'two'].map((id) => taskOf(world, id).state)).toEqual(['in_review', 'in_review'])
@@ -48,7 +48,7 @@ function worldWithCrossReviews(changes: Parameters<typeof startedWorld>[0] = {})
 }
 
 /** The reviewer, which has read the review request, gives its verdict. */
-function giveVerdict(world: World, id: MemberId, verdict: ReviewVerdict): void {
+function giveVerdict(world: CrewWorld, id: MemberId, verdict: ReviewVerdict): void {
   const proc = world.requireProcess(id)
   expect(proc.plan.shift()).toBe('verdict')
   world.submit({ type: 'report_review_verdict', verdict, comments: 'a test is missing' }, senderOfMember(proc))
@@ -113,7 +113,7 @@ describe('a worker that reviews while its own task waits', () => {
 
 describe('a question that becomes obsolete', () => {
   /** Returns a world in which the user is asked for a review: its only worker has reported, and no other one can be started. */
-  function worldWithQuestion(): World {
+  function worldWithQuestion(): CrewWorld {
     const world = startedWorld({ maxWorkers: 1, staff: [{ role: 'generic', count: 1 }], stay: true })
     runUntilTask(world, 'waiting')
     expect(taskOf(world).ask).toEqual({ id: 'one.1', for: 'review' })

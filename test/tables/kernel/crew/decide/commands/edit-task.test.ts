@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { senderOfMember, performJob } from '../../../../../support/crew-world/regular-work.ts'
 import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/prepared-world.ts'
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../../support/crew-world/world.ts'
 
 type Edit = Omit<Extract<Command, { type: 'edit_task' }>, 'type' | 'task'>
 
-function editTask(world: World, changes: Edit, id = 'one'): string | null {
+function editTask(world: CrewWorld, changes: Edit, id = 'one'): string | null {
   return world.submit({ type: 'edit_task', task: id, ...changes }, USER)
 }
 
 /** The messages that a member received since the act with this index. */
-function messagesTo({ acts }: World, member: string | null, firstAct = 0): readonly string[] {
+function messagesTo({ acts }: CrewWorld, member: string | null, firstAct = 0): readonly string[] {
   return acts.slice(firstAct).flatMap((act) => (act.type === 'message' && act.to === member ? [act.text] : []))
 }
 
@@ -165,7 +165,7 @@ describe('an edit is refused', () => {
     { id: 'two', title: 'two', text: 'x', needs: ['one'] },
     { id: 'three', title: 'three', text: 'x', needs: ['two'] },
   ]
-  const worldAtWork = (): World => {
+  const worldAtWork = (): CrewWorld => {
     const world = startedWorld({ maxWorkers: 2 }, THREE_TASKS)
     return runUntil(world, () => taskOf(world).prepared)
   }

@@ -11,16 +11,16 @@ import {
   startedWorld,
 } from '../../../../../support/crew-world/prepared-world.ts'
 import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../../support/crew-world/world.ts'
 
 const makeTask = (id: string, neededTasks: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs: neededTasks })
 const COORDINATOR = senderOfMember({ id: 'coordinator', turn: 0 })
 
-function statesOf({ crew }: World): string {
+function statesOf({ crew }: CrewWorld): string {
   return crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')
 }
 
-function submitTo(world: World, command: Command): World {
+function submitTo(world: CrewWorld, command: Command): CrewWorld {
   expect(world.submit(command, USER), world.lastRefusal?.message).not.toBeNull()
   return world
 }
@@ -31,12 +31,12 @@ const retryCommand = (id: string): Command => ({ type: 'retry_task', task: id })
 const reopenCommand = (id: string): Command => ({ type: 'reopen_task', task: id, comments: 'the index is missing' })
 
 /** Returns the messages that gave the task to a worker. */
-function assignmentTexts({ acts }: World, id: string): readonly string[] {
+function assignmentTexts({ acts }: CrewWorld, id: string): readonly string[] {
   return acts.flatMap((act) => (act.type === 'message' && act.text.startsWith(`Task ${id} `) ? [act.text] : []))
 }
 
 describe('a retried task', () => {
-  const worldOfChain = (): World =>
+  const worldOfChain = (): CrewWorld =>
     startedWorld({ stay: true, maxWorkers: 2 }, [
       makeTask('a'),
       makeTask('b', ['a']),
@@ -157,7 +157,7 @@ describe('a reopened task', () => {
 })
 
 describe('the crew refuses', () => {
-  const newWorld = (): World =>
+  const newWorld = (): CrewWorld =>
     runUntilTask(
       startedWorld({ stay: true, maxWorkers: 2 }, [
         makeTask('a'),
@@ -169,7 +169,7 @@ describe('the crew refuses', () => {
       'a',
     )
 
-  test.each<[string, (world: World) => World, Command, string, RegExp]>([
+  test.each<[string, (world: CrewWorld) => CrewWorld, Command, string, RegExp]>([
     ['to retry a done task', (world) => world, retryCommand('a'), 'CONFLICT', /reopen/],
     ['to retry a queued task', (world) => world, retryCommand('q'), 'CONFLICT', /queue/],
     ['to retry a task in progress', (world) => runUntilTask(world, 'implementing', 'b'), retryCommand('b'), 'CONFLICT', /requeue/],

@@ -4,22 +4,22 @@ import { sortByRank } from '../../../../../../src/kernel/crew/state/queries.ts'
 import { playAct } from '../../../../../support/crew-world/regular-work.ts'
 import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../../support/crew-world/world.ts'
+import type { CrewWorld } from '../../../../../support/crew-world/world.ts'
 
 const FOUR_TASKS: readonly NewTask[] = ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id, text: 'Do it.' }))
 
-function sortedIds({ crew }: World): string {
+function sortedIds({ crew }: CrewWorld): string {
   return sortByRank(crew.tasks)
     .map(({ id }) => id)
     .join('')
 }
 
 /** The ids of the tasks in the order of their assignments. */
-function assignmentOrder({ journal }: World): string {
+function assignmentOrder({ journal }: CrewWorld): string {
   return journal.flatMap((fact) => (fact.type === 'task.assigned' ? [fact.task] : [])).join('')
 }
 
-function playToEnd(world: World): World {
+function playToEnd(world: CrewWorld): CrewWorld {
   return runUntil(world, () => world.outcome !== null)
 }
 

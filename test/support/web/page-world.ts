@@ -4,7 +4,7 @@ import type { WebOpenBody } from '../../../src/api/views/web.ts'
 import { LocalDaemon, type LocalDaemonOptions } from '../daemon/local-daemon.ts'
 import { waitUntil } from '../wait-until.ts'
 import { PAGE_WAIT_MS, type openChromium } from './chromium.ts'
-import { WebAccess } from './raw-requests.ts'
+import { WebAccess } from './web-access.ts'
 
 export class PageWorld implements AsyncDisposable {
   readonly daemon: LocalDaemon

@@ -1,4 +1,4 @@
-// The streaming format of OpenAI's Responses, for the model server of the tests.
+// The streaming format of OpenAI's Responses API, for the model server of the tests.
 import { splitInHalves } from './text-deltas.ts'
 import type { ServedAnswer, ServedTool } from './model-server.ts'
 
@@ -10,7 +10,7 @@ interface Item {
   readonly done: Json
 }
 
-export function responsesEvents(answer: ServedAnswer): string {
+export function openaiResponsesEvents(answer: ServedAnswer): string {
   const events: Json[] = [
     { type: 'response.created', response: response('in_progress') },
     { type: 'response.in_progress', response: response('in_progress') },

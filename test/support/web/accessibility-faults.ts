@@ -21,7 +21,7 @@ const FIND_WIDE_TABLES = `[...document.querySelectorAll('.wide-table')]
 const EXCESS_WIDTH = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 /** Returns the faults of a page in each theme and width. */
-export async function findFaults(page: Page): Promise<string[]> {
+export async function findAccessibilityFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const)
     for (const width of WIDTHS) {
