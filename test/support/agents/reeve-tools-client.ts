@@ -1,5 +1,5 @@
 // Calls reeve's own tools in place of an external agent. A shell script runs as the agent: it stores its MCP settings and keeps
-// running. With these settings the test connects as the agent's MCP client. Used by test/e2e/mcp.
+// running. With these settings the test connects as the agent's MCP client. Used mainly by test/e2e/mcp.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'

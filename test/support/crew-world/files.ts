@@ -1,5 +1,5 @@
 // The files in the simulated world of a crew: each edit makes a new version, and a commit contains the current version. A commit
-// is compared with the reviewed files, as the daemon does with git. Used by regular-work.ts and random-faults.ts.
+// is compared with the reviewed files, as the daemon does with git. Used mainly by regular-work.ts and random-faults.ts.
 import type { MemberProcess, CrewWorld } from './world.ts'
 import type { Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 

@@ -1,5 +1,5 @@
 // Checks the invariants ("laws") of a crew after every command: of tasks, phases, reviews and commits, and that nothing happens
-// twice. The laws compare the crew's row and journal with the records of the world, and call no decision. Used by world.ts.
+// twice. The laws compare the crew's row and journal with the records of the world, and call no decision. Called by world.ts.
 import { needsReview, canRoleReview, isFree } from '../../../src/kernel/crew/state/queries.ts'
 import { awaitsVerify } from '../../../src/kernel/crew/state/verify-rules.ts'
 import type { CrewFact } from '../../../src/kernel/model/crew/facts.ts'

@@ -1,5 +1,5 @@
 // Brings a crew to the state in which a test starts, and prints the facts and acts of commands as transcript lines.
-// Used by test/tables/kernel/crew.
+// Used mainly by test/tables/kernel/crew.
 import { addTasks, playAct } from './regular-work.ts'
 import { crewSpecOf, CrewWorld } from './world.ts'
 import type { Act, Issuer, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'

@@ -1,5 +1,6 @@
 // Random faults in the simulated world of a crew, chosen by numbers. Reports come late, twice or never; members and the daemon
-// crash; job answers fail or repeat; the user gives arbitrary commands. Used by test/simulation/crew.test.ts.
+// crash; job answers fail or repeat; the user gives arbitrary commands. Used by the tests in test/simulation and by
+// test/support/simulated-git/simulated-crew.ts.
 import { commitFiles, commitResult, editFiles } from './files.ts'
 import {
   addTasks,

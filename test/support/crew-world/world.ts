@@ -1,6 +1,6 @@
 // A simulated world around a crew's decisions: processes that read one message per turn, a daemon that does jobs, a repository and
 // the user. All inputs of the crew come from here, and all its acts are performed or lost here. The world keeps its own records,
-// which laws.ts compares with those of the crew. Used by test/simulation/crew.test.ts and test/tables/kernel/crew.
+// which laws.ts compares with those of the crew. Used by the simulations of a crew and by test/tables/kernel/crew.
 import { KernelError } from '../../../src/kernel/model/errors.ts'
 import { decideCrew } from '../../../src/kernel/crew/decide/decide.ts'
 import { lastSuccessorOf } from '../../../src/kernel/crew/state/queries.ts'

@@ -1,6 +1,6 @@
 // Runs a crew on a real repository, under a real daemon that can be killed. Model answers come from files. A file
 // `hold-STEP-TASK` in the HOME of the members makes that step of that task wait, once.
-// Tests: test/processes/crew/whole-crew.test.ts, test/processes/crew/succession.test.ts.
+// Used mainly by test/processes/crew, test/e2e/crew and test/scenarios.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CrewUpView } from '../../../src/api/views/crew-up.ts'

@@ -1,5 +1,5 @@
 // Runs a crew under a daemon in the test's own process; rules decide the models' answers. The test gives commands as the user,
-// and waits for facts of the crew. Tests: test/scenarios/orchestrator-defects-crew.test.ts, test/scenarios/crew-stalls.test.ts.
+// and waits for facts of the crew. Used by test/scenarios and test/e2e.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CrewUpBody, CrewUpView } from '../../../src/api/views/crew-up.ts'

@@ -1,5 +1,5 @@
 // Harmful git operations in a worktree, by its worker or by a program that the worker left running. Git may refuse each of them.
-// Used by real-git.ts; test/support/simulated-git/simulated-repository.ts does the same on the simulated git.
+// real-git.ts calls them; test/support/simulated-git/simulated-repository.ts does the same on the simulated git.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,6 +1,6 @@
 // Simulates git's objects: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
 // markers of a conflict, so that two changes of one file never merge. Trees have the names that git gives them. Knows no
-// crews. Used by worktree.ts and jobs.ts; compared with git by test/processes/crew/simulated-git.test.ts.
+// crews. Compared with git by test/processes/crew/simulated-git.test.ts.
 import { createHash } from 'node:crypto'
 
 export type Files = Readonly<Record<string, string>>

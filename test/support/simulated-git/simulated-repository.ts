@@ -1,7 +1,7 @@
 // The repository of a crew in the simulated world: the members' worktrees, hostile git operations of members and the user, and
 // the crew's jobs. All of it is on the simulated git. After each step the laws of laws.ts hold. With `trace` it records each
 // operation and its result, so that git can repeat them (test/support/crew/real-git.ts).
-// Used by test/simulation/crew.test.ts and test/processes/crew/simulated-git.test.ts.
+// Tests: test/simulation, test/processes/crew/simulated-git.test.ts.
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
 import { GIT_MISUSES, type GitMisuse } from '../crew/misused-git.ts'
 import { GitLaws } from './laws.ts'
