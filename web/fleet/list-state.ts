@@ -1,7 +1,7 @@
 // What the user has selected and folded in the list of processes. Test: test/e2e/web/fleet.test.ts.
 import { signal } from '@preact/signals'
-import { shortId } from '../src/faces/format.ts'
-import { setQuery } from './router.ts'
+import { shortId } from '../../src/faces/format.ts'
+import { setQuery } from '../router.ts'
 
 /** the most folds that the address keeps */
 const MAX_FOLDS = 200
