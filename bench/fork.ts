@@ -11,8 +11,8 @@ import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
 import { CommitMaker, forkedOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
-import { ROUNDS, inFolder, interleave, median, openFloor, printTable } from './support.ts'
-import type { Row, Samples } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, printTable } from './support/measure.ts'
+import type { Row, Samples } from './support/measure.ts'
 
 const STEP_TEXT = 'x'.repeat(2_048)
 const STEPS = 10_000

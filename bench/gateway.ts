@@ -1,6 +1,6 @@
 // Measures the overhead of the gateway against a minimal proxy of `node:http`, with two kinds of calls. For a request of 200 KB with a
 // short answer it measures the time until the first byte, the time until the end, and the CPU time. For an answer of 32 MB, in chunks
-// of one event, it measures the CPU time per MB. The client and the provider run in processes of their own, so that the measured CPU
+// of one event, it measures the CPU time per MB. The client and the provider run in separate processes, so that the measured CPU
 // time is only the proxy's. Run: `npm run bench gateway`.
 import { fork } from 'node:child_process'
 import { Agent, createServer, request as httpRequest } from 'node:http'
@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../src/daemon/loop/clock.ts'
 import { Gateway } from '../src/drivers/gateway/gateway.ts'
 import { costUsd, ratesFor } from '../src/drivers/native/models/prices.ts'
-import { ROUNDS, median, printTable } from './support.ts'
-import type { Row } from './support.ts'
+import { ROUNDS, median, printTable } from './support/measure.ts'
+import type { Row } from './support/measure.ts'
 
 const CALLS = 300
 const STREAM_MB = 32

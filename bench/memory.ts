@@ -6,8 +6,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { spawnWaiting, startDaemon, statusKb } from './daemon.ts'
-import { inFolder, printTable } from './support.ts'
+import { spawnWaiting, startDaemon, statusKb } from './support/daemon.ts'
+import { inFolder, printTable } from './support/measure.ts'
 
 const CHILDREN = 500
 const SUSPENDED = 5_000
@@ -49,7 +49,7 @@ async function measureKbPerChild(home: string): Promise<number> {
 
 let spawned = 0
 
-/** A name, a task and a folder of its own for each process. */
+/** Returns a different name, task and folder for each process. */
 function ownWork(dir: string): object {
   spawned += 1
   const cwd = join(dir, 'work', String(spawned))

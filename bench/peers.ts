@@ -1,7 +1,8 @@
-// Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has a process and a new database of its own;
-// the order changes with every round; the results are medians. All store the same texts (2 KiB that do not compress) with the same durability:
-// SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`, or a quick test: `node bench/peers.ts --steps 100 --rounds 1`.
-// The data of LangGraph's whole checkpoints grows with the square of the steps, so it makes fewer steps there, as the table shows.
+// Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has its own process and a new database.
+// The order changes with every round, and the results are medians. All store the same texts (2 KiB that do not compress) with the same
+// durability: SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. With whole checkpoints the data of LangGraph grows with the square
+// of the steps, so that variant makes fewer steps, as the table shows. Run: `npm run bench peers`; quick:
+// `node bench/peers.ts --steps 100 --rounds 1`.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,7 +12,7 @@ import { langgraph } from './peers/langgraph.ts'
 import { performInSubprocess, perform } from './peers/peer.ts'
 import { startPostgres } from './peers/postgres.ts'
 import { reeve } from './peers/reeve.ts'
-import { ROUNDS, inFolder, median } from './support.ts'
+import { ROUNDS, inFolder, median } from './support/measure.ts'
 import type { Peer, Place, Session, Work } from './peers/peer.ts'
 import type { Postgres } from './peers/postgres.ts'
 

@@ -2,8 +2,8 @@
 // Run: `npm run bench ps` (it needs the build).
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
-import { spawnWaiting, startDaemon } from './daemon.ts'
-import { inFolder, interleave, median, percentile, printTable } from './support.ts'
+import { spawnWaiting, startDaemon } from './support/daemon.ts'
+import { inFolder, interleave, median, percentile, printTable } from './support/measure.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
 const ROWS = 100

@@ -1,5 +1,5 @@
 // Measures a resume at step 5,000 in a new process: the time until the agent's context is ready, and the peak memory. The reference reads
-// the same messages from plain `node:sqlite`. Each read has a process of its own, in turns. The time includes opening the database, but not
+// the same messages from plain `node:sqlite`. Each read has its own process, in turns. The time includes opening the database, but not
 // loading code, because users run a bundle. Run: `npm run bench resume`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { loadContext } from '../src/drivers/native/context/load-context.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
-import { ROUNDS, inFolder, median, printTable, randomText } from './support.ts'
+import { ROUNDS, inFolder, median, printTable, randomText } from './support/measure.ts'
 import type { FactBody } from '../src/kernel/model/facts.ts'
-import type { Row } from './support.ts'
+import type { Row } from './support/measure.ts'
 
 const STEPS = 5_000
 const BATCH = 100

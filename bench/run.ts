@@ -1,14 +1,13 @@
-// Runs the benchmarks one after another, each in a process of its own: `npm run bench`, or `npm run bench -- step ps`.
+// Runs the benchmarks one after another, each in its own process: `npm run bench`, or `npm run bench -- step ps`.
 // Each prints its own table, with the required ratio in the column `bar`. All of them take some minutes.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-const NOT_BENCHES = new Set(['run', 'support', 'daemon', 'pm2'])
 const benchFiles = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
-  .filter((name) => !NOT_BENCHES.has(name))
+  .filter((name) => name !== 'run')
   .sort()
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !benchFiles.includes(name))

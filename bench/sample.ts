@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { openContainmentManager } from '../src/drivers/contain/manager.ts'
 import type { Containment } from '../src/drivers/contain/containment-contract.ts'
 import { SAMPLE_MS } from '../src/daemon/incarnation/sampler.ts'
-import { inFolder, median } from './support.ts'
+import { inFolder, median } from './support/measure.ts'
 import type { ContainmentKind } from '../src/kernel/model/words.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 20)

@@ -6,9 +6,9 @@ import { systemClock } from '../src/daemon/loop/clock.ts'
 import { Pipeline } from '../src/daemon/loop/pipeline.ts'
 import { Table } from '../src/daemon/loop/table.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import { ROUNDS, inFolder, interleave, median, openFloor, printTable, timed } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, printTable, timed } from './support/measure.ts'
 import type { Report } from '../src/kernel/model/reports.ts'
-import type { Row } from './support.ts'
+import type { Row } from './support/measure.ts'
 import type { ProcessSpec } from '../src/kernel/model/process-spec.ts'
 
 const TEXT = 'x'.repeat(2_048)

@@ -8,8 +8,8 @@ import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
 import { CommitMaker, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store/facts.ts'
-import { ROUNDS, inFolder, interleave, median, openFloor, percentile, printTable, timed } from './support.ts'
-import type { Row, Samples } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, percentile, printTable, timed } from './support/measure.ts'
+import type { Row, Samples } from './support/measure.ts'
 
 const TEXT = 'x'.repeat(2_048)
 const STEPS = 5_000

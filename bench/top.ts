@@ -4,7 +4,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { drawFrames, MeasuredTop, measureSlowdown, TOP_BUDGETS } from '../test/support/faces/top-measurements.ts'
-import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
+import { ROUNDS, budgetRow, printTable, type Row } from './support/measure.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
 const FRAMES = 500

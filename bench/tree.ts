@@ -9,10 +9,10 @@ import type { EventView } from '../src/api/views/daemon.ts'
 import type { ProcessView } from '../src/api/views/process.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { CommitMaker, specOf, uuidOf } from '../test/support/store/facts.ts'
-import { startDaemon, statusKb } from './daemon.ts'
-import type { Running } from './daemon.ts'
-import { ROUNDS, inFolder, median, percentile, printTable } from './support.ts'
-import type { Row } from './support.ts'
+import { startDaemon, statusKb } from './support/daemon.ts'
+import type { Running } from './support/daemon.ts'
+import { ROUNDS, inFolder, median, percentile, printTable } from './support/measure.ts'
+import type { Row } from './support/measure.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
 const TREE_AGENTS = 100

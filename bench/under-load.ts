@@ -9,10 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '../src/api/client/client.ts'
 import type { EventView } from '../src/api/views/daemon.ts'
 import type { ProcessView } from '../src/api/views/process.ts'
-import { startDaemon } from './daemon.ts'
-import type { Running } from './daemon.ts'
-import { inFolder, percentile, printTable } from './support.ts'
-import type { Row } from './support.ts'
+import { startDaemon, waitedForCpuMs } from './support/daemon.ts'
+import type { Running } from './support/daemon.ts'
+import { inFolder, percentile, printTable } from './support/measure.ts'
+import type { Row } from './support/measure.ts'
 
 const SPAWNS = Number(process.env['BENCH_SPAWNS'] ?? 3_000)
 const CLIENTS = 40
@@ -80,11 +80,6 @@ const LOADS: Readonly<Record<string, Load>> = {
   },
 }
 
-/** The time in ms that the main thread of a program was ready to run but had no CPU, because other programs of the machine used it. */
-function waitedMs(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
-}
-
 /** An agent that works while its steps are measured. */
 async function startAgent({ client }: Running, dir: string): Promise<string> {
   const script = join(dir, 'busy.yaml')
@@ -112,14 +107,16 @@ async function measureDuring(daemon: Running, dir: string, work: () => Promise<u
   let isOver = false
   const requestUntilOver = async (): Promise<void> => {
     while (!isOver) {
-      const [since, daemonWaitedMs, ownWaitedMs] = [performance.now(), waitedMs(daemon.pid), waitedMs(process.pid)]
+      const [since, daemonWaitedMs, ownWaitedMs] = [performance.now(), waitedForCpuMs(daemon.pid), waitedForCpuMs(process.pid)]
       await daemon.client.get(`/v1/processes/${uuid}`, {}, { extraMs: 60_000 })
-      answers.push(performance.now() - since - Math.max(waitedMs(daemon.pid) - daemonWaitedMs, waitedMs(process.pid) - ownWaitedMs))
+      answers.push(
+        performance.now() - since - Math.max(waitedForCpuMs(daemon.pid) - daemonWaitedMs, waitedForCpuMs(process.pid) - ownWaitedMs),
+      )
       await delay(REQUEST_INTERVAL_MS)
     }
   }
   const checks: { readonly at: number; readonly waited: number }[] = []
-  const checkTimer = setInterval(() => checks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), CHECK_INTERVAL_MS)
+  const checkTimer = setInterval(() => checks.push({ at: Date.now(), waited: waitedForCpuMs(daemon.pid) }), CHECK_INTERVAL_MS)
   const requests = requestUntilOver()
   await work()
   const endedAt = Date.now()

@@ -4,7 +4,7 @@
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { CommitMaker, modelFinished, toolFinished, uuidOf } from '../test/support/store/facts.ts'
-import { inFolder, percentile, timed } from './support.ts'
+import { inFolder, percentile, timed } from './support/measure.ts'
 import type { Uuid } from '../src/kernel/model/ids.ts'
 
 const STEPS = Number(process.argv[2] ?? 2_500)

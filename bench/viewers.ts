@@ -1,15 +1,15 @@
 // Measures what ten viewers of the rows cost others. In turns without viewers and with them: the time of a step of a working agent, of a
-// durable request, and of the whole command `reeve ps`. Each is a ratio of the same run. The viewers follow `/v1/rows` in a process of
-// their own. The time that the daemon or this process waited for a CPU is left out, except for `ps`. Run: `npm run bench -- viewers` (it
+// durable request, and of the whole command `reeve ps`. Each is a ratio of the same run. The viewers follow `/v1/rows` in another
+// process. The time that the daemon or this process waited for a CPU is left out, except for `ps`. Run: `npm run bench -- viewers` (it
 // needs the build); less than a minute.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import type { ProcessView } from '../src/api/views/process.ts'
-import { spawnWaiting, startDaemon, type Running } from './daemon.ts'
-import { inFolder, median, printTable, timed, type Row } from './support.ts'
+import { spawnWaiting, startDaemon, waitedForCpuMs, type Running } from './support/daemon.ts'
+import { inFolder, median, printTable, timed, type Row } from './support/measure.ts'
 
 const REEVE = resolve(import.meta.dirname, '../bin/reeve')
 const VIEWERS = 10
@@ -47,16 +47,11 @@ async function startViewers({ env }: Running): Promise<AsyncDisposable> {
   }
 }
 
-/** The time in ms that the main thread of a program was ready to run but had no CPU. */
-function waitedMs(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
-}
-
 /** The time of `work` in ms, without the longer wait for a CPU of the two programs. */
 async function timedWithoutWaits({ pid }: Running, work: () => Promise<unknown>): Promise<number> {
-  const before = [waitedMs(pid), waitedMs(process.pid)] as const
+  const before = [waitedForCpuMs(pid), waitedForCpuMs(process.pid)] as const
   const ms = await timed(work)
-  return ms - Math.max(waitedMs(pid) - before[0], waitedMs(process.pid) - before[1])
+  return ms - Math.max(waitedForCpuMs(pid) - before[0], waitedForCpuMs(process.pid) - before[1])
 }
 
 interface Measured {

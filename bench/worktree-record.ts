@@ -9,8 +9,8 @@ import { Git } from '../src/drivers/files/git.ts'
 import { Records } from '../src/drivers/files/records.ts'
 import { addWorktree } from '../src/drivers/files/worktree.ts'
 import { Repository } from '../test/support/crew/repository.ts'
-import { ROUNDS, inFolder, interleave, median, printTable, timed } from './support.ts'
-import type { Row } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, printTable, timed } from './support/measure.ts'
+import type { Row } from './support/measure.ts'
 
 const FILES = 5_000
 const MEASUREMENTS = 4 * ROUNDS

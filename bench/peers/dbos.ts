@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { installedPeer } from '../../scripts/install-peers.ts'
-import { randomText, timed } from '../support.ts'
+import { randomText, timed } from '../support/measure.ts'
 import type { Peer, Place } from './peer.ts'
 
 interface Handle {

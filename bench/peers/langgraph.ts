@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { installedPeer } from '../../scripts/install-peers.ts'
-import { randomText, timed } from '../support.ts'
+import { randomText, timed } from '../support/measure.ts'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Peer, Place } from './peer.ts'
 

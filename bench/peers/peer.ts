@@ -50,7 +50,7 @@ export async function perform(peer: Peer, place: Place, work: Work): Promise<num
   }
 }
 
-/** Runs the peer in a process of its own, with `program`, and returns the times that it prints. */
+/** Runs the peer in a separate process, with `program`, and returns the times that it prints. */
 export function performInSubprocess(program: string, name: string, place: Place, work: Work): number[] {
   const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'do', name, JSON.stringify(place), JSON.stringify(work)], {
     encoding: 'utf8',

@@ -1,5 +1,5 @@
 // The list with 10,000 processes in Chromium: only the visible rows are in the document, and no process costs a request. Frames are measured
-// by `npm run bench web`.
+// by `npm run bench page-list`.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'

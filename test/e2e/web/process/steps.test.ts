@@ -1,5 +1,5 @@
 // The steps of a process in Chromium: 5,000 of them in a list that draws only what is visible, with filters, keys, the time axis, one step
-// whole, the process as of a step, and the line at which a fork begins. No test here measures time: bench/page.ts does.
+// whole, the process as of a step, and the line at which a fork begins. No test here measures time: bench/page-process.ts does.
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'

@@ -1,11 +1,11 @@
 // Measures the list of the page with 10,000 processes in Chromium: the time from the link to the rows, and the memory. Also the CPU time of the
-// main thread for a frame with three changed rows, for a frame while the list scrolls, and for a filter. Run: `npm run bench web`.
+// main thread for a frame with three changed rows, for a frame while the list scrolls, and for a filter. Run: `npm run bench page-list`.
 import type { CDPSession, Page } from 'playwright-core'
 import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
 import { changeRows, sendManyRows } from '../test/support/web/many-rows.ts'
 import { WebAccess } from '../test/support/web/web-access.ts'
-import { ROUNDS, median, timed } from './support.ts'
+import { ROUNDS, median, timed } from './support/measure.ts'
 
 const COUNT = 10_000
 const FRAMES = 120
@@ -58,7 +58,7 @@ async function measureRound(web: WebAccess, browser: Awaited<ReturnType<typeof o
 }
 
 async function bench(): Promise<void> {
-  if (CHROMIUM === null) return console.log('web: there is no Chromium')
+  if (CHROMIUM === null) return console.log('page-list: not measured, because there is no Chromium')
   await using daemon = await LocalDaemon.start()
   await using browser = await openChromium()
   const web = await WebAccess.open(daemon)

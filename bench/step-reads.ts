@@ -1,6 +1,6 @@
-// Measures reads of the steps of a process of 5,000 steps: brief steps as columns, at the first use and again after a new step; a page of
-// whole steps at step 4,500 against one at step 1; and one whole step, before and after its columns were read. All times are CPU time, because
-// other work of the machine would add to wall time. Run: `npm run bench steps`.
+// Measures reads of the steps of a process of 5,000 steps: brief steps as columns, at the first use and again after a new step. Also a page
+// of whole steps at step 4,500 against one at step 1, and one whole step, before and after the columns were read. All times are CPU time,
+// because other work of the machine would add to wall time. Run: `npm run bench step-reads`.
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'
 import { systemClock } from '../src/daemon/loop/clock.ts'
@@ -10,9 +10,9 @@ import { StepReads } from '../src/daemon/steps/step-reads.ts'
 import { EventLoopTurns } from '../src/drivers/common/event-loop-turns.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { CommitMaker, stepOf, uuidOf } from '../test/support/store/facts.ts'
-import { ROUNDS, budgetRow, inFolder, median, printTable } from './support.ts'
+import { ROUNDS, budgetRow, inFolder, median, printTable } from './support/measure.ts'
 import type { FactBody } from '../src/kernel/model/facts.ts'
-import type { Row } from './support.ts'
+import type { Row } from './support/measure.ts'
 
 const STEPS = 5_000
 const TEXT = 'x'.repeat(2_048)
@@ -81,4 +81,4 @@ async function bench(): Promise<readonly Row[]> {
   })
 }
 
-printTable('steps', await bench())
+printTable('reads of steps', await bench())

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { installedPeer } from '../scripts/install-peers.ts'
+import { installedPeer } from '../../scripts/install-peers.ts'
 import { statusKb } from './daemon.ts'
 
 type Done<T> = (error: Error | null, value?: T) => void

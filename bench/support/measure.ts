@@ -1,6 +1,7 @@
-// Helpers of the benchmarks. The floor is the reference that reeve is compared with, usually the least work that could do the same.
-// Both run in turns in one process, so that a noisy machine affects both alike. The ratio is reeve's value divided by the floor's, and
-// the bar is the required ratio. Most printed values are medians of at least five rounds.
+// What all benchmarks share: samples, medians, tables of results, and a folder on the measured disk. The floor is the reference that reeve
+// is compared with, usually the least work that could do the same. Both run in turns in one process, so that a noisy machine affects both
+// alike. The ratio is reeve's value divided by the floor's, and the bar is the required ratio. Most printed values are medians of at least
+// five rounds.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

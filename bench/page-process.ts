@@ -1,5 +1,6 @@
-// Measures the page of a process of 5,000 steps in Chromium: opening it, zooming its time axis, scrolling its list, and showing one step; and
-// a diff of 20,000 lines in both layouts. All figures are CPU time of the page's main thread, because other work of the machine would add to wall time. Run: `npm run bench page`.
+// Measures the page of a process of 5,000 steps in Chromium: opening it, zooming its time axis, scrolling its list, and showing one step.
+// Also measures a diff of 20,000 lines in both layouts. All figures are CPU time of the page's main thread, because other work of the
+// machine would add to wall time. Run: `npm run bench page-process`.
 import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
 import { Repository } from '../test/support/crew/repository.ts'
@@ -7,7 +8,7 @@ import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { LONG_UUID, writeLongHistory } from '../test/support/store/long-history.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'
 import { WebAccess } from '../test/support/web/web-access.ts'
-import { ROUNDS, budgetRow, printTable, type Row } from './support.ts'
+import { ROUNDS, budgetRow, printTable, type Row } from './support/measure.ts'
 
 const STEPS = 5_000
 const FRAMES = 60
@@ -132,5 +133,5 @@ async function bench(): Promise<readonly Row[]> {
   ]
 }
 
-if (CHROMIUM === null) console.log('page: not measured, because there is no Chromium')
-else printTable('page', await bench())
+if (CHROMIUM === null) console.log('page-process: not measured, because there is no Chromium')
+else printTable('the page of a process', await bench())

@@ -1,11 +1,12 @@
-// Starts a real daemon from the build for benchmarks, in its own home, with waiting processes.
+// Starts a real daemon from the build for benchmarks, in its own home, with waiting processes. Also reads the memory and the CPU waits of
+// a program.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from '../src/api/client/client.ts'
+import { Client } from '../../src/api/client/client.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
+const ROOT = resolve(import.meta.dirname, '../..')
 
 export interface Running extends AsyncDisposable {
   readonly pid: number
@@ -34,6 +35,11 @@ export async function startDaemon(home: string, flags: readonly string[] = []): 
 /** A number of /proc/PID/status, in KB. */
 export function statusKb(pid: number, field: string): number {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN)
+}
+
+/** The time in ms that the main thread of a program was ready to run but had no CPU, because other programs of the machine used it. */
+export function waitedForCpuMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
 }
 
 /**
