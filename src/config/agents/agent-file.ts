@@ -1,6 +1,6 @@
 // Parses an agent file: front matter between two lines of `---`, then the system prompt. Supports reeve's format and Claude Code's.
-// Settings that reeve does not support are listed in `unsupported`, never dropped silently. A restricted tool such as `Bash(git *)` is
-// one of them: as `bash` it would allow more than the file does. Test: test/tables/config/agents/agent-file.test.ts.
+// `unsupported` lists the settings of Claude Code that reeve ignores, except its colours. A restricted tool such as `Bash(git *)` is one of
+// them: as `bash` it would allow more than the file does. Test: test/tables/config/agents/agent-file.test.ts.
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { basename } from 'node:path'
 import * as z from 'zod'
@@ -331,6 +331,7 @@ function parseClaudeAgent({ front, body }: FrontMatterParts, file: string): Pars
   const denied = claudeTools('disallowedTools', disallowedTools)
   const chosen = claudeModel(model)
   const steps = count.safeParse(Number(maxTurns))
+  const hasTurns = maxTurns !== undefined && maxTurns !== null
   return withName(typeof name === 'string' ? name : null, file, {
     description: typeof description === 'string' ? description : '',
     ...NATIVE_FIELDS,
@@ -340,13 +341,14 @@ function parseClaudeAgent({ front, body }: FrontMatterParts, file: string): Pars
     tools: tools === undefined || tools === '*' ? null : allowed.names,
     deny: denied.names,
     mcp: claudeMcp(mcpServers, file),
-    limits: maxTurns !== undefined && steps.success ? { maxSteps: steps.data } : {},
+    limits: hasTurns && steps.success ? { maxSteps: steps.data } : {},
     system: body || null,
     source: 'claude',
     unsupported: [
       ...(tools === '*' ? [] : allowed.unsupported),
       ...denied.unsupported,
       ...chosen.unsupported,
+      ...(hasTurns && !steps.success ? [`maxTurns: ${String(maxTurns)} is not supported`] : []),
       ...Object.keys(others).map((key) => `${key} is not supported`),
     ],
   })

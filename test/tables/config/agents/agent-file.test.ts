@@ -255,6 +255,7 @@ describe("Claude Code's format", () => {
       { model: null, unsupported: ['model: gpt is not known; the default model is used'] },
     ],
     ['`maxTurns` limits the steps', 'maxTurns: 7', { limits: { maxSteps: 7 }, unsupported: [] }],
+    ['an invalid `maxTurns` is listed', 'maxTurns: many', { limits: {}, unsupported: ['maxTurns: many is not supported'] }],
     ['other keys are reported', 'permissionMode: plan', { unsupported: ['permissionMode is not supported'] }],
   ])('%s', (_, line, expected) => {
     expect(agentOf(agentFileText('name: x', line), 'claude')).toMatchObject(expected)
