@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { KNOWN_PROGRAMS } from '../src/config/known-agents.ts'
+import { KNOWN_PROGRAMS } from '../src/config/known-programs.ts'
 
 const knownAgent = <Program extends keyof typeof KNOWN_PROGRAMS>(bin: Program) => ({
   package: KNOWN_PROGRAMS[bin].package,

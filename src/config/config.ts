@@ -1,7 +1,7 @@
 // Loads the configuration. The precedence is: flags, environment, the project's reeve.yaml, the user's config.yaml, defaults. Defines
 // every key and its default. The file of a project comes with a repository. It may choose agents and models, and define supervisors, crews
-// and runs: only a command of the user starts their programs. Keys that need no such command, that send API keys elsewhere or that affect
-// other projects are allowed only in the user's file.
+// and runs, because only a command of the user starts their programs. Only the user's file may have a key that starts programs by itself,
+// sends API keys elsewhere, or affects other projects.
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
@@ -355,7 +355,7 @@ export async function readUserServers({ configFile }: Paths): Promise<readonly M
   return mcp ? serversOf(mcp, configLocation(configFile)) : []
 }
 
-/** Reads a project's file. The parsed file is cached, because each node reads it. The user's file is never cached: it may have secrets. */
+/** Reads a project's file. The parsed file is cached, because each node of a run reads it. The user's file is never cached: it may have secrets. */
 function readProject(file: string, trusted?: ReadonlySet<number>): Promise<ProjectFile> {
   return readFormat(file, projectFormat, { ...(trusted && { trusted }), parse: parseOnce })
 }

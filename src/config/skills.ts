@@ -1,5 +1,5 @@
-// Finds the skills for an agent: folders with a `SKILL.md`, in the repository and in the user's configuration. Reads only names and
-// descriptions; src/drivers/native/tools/skill.ts reads a text when an agent loads it. A link must not lead out of the repository. A bad
+// Finds the skills for an agent: folders with a `SKILL.md`, in the repository and in the user's configuration. Keeps only the names,
+// descriptions and hashes; src/drivers/native/tools/skill.ts reads a text again when an agent loads it. A link must not lead out of the repository. A bad
 // file is left out with a note, and never fails a start. Test: test/tables/config/skills.test.ts.
 import { createHash } from 'node:crypto'
 import { readdir, realpath } from 'node:fs/promises'

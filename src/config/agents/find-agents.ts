@@ -5,7 +5,8 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { NATIVE_FIELDS, parseAgent, type AgentDefinition, type AgentSource } from './agent-file.ts'
+import { parseAgent, type AgentDefinition, type AgentSource } from './agent-file.ts'
+import { BUILT_IN_AGENTS } from './built-in-agents.ts'
 import { problemIn, type Problem } from '../problem.ts'
 import { ancestorDirectories, readText, trustedOwners } from '../untrusted-files.ts'
 import type { Paths } from '../paths.ts'
@@ -14,67 +15,6 @@ import { isMissing } from '../../kernel/util/missing-file.ts'
 
 /** maximum number of agent files that are read from one directory */
 export const MAX_AGENT_FILES = 500
-
-const DEFAULT_PROMPT = `You are a coding agent. You work in a directory on the user's machine with the tools that you are given, and nobody may be watching while you do.
-
-- Look before you change: read the files that matter and search for where things are used. Do not guess at names or APIs.
-- Make the smallest change that does the whole task, in the style of the code around it. Leave unrelated things as they are.
-- Check your work: run the project's own tests, type checks or the program itself, and repair what fails. Say so if you could not.
-- Commands must end by themselves. Start servers in the background, and stop them when you are done.
-- Never destroy what you did not make: no forced pushes, no resets, no deleting of files that the task does not name. Do not commit or push unless asked.
-- A result that says "interrupted; it may or may not have happened" means just that: look at the state of things before you do it again.
-- If the task is ambiguous, take the reading that is easiest to undo and say which you took.
-
-When you are done, answer in a few sentences: what you changed and where, how you checked it, and what is left open.`
-
-/** The measured time that these agents and their programs need after SIGTERM, in ms (docs/reference/external-agents.md). */
-export const GRACE_MS = { claude: 3_000, codex: 6_000 } as const
-
-const BUILT_IN: readonly AgentDefinition[] = [
-  {
-    name: 'default',
-    description: 'Built-in coding agent: reads, searches and edits files and runs commands.',
-    ...NATIVE_FIELDS,
-    model: null,
-    fallback: null,
-    effort: null,
-    tools: null,
-    deny: [],
-    mcp: null,
-    limits: {},
-    system: DEFAULT_PROMPT,
-    source: 'built-in',
-    file: null,
-    unsupported: [],
-  },
-  { ...externalAgent('claude', 'Claude Code, through its ACP adapter.', ['claude-agent-acp'], GRACE_MS.claude), mode: 'default' },
-  externalAgent('codex', 'Codex, through its ACP adapter.', ['codex-acp'], GRACE_MS.codex),
-  externalAgent('gemini', 'Gemini CLI, through ACP.', ['gemini', '--acp']),
-  externalAgent('opencode', 'OpenCode, through ACP.', ['opencode', 'acp']),
-]
-
-/** Returns a built-in external agent, which uses its own models, tools and prompt. A file of the user with its name can replace it. */
-function externalAgent(name: string, description: string, command: readonly string[], graceMs: number | null = null): AgentDefinition {
-  return {
-    ...NATIVE_FIELDS,
-    graceMs,
-    name,
-    description,
-    driver: 'acp',
-    command,
-    model: null,
-    fallback: null,
-    effort: null,
-    tools: null,
-    deny: [],
-    mcp: null,
-    limits: {},
-    system: null,
-    source: 'built-in',
-    file: null,
-    unsupported: [],
-  }
-}
 
 export interface FoundAgents {
   /** for each name the agent that would run, sorted by name */
@@ -98,7 +38,7 @@ export async function findAgents(cwd: string, where: Paths): Promise<FoundAgents
   ]
   const found: SearchResult = { byName: new Map(), errors: [] }
   for (const folder of folders) await readFolder(folder, trusted, found)
-  for (const agent of BUILT_IN) if (!found.byName.has(agent.name)) found.byName.set(agent.name, agent)
+  for (const agent of BUILT_IN_AGENTS) if (!found.byName.has(agent.name)) found.byName.set(agent.name, agent)
   const agents = [...found.byName.values()].filter((agent) => agent !== null)
   return { agents: agents.toSorted((a, b) => (a.name < b.name ? -1 : 1)), errors: found.errors }
 }
@@ -117,7 +57,7 @@ export async function findAgent(name: string, cwd: string, where: Paths): Promis
 export async function findUserOrBuiltInAgent(name: string, where: Paths): Promise<AgentDefinition | null> {
   const found: SearchResult = { byName: new Map(), errors: [] }
   await readFolder({ dir: where.agentsDir, source: 'user' }, new Set(), found)
-  return found.byName.get(name) ?? BUILT_IN.find((agent) => agent.name === name) ?? null
+  return found.byName.get(name) ?? BUILT_IN_AGENTS.find((agent) => agent.name === name) ?? null
 }
 
 /** The result of the search so far. */

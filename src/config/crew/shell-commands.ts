@@ -30,19 +30,6 @@ const commandWithTimeout = z.strictObject({
   timeout: timeout.optional(),
 })
 
-const MAX_PATTERNS = 100
-const copyPattern = z
-  .string()
-  .trim()
-  .min(1)
-  .max(1_000)
-  .refine((text) => !/[\r\n]/.test(text), 'must be one line')
-export const copyPatterns = z.array(copyPattern).max(MAX_PATTERNS)
-export const copyRule = z.union(
-  [copyPattern.transform((pattern) => [pattern]), copyPatterns],
-  'expected a pattern as in .gitignore, or a list of them',
-)
-
 export const COMMAND_KEYS: readonly string[] = Object.keys(commandWithTimeout.shape)
 
 /** The rule for a command. It parses by hand, because a zod union would only report that no alternative matches. */

@@ -1,12 +1,12 @@
 // Selects the MCP servers of a process: from its agent file, the project's `.mcp.json` and the user's config.yaml, in this order of
-// precedence. The result can be recorded, because values that look like secrets are null. At the start of the process, resolve.ts reads
+// precedence. The result can be recorded, because values that look like secrets are null. At the start of the process, resolve-servers.ts reads
 // these values from the file again, and checks whether the file is trusted.
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { McpServer } from '../../kernel/model/spec-parts.ts'
 import { readUserServers } from '../config.ts'
-import { looksSecret } from '../credentials.ts'
+import { looksSecret } from '../credentials/secret-variables.ts'
 import { nearestFile, readText, trustedOwners } from '../untrusted-files.ts'
 import { parseMcpJson, unusableServer, type AgentMcp } from './parse-servers.ts'
 import type { Paths } from '../paths.ts'

@@ -5,7 +5,7 @@ import { loadConfig, type Config, type ConfigFlags } from '../../config/config.t
 import type { GcConfig } from '../../config/keys/gc.ts'
 import type { NotificationsConfig } from '../../config/keys/notifications.ts'
 import type { WebConfig } from '../../config/keys/web.ts'
-import { resolveMcpServers } from '../../config/mcp/resolve.ts'
+import { resolveMcpServers } from '../../config/mcp/resolve-servers.ts'
 import type { Env, Paths } from '../../config/paths.ts'
 import type { NativeOptions } from '../../drivers/native/driver.ts'
 import type { HomeBudgets } from '../../kernel/model/home.ts'

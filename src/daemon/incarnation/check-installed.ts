@@ -1,6 +1,6 @@
 // Checks that the program of an external agent is installed, before the process is recorded. Its error has the install command as a hint.
 // Runs no program. Test: test/e2e/external/acp.test.ts.
-import { installCommand } from '../../config/known-agents.ts'
+import { installCommand } from '../../config/known-programs.ts'
 import { resolveProgram } from '../../drivers/contain/resolve-program.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'

@@ -1,9 +1,10 @@
 // The keys of processes: stored in memory only, by process. Keys that are not in memory, for example after a restart, are looked up again.
 // Also holds the inputs of commands, which are forgotten with the keys. Must never put a value into a fact, a log or a message.
 // Test: test/e2e/models/credentials.test.ts.
-import { findKeys, locateKey, looksSecret, type FoundKeys, type KeySources } from '../../config/credentials.ts'
-import { mcpVariableNames } from '../../config/mcp/resolve.ts'
-import { keyVariableNames, findProvider } from '../../config/model-keys.ts'
+import { findKeys, locateKey, type FoundKeys, type KeySources } from '../../config/credentials/find-keys.ts'
+import { looksSecret } from '../../config/credentials/secret-variables.ts'
+import { mcpVariableNames } from '../../config/mcp/resolve-servers.ts'
+import { keyVariableNames, findProvider } from '../../config/credentials/model-keys.ts'
 import { isExternal, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { runProgram } from '../host/run-program.ts'
 import { StartInputs } from './start-inputs.ts'

@@ -3,8 +3,8 @@
 // when the first process uses it. Test: test/e2e/external/gateway.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { splitEnv } from '../../config/credentials.ts'
-import { keyVariableNames } from '../../config/model-keys.ts'
+import { splitEnv } from '../../config/credentials/secret-variables.ts'
+import { keyVariableNames } from '../../config/credentials/model-keys.ts'
 import { clientOf } from '../../drivers/gateway/clients.ts'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -2,8 +2,8 @@
 // Lists these models with their prices. Runs only at the user's request, because it uses the network. Must never show a key.
 // Test: test/e2e/models/doctor-models.test.ts.
 import { loadConfig, type Config, type Provider } from '../../config/config.ts'
-import { splitEnv } from '../../config/credentials.ts'
-import { keyVariableNames } from '../../config/model-keys.ts'
+import { splitEnv } from '../../config/credentials/secret-variables.ts'
+import { keyVariableNames } from '../../config/credentials/model-keys.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { ModelView, ProviderCheckView, ProviderModelsView } from '../../api/views/daemon.ts'
 import type { ListedModel } from '../../drivers/native/models/list-models.ts'

@@ -1,7 +1,8 @@
 // API keys: which variables are secrets, the permissions of credentials.yaml, and the order of the sources.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { findKeys, MAX_ENV_BYTES, readCredentials, splitEnv, type KeySources } from '../../../src/config/credentials.ts'
+import { findKeys, readCredentials, type KeySources } from '../../../src/config/credentials/find-keys.ts'
+import { MAX_ENV_BYTES, splitEnv } from '../../../src/config/credentials/secret-variables.ts'
 import { pathsFrom } from '../../../src/config/paths.ts'
 import { tempDir } from '../../support/tmp.ts'
 

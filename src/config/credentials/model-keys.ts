@@ -1,7 +1,7 @@
 // Finds the provider of a model, and the key that the model needs. Does not check whether the key exists. Test:
 // test/e2e/external/agents-usable.test.ts.
-import { KernelError } from '../kernel/model/errors.ts'
-import type { Provider } from './config.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { Provider } from '../config.ts'
 
 /** Whether a model is a script or a replay. These have no provider, no key and no cost. */
 export function isScripted(model: string): boolean {

@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findInstalledPrograms, KNOWN_PROGRAMS } from '../../../src/config/known-agents.ts'
+import { findInstalledPrograms, KNOWN_PROGRAMS } from '../../../src/config/known-programs.ts'
 import { tempDir } from '../../support/tmp.ts'
 
 function install(dir: string, program: keyof typeof KNOWN_PROGRAMS, path: string, packageJson: string | null): void {
