@@ -10,7 +10,7 @@ export const BUILD: string | null = typeof REEVE_BUILD === 'string' ? REEVE_BUIL
 /** The response header with the build of the daemon. */
 export const BUILD_HEADER = 'x-reeve-build'
 
-/** Whether the daemon has another build than this program. `reported`: the build in the header of the daemon; a daemon without the header is older. */
+/** Whether the daemon has another build than this program. `reported`: the build in its header; an older daemon sends no header. */
 export function isOtherBuild(reported: string | null | undefined): boolean {
   return BUILD !== null && reported !== BUILD
 }

@@ -66,7 +66,7 @@ interface Replaced {
   readonly images: readonly EventImage[]
 }
 
-/** A provider's HTTP status has a name of its own, because `status` is the status of the process. */
+/** A provider's HTTP status has another name in events, because `status` is the status of the process. */
 type Renamed<B> = B extends { readonly status: infer S } ? { readonly httpStatus: S } : unknown
 
 type PublicFields<B> = {

@@ -173,7 +173,7 @@ export class Client {
         isReportedDown = false
         for await (const event of messagesOf(path, body)) {
           if (isError(event)) throw toApiError(event)
-          // An event of rows has a cursor of its own.
+          // The stream of rows continues after a cursor instead of a seq.
           if (event.seq > 0) nextQuery = { ...query, after: 'cursor' in event ? String(event.cursor) : event.seq, tail: undefined }
           isOver = isLast?.(event) ?? false
           yield event

@@ -1,7 +1,7 @@
 // Parses a stream of server-sent events: bytes in, the JSON text of each event out, or each event of the stream of rows. Decodes only
 // whole lines or rows, so that a boundary between two chunks cannot damage a character. Lines end with LF, and their length is limited.
 // Test: test/tables/api/client/http.test.ts.
-import { LongListParser } from './long-list.ts'
+import { LongListParser } from './long-list-parser.ts'
 
 /** the longest event, in bytes: a tool result of 8 MiB, and its overhead in JSON */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024

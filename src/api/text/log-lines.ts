@@ -4,7 +4,7 @@ import { CREW_LOG_FACTS, crewEventText } from './crew-event.ts'
 import { labelsText } from './labels-text.ts'
 import { reasonText } from './exit-reason.ts'
 import type { AssistantPart, FactBody, BodyOf } from '../../kernel/model/facts.ts'
-import { toolInputLine } from './safe-text.ts'
+import { toolInputLine } from './tool-input-line.ts'
 import { isFailedCall, outcomeText, withoutExitCode } from './tool-outcome.ts'
 import type { LogLine } from '../views/process.ts'
 

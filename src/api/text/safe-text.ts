@@ -1,7 +1,6 @@
-// Makes text of agents, models and users safe to show: of control characters only tab and newline may remain, and no bidirectional mark.
-// Test: test/tables/cli/print/text.test.ts.
+// Makes text of agents, models and users safe to show. Tabs and newlines are the only control characters that may remain, and no
+// bidirectional mark may remain. Test: test/tables/cli/print/text.test.ts.
 import { stripVTControlCharacters } from 'node:util'
-import { mainInput } from './tool-input.ts'
 
 /** Matches C0 except tab and newline, DEL, C1, bidirectional marks, line separators, and the byte order mark. */
 export const UNSAFE_CHARACTERS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
@@ -18,9 +17,4 @@ export function stripControls(text: string): string {
 export function oneLine(text: string): string {
   if (PLAIN_TEXT.test(text) && !text.includes('  ')) return text.trim()
   return stripControls(text).replace(/\s+/g, ' ').trim()
-}
-
-/** The input of a tool call on one line: its main field, or the whole input as JSON. */
-export function toolInputLine(input: unknown): string {
-  return oneLine(mainInput(input))
 }

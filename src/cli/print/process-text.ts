@@ -1,5 +1,5 @@
 // Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/process-text.test.ts.
-import { toolInputLine } from '../../api/text/safe-text.ts'
+import { toolInputLine } from '../../api/text/tool-input-line.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, formatCount, formatTokens } from '../../faces/format.ts'

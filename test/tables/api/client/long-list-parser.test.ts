@@ -1,7 +1,7 @@
 // A JSON object with a long list is the same as JSON.parse makes it, wherever its bytes are cut.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LongListParser } from '../../../../src/api/client/long-list.ts'
+import { LongListParser } from '../../../../src/api/client/long-list-parser.ts'
 
 function parseCut(json: string, lengths: readonly number[]): unknown {
   const bytes = Buffer.from(json)
