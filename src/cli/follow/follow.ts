@@ -64,7 +64,7 @@ export async function followProcess(process: ProcessView, options: FollowOptions
   }
   if (!stopFollowing.signal.aborted) throw new Failure(125, `the events of ${processTitle(process)} ended before it did`)
   const command = options.reattachCommand ?? `reeve attach ${process.pid}`
-  await out.message(`detached: ${await describeState(process, reeve, notices)}; \`${command}\` comes back`)
+  await out.message(`detached: ${await describeState(process, reeve, notices)}; \`${command}\` follows it again`)
   return 0
 }
 

@@ -14,9 +14,9 @@ import type { Output } from '../print/output.ts'
 import { MarkdownText } from '../print/transcript/markdown.ts'
 import { wrapText } from '../print/prose.ts'
 import { oneLine, stripControls, displayWidth, fitColoured } from '../print/text.ts'
-import { failureLines } from '../print/transcript/tool-outcome.ts'
+import { failureLines } from '../print/transcript/failure-lines.ts'
 import { toolResult } from '../print/transcript/tool-result.ts'
-import { planIn, planLines, planOfCall, planSummary, type PlanEntry } from './plan.ts'
+import { planIn, planLines, planOfCall, planSummary, type PlanEntry } from './agent-plan.ts'
 
 /** the columns of a tool call apart from its name and input: three spaces, and `  interrupted 12m 34s` */
 const OUTCOME_COLUMNS = 24

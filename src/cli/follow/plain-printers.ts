@@ -8,7 +8,7 @@ import { processTitle, endingText, processSummary } from '../print/process-text.
 import type { FollowPrinter } from './follow.ts'
 import { formatElapsed } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
-import { TerminalOutput } from '../print/terminal-output.ts'
+import { TerminalFilter } from '../print/terminal-filter.ts'
 import { stripControls } from '../print/text.ts'
 
 /** the shortest grace that is reported: a shorter one is over before the user has read the line */
@@ -25,11 +25,11 @@ export class CommandPrinter implements FollowPrinter {
   #hasEndedByItself = true
   #hasTerminalHint = false
   #hasOutput = false
-  readonly #filters: Readonly<Record<'stdout' | 'stderr', TerminalOutput | null>>
+  readonly #filters: Readonly<Record<'stdout' | 'stderr', TerminalFilter | null>>
 
   constructor(out: Output) {
     this.#out = out
-    const createFilter = (name: 'stdout' | 'stderr'): TerminalOutput | null => (out.isTerminal(name) ? new TerminalOutput() : null)
+    const createFilter = (name: 'stdout' | 'stderr'): TerminalFilter | null => (out.isTerminal(name) ? new TerminalFilter() : null)
     this.#filters = { stdout: createFilter('stdout'), stderr: createFilter('stderr') }
   }
 

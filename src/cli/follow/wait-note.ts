@@ -6,14 +6,14 @@ import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
 import { joinWaits, waitLine, type Wait } from '../print/wait-text.ts'
 
-/** the time before the first line of a wait. The user may set another, in seconds */
+/** the time before the first line of a wait; REEVE_WAIT_NOTE_S sets it in seconds */
 const FIRST_LINE_MS = firstLineMsFrom(process.env['REEVE_WAIT_NOTE_S'])
 /** the least time before the first line of a fallback wait without a terminal: a slow machine alone is no reason for a line */
 const FALLBACK_MS = 5_000
 /** the time between two checks of the waits */
 const TICK_MS = 500
 
-/** Anything but a number of seconds counts as not set. */
+/** Returns the time of the setting, or the default if the setting is no number of seconds. */
 function firstLineMsFrom(setting: string | undefined): number {
   return setting !== undefined && /^\d{1,6}$/.test(setting) ? Number(setting) * 1_000 : 2_000
 }
@@ -35,7 +35,7 @@ export class WaitNote implements AsyncDisposable {
   readonly #board: Board
   readonly #isFallback: boolean
 
-  /** `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: counts for the first wait of the command. */
+  /** `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: only that of the command's first wait is used. */
   constructor(out: Output, { isFallback = false, firstLineMs = FIRST_LINE_MS }: { isFallback?: boolean; firstLineMs?: number } = {}) {
     this.#isFallback = isFallback
     let board = boards.get(out)

@@ -23,7 +23,7 @@ export async function printWorkLocation(uuid: string, context: CommandContext): 
     )
 }
 
-/** Prints a line for each node that has changed files in a worktree of its own. */
+/** Prints a line for each ended node that has changed files in its worktree. */
 export async function printWorkOfNodes({ nodes }: RunView, context: CommandContext): Promise<void> {
   const { out } = context
   if (out.json) return
@@ -37,7 +37,7 @@ export async function printWorkOfNodes({ nodes }: RunView, context: CommandConte
   }
 }
 
-/** The process with its changes; null if it has not ended, or no daemon answers. */
+/** Returns the process with its changes; null if it has not ended, or no daemon answers. */
 async function findEnded(uuid: string, { reeve }: CommandContext): Promise<ProcessView | null> {
   // The command must not fail because these lines are missing: the daemon may have ended.
   const current = await reeve.get(uuid, { changes: true }).catch(() => null)

@@ -12,7 +12,7 @@ import { Footer, type FooterInput } from '../screen/footer.ts'
 import { childLines, stateLine, type RowStyle } from './format-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import { LastOutputLines } from './tool-output.ts'
-import { planIn, planSummary, type PlanEntry } from '../follow/plan.ts'
+import { planIn, planSummary, type PlanEntry } from '../follow/agent-plan.ts'
 import { fitWidth } from '../print/text.ts'
 
 export class ProcessRows implements FollowPrinter, BottomLines, Disposable {

@@ -1,4 +1,5 @@
-// Formats the change of a task for a terminal: its title, its files, and the git command for the complete diff. Pure. Test: test/tables/cli/print/crew-diff.test.ts.
+// Formats the change of a task for a terminal: its title, its files, and the git command for the complete diff. Pure.
+// Test: test/tables/cli/print/crew-diff.test.ts.
 import { shellWord } from '../../api/text/shell-quote.ts'
 import type { CrewDiffView } from '../../api/views/crew-diff.ts'
 import { formatCount } from '../../faces/format.ts'

@@ -7,7 +7,7 @@ import { formatCount, formatDuration } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { oneLine, stripControls } from './text.ts'
 
-export async function printPlan(plan: CrewPlanView, out: Output): Promise<number> {
+export async function printCrewPlan(plan: CrewPlanView, out: Output): Promise<number> {
   if (out.json) {
     const { version: _, ...rest } = plan
     await out.value(rest)

@@ -112,7 +112,7 @@ function taskText(task: ReportTaskView): string[] {
     `### ${id}: ${escapeMarkdown(title)}`,
     '',
     `${state.replaceAll('_', ' ')}${reason === null || reason === '' ? '' : `: ${escapeMarkdown(reason)}`}${facts.length > 0 ? ` (${facts.join('; ')})` : ''}`,
-    ...(note === null ? [] : ['', `Of its commit: ${escapeMarkdown(note)}.`]),
+    ...(note === null ? [] : ['', `Note about its commit: ${escapeMarkdown(note)}.`]),
     ...(tries.length > 0 ? ['', ...tries.map(attemptText)] : []),
     ...checks.flatMap(checkText),
     ...verdicts.flatMap(({ by, verdict, comments }) => [
@@ -194,8 +194,8 @@ function statusOf({ status, leave }: ReportMemberView): string {
 
 function costRemarks({ totals: { usage } }: CrewReportView): string[] {
   const all = [
-    ...(usage.unpriced ? ['A cost with `+`, or `?`: the price of some calls is not known, and it is more than this.'] : []),
-    ...(usage.estimated ? ['A cost with `~`: some calls were cut off, and are estimated.'] : []),
+    ...(usage.unpriced ? ['A cost with `+`, or `?`: the price of some calls is unknown, so the cost is higher.'] : []),
+    ...(usage.estimated ? ['A cost with `~`: some calls were cut off, so their cost is estimated.'] : []),
   ]
   return all.flatMap((line) => ['', line])
 }

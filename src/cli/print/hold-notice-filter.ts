@@ -1,5 +1,5 @@
 // Drops facts that the notice of a hold already contains: a failed model call, and the note with its cause. The user thus reads about a
-// refused key once, with the command that helps. Every printer of facts and notices uses it.
+// refused key once, with the command that helps. Used for the text output of an agent's activity and of logs.
 // Test: test/tables/cli/print/hold-notice-filter.test.ts.
 import { isRepeatedByNote, isFinalModelFailure } from '../../api/text/log-lines.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'

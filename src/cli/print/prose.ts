@@ -1,8 +1,8 @@
 // Wraps the text of an agent for a terminal while the text arrives in pieces. Lines break between words, and list items keep their
-// indentation. Code and URLs are not broken, so that they can be copied. Pure. The text must not contain control characters except colours. Test:
-// test/tables/cli/print/prose.test.ts.
-import { stripColours, unfinishedLength } from '../screen/cursor.ts'
-import { isPrintableAscii, displayWidth, graphemesOf } from './text.ts'
+// indentation. Code and URLs are not broken, so that they can be copied. The text must not contain control characters except colours.
+// Pure. Test: test/tables/cli/print/prose.test.ts.
+import { unfinishedLength } from '../screen/cursor.ts'
+import { isPrintableAscii, displayWidth, graphemesOf, stripColours } from './text.ts'
 
 /** the greatest length of the marker that begins a list item, a quotation or a fence */
 const MAX_MARKER_CHARS = 12

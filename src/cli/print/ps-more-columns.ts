@@ -1,4 +1,5 @@
-// The columns of `reeve ps` that `--wide`, `-o` and `--sort` name; loaded only for these flags. Test: test/tables/cli/print/ps-more-columns.test.ts.
+// The columns of `reeve ps` that `--wide`, `-o` and `--sort` name; loaded only for these flags.
+// Test: test/tables/cli/print/ps-more-columns.test.ts.
 import { labelsText } from '../../api/text/labels-text.ts'
 import { UsageError } from '../errors.ts'
 import type { Output } from './output.ts'

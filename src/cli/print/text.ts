@@ -1,5 +1,5 @@
-// Makes text of agents, models and users safe for the terminal, and measures its width in columns. No control character and no
-// bidirectional mark may remain in the results. Test: test/tables/cli/print/text.test.ts.
+// Makes text of agents, models and users safe for the terminal: no control character and no bidirectional mark may remain in it. Also
+// measures texts in columns, cuts and pads them, and removes reeve's own colours. Test: test/tables/cli/print/text.test.ts.
 import { PLAIN_TEXT, UNSAFE_CHARACTERS } from '../../api/text/safe-text.ts'
 
 export { oneLine, stripControls } from '../../api/text/safe-text.ts'
@@ -21,6 +21,14 @@ export function escapeControls(text: string): string {
           ? '^?'
           : `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
     })
+}
+
+/** Matches a sequence that sets or ends colours and other styles. */
+export const COLOUR = /\x1b\[[0-9;:]*m/g
+
+/** Returns the text without colour sequences. */
+export function stripColours(text: string): string {
+  return text.includes('\x1b') ? text.replace(COLOUR, '') : text
 }
 
 /** Whether the text is printable ASCII, so that it has as many columns as characters. */

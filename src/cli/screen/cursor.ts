@@ -1,15 +1,9 @@
 // Computes the rows of a text on a terminal, and the cursor position after it. The footer needs both to draw below the output and to
 // continue the output later. Counts like a terminal, where a full line wraps only with the next character. Pure. Test:
 // test/tables/cli/screen/sticky-footer.test.ts.
-import { displayWidth } from '../print/text.ts'
+import { COLOUR, displayWidth, stripColours } from '../print/text.ts'
 
-const COLOUR = /\x1b\[[0-9;:]*m/g
 const TAB_COLUMNS = 8
-
-/** Returns the text without colour sequences. */
-export function stripColours(text: string): string {
-  return text.includes('\x1b') ? text.replace(COLOUR, '') : text
-}
 
 /** Returns the colour sequences that are in force after `text`. `before`: those in force before it. A reset ends them all. */
 export function activeColours(before: string, text: string): string {

@@ -28,7 +28,7 @@ export function frameBytes(before: ScreenFrame | null, after: ScreenFrame, heigh
   return inOneUpdate(bytes + cursorBytes(before, after, bytes !== ''))
 }
 
-/** `isMoved`: the lines have moved the cursor. */
+/** Returns the bytes that place, show or hide the cursor. `isMoved`: writing the lines has moved it. */
 function cursorBytes(before: ScreenFrame | null, { cursor }: ScreenFrame, isMoved: boolean): string {
   if (!cursor) return before === null || before.cursor ? HIDE_CURSOR : ''
   const old = before?.cursor

@@ -1,5 +1,5 @@
-// A screen of its own on the terminal: draws frames and reads keys. Restores the terminal at every end except by SIGKILL, and while the
-// program is stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: none waits in a queue. Tests:
+// The alternate screen of the terminal: draws frames and reads keys. Restores the terminal at every end except by SIGKILL, and while the
+// program is stopped (Ctrl+Z). A terminal that reads slowly gets fewer frames: no frame waits in a queue. Tests:
 // test/e2e/screen/top.test.ts, test/e2e/screen/slow-terminal.test.ts, test/e2e/screen/watch.test.ts.
 import { write } from 'node:fs'
 import type { Key } from './line-editor.ts'
@@ -25,7 +25,7 @@ export interface ScreenDeps {
 
 /** the shortest time between two frames */
 const FRAME_MS = 100
-/** the same while another window has the focus */
+/** the shortest time between two frames while another window has the focus */
 const BACKGROUND_FRAME_MS = 500
 /** the time between two frames without a request, for clocks */
 const CLOCK_MS = 1000

@@ -1,8 +1,8 @@
 // Keeps lines at the bottom of a terminal while output continues above them. All output passes through `renderAbove`: it removes the lines,
 // continues the output where it ended (even within a line), and draws the lines again. Between outputs only lines that differ are
 // written. Cursor moves are relative, so the rest of the screen stays as it is. Test: test/tables/cli/screen/sticky-footer.test.ts.
-import { activeColours, unfinishedLength, stripColours, countRows } from './cursor.ts'
-import { displayWidth } from '../print/text.ts'
+import { activeColours, unfinishedLength, countRows } from './cursor.ts'
+import { displayWidth, stripColours } from '../print/text.ts'
 import { ERASE_LINE, inOneUpdate, type ScreenFrame } from './frame.ts'
 
 export interface Terminal {

@@ -15,7 +15,7 @@ import type { Action } from './dialogs.ts'
 
 type OptionKind = AskView['options'][number]['kind']
 
-/** An action on each of the rows. `verb`: its command line without the processes; `done`: the words before their names in the result. */
+/** An action on each of the rows. `verb`: its command line without the processes; `done`: the words before the names of the processes in the result. */
 function onEach(rows: readonly RowView[], verb: string, done: string, act: (reeve: Reeve, uuid: string) => Promise<SteerView>): Action {
   return {
     command: `${verb} ${rows.map(commandName).join(' ')}`,
@@ -43,7 +43,7 @@ function namesOf(rows: readonly RowView[]): string {
 export function pauseOrResume(rows: readonly RowView[]): Action {
   return rows.every(({ status }) => status === 'suspended')
     ? onEach(rows, 'reeve resume --subtree', 'resumed', (reeve, uuid) => reeve.resume(uuid, { subtree: true }))
-    : onEach(rows, 'reeve pause --subtree', 'pause of', (reeve, uuid) => reeve.pause(uuid, { subtree: true }))
+    : onEach(rows, 'reeve pause --subtree', 'pausing', (reeve, uuid) => reeve.pause(uuid, { subtree: true }))
 }
 
 export function pauseNow(rows: readonly RowView[]): Action {
@@ -57,7 +57,7 @@ export function interrupt(row: RowView): Action {
 /** Ends a process with all below it. */
 export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action {
   return how === 'stop'
-    ? onEach(rows, `reeve kill --subtree --grace ${STOP_GRACE_MS / 1_000}s`, 'stop of', (reeve, uuid) =>
+    ? onEach(rows, `reeve kill --subtree --grace ${STOP_GRACE_MS / 1_000}s`, 'stopping', (reeve, uuid) =>
         reeve.signalTree(uuid, 'SIGTERM', { leastGraceMs: STOP_GRACE_MS }),
       )
     : onEach(rows, 'reeve kill --subtree -s KILL', 'killed', (reeve, uuid) => reeve.signalTree(uuid, 'SIGKILL'))

@@ -136,7 +136,7 @@ export class Controller {
       case 'nextEdit':
         return model.moveToEdit(action === 'nextEdit' ? 1 : -1)
           ? null
-          : this.#say('no such step has changed files; z shows steps one by one')
+          : this.#say('no other step in this direction changed files; z shows steps one by one')
     }
   }
 

@@ -73,7 +73,7 @@ export class ConfirmDialog implements Dialog {
   }
 
   get lines(): readonly string[] {
-    return this.stakes?.slice(this.#from) ?? ['asks the daemon what this would cost']
+    return this.stakes?.slice(this.#from) ?? ['asking the daemon what this would cost']
   }
 
   onKey(key: Key): DialogResult {
@@ -169,7 +169,7 @@ export class ChoiceDialog implements Dialog {
   }
 }
 
-/** the most choices that the palette lists */
+/** the greatest number of choices that the palette lists */
 const MAX_CHOICES = 12
 
 /** Finds a command or a process by a part of its name. */

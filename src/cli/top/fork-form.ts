@@ -1,5 +1,5 @@
-// The dialog of `reeve top` for a fork, with the fields of the page's dialog. They are its step, its files, and how it differs from its
-// origin. Test: test/tables/cli/top/fork-form.test.ts.
+// The dialog of `reeve top` that forks a process, with the same fields as the page's dialog: the step, the files, and what the fork has
+// instead of its origin's settings. Test: test/tables/cli/top/fork-form.test.ts.
 import { canTakeFiles, carryOverText, type ForkChanges } from '../../faces/fork-plan.ts'
 import { formatLimitUsd } from '../../faces/format.ts'
 import { titleOf } from '../../faces/process-names.ts'
@@ -9,7 +9,7 @@ import type { RowView } from '../../index.ts'
 import { fork } from './actions.ts'
 import { FormDialog, type FormField, type FormValues } from './form-dialog.ts'
 
-/** `at`: the step that the panel shows; null: it shows the process as it is now. */
+/** Returns the dialog. `at`: the step that the panel shows; null: it shows the process as it is now. */
 export function forkForm(row: RowView, at: number | null): FormDialog {
   const last = lastWholeStep(row)
   const hasStep = row.forks === 'any step'
@@ -48,14 +48,14 @@ function budgetText({ budget }: RowView): string {
   return budget?.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : 'as it is'
 }
 
-/** `last`: the last step that it can begin after; null: it takes no step. */
+/** Returns what is wrong; null if nothing is. `last`: the last step after which a fork can begin; null: the agent forks only as it is now. */
 function problemOf({ step = '', budget = '' }: FormValues, last: number | null): string | null {
   if (last !== null && (!/^\d+$/.test(step) || Number(step) > last)) return `The step is a number from 0 to ${last}.`
   const usd = Number(budget.replace(/^\$/, ''))
   return budget === '' || (Number.isFinite(usd) && usd > 0) ? null : 'The budget is an amount such as 5 or 0.50.'
 }
 
-/** The fields that were filled in. */
+/** Returns the changes that the filled fields describe. */
 function changesOf({ message = '', model = '', effort, name = '', budget = '', files }: FormValues): ForkChanges {
   const word = EFFORTS.find((one) => one === effort)
   return {

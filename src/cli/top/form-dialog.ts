@@ -1,4 +1,4 @@
-// A dialog of `reeve top` with several fields: texts and choices. `Tab` and the arrows move between them, and Enter does it.
+// A dialog of `reeve top` with several fields: texts and choices. `Tab` and the arrows move between them, and Enter requests the action.
 // Test: test/tables/cli/top/fork-form.test.ts.
 import { displayWidth, padWidth } from '../print/text.ts'
 import { LineEditor, type Key } from '../screen/line-editor.ts'

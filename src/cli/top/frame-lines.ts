@@ -1,35 +1,33 @@
-// The whole screen of `reeve top` as lines: a head line, what needs the user, the table, the panel or a dialog, and keys.
-// Pure. Test: test/tables/cli/top/frame-lines.test.ts.
+// The whole screen of `reeve top` as lines: a head line, what needs the user, the table, the panel or a dialog, and keys. Does no I/O. The
+// model is only read, except for the place of the table on the screen and its first visible row. Test: test/tables/cli/top/frame-lines.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
 import { formatClock, formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'
 import { budgetFullInText } from '../../faces/budgets.ts'
 import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
-import { displayWidth, fitWidth, oneLine, padWidth, stripControls } from '../print/text.ts'
+import { displayWidth, fitWidth, oneLine, padWidth, stripColours, stripControls } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
 import type { Size } from '../screen/screen.ts'
 import type { SumsView } from '../../index.ts'
-import { joinFitting, keyGap, keyText, lineOf, wrapLine, type Cell, type Style } from './line.ts'
+import { joinFitting, keyGap, keyText, lineOf, wrapLine, type Cell, type Style } from './line-layout.ts'
 import type { DialogLine } from './dialogs.ts'
 import { PEEK_TABS, type Area, type TopModel } from './model.ts'
 import { linesPerRow, rowLines, titleLine } from './table-lines.ts'
 
 /** the titles and a process stay above a dialog */
 const MIN_TABLE_LINES = 2
-/** an escape sequence that sets or ends colours */
-const COLOUR = /\x1b\[[0-9;]*m/g
 /** a smaller terminal shows only a sentence */
 const [LEAST_COLUMNS, LEAST_ROWS] = [40, 10]
-/** the most needs that are listed; a narrow terminal has fewer */
+/** the greatest number of needs that are listed; a low terminal lists fewer */
 const MAX_NEEDS = 9
-/** the most lines of a text that is typed */
+/** the greatest number of lines of the input */
 const MAX_INPUT_LINES = 4
-/** the most lines of a notice */
+/** the greatest number of lines of a notice */
 const MAX_NOTICE_LINES = 3
-/** the most columns of the name of this machine */
+/** the greatest width of the name of this machine */
 const MAX_HOST_COLUMNS = 16
-/** the most of the head line that the filter has */
+/** the greatest share of the head line for the filter */
 const FILTER_SHARE = 0.2
 
 export interface Clocks {
@@ -79,7 +77,7 @@ function heardText({ heardWall }: TopModel, { wall }: Clocks): string {
 
 /** A line that may be out of date: without colours, and dim. The selected row stays inverse. */
 function fadedLine(line: string, style: Style): string {
-  const plain = line.replace(COLOUR, '')
+  const plain = stripColours(line)
   return plain.trim() === '' ? plain : style.paint(line.startsWith('\x1b[7m') ? 'inverse' : 'dim', plain)
 }
 
@@ -87,14 +85,14 @@ function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style
   const { sums, heardAt, host } = model
   const isStale = model.isStale(clocks.mono)
   const clock = clockText(clocks.wall)
-  const link = heardAt === null ? 'asks the daemon' : isStale ? `no answer since ${heardText(model, clocks)}` : 'live'
+  const link = heardAt === null ? 'asking the daemon' : isStale ? `no answer since ${heardText(model, clocks)}` : 'live'
   const choices = choiceTexts(model, columns, style)
   const parts = [
     host === '' || (choices.length > 0 && linesPerRow(columns) > 1)
       ? 'reeve'
       : `reeve ${fitWidth(oneLine(host), MAX_HOST_COLUMNS, style.ellipsis)}`,
     ...(model.isReadOnly ? ['read only'] : []),
-    // What hides rows or changes their order, or what a key means, must not be the first to be left out.
+    // Choices come early, so that they are not left out first: they hide or sort rows, or change what a key concerns.
     ...choices,
     ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
     formatCount(model.rows.size, 'process'),
@@ -181,8 +179,8 @@ function answerKeys({ ask, kind }: NeedView, columns: number): string[] {
   return columns < WIDE_COLUMNS && once.every((key) => kinds.has(key)) ? once : [...kinds]
 }
 
-/** Returns all that waits and all visible rows as text, for a program or a file. */
-export function wholeText(model: TopModel, columns: number, { wall }: Clocks, style: Style): string[] {
+/** Returns all needs and all visible rows as lines of text, for a program or a file. */
+export function plainTableLines(model: TopModel, columns: number, { wall }: Clocks, style: Style): string[] {
   const now = wall + model.clockLead
   const rows = tableLines(model, columns, 1 + Math.max(6, model.lines().length * linesPerRow(columns)), now, style)
   return [...needLines(model, columns, Number.MAX_SAFE_INTEGER, now, style), ...rows]
@@ -262,7 +260,7 @@ function peekLines(model: TopModel, columns: number, room: number, style: Style)
 
 /** Cuts a line that may have colours. A line that is too long loses them. */
 function cutPainted(line: string, columns: number, { ellipsis }: Style): string {
-  const plain = line.replace(COLOUR, '').replaceAll('\t', '    ')
+  const plain = stripColours(line).replaceAll('\t', '    ')
   return displayWidth(plain) <= columns ? line.replaceAll('\t', '    ') : fitWidth(plain, columns, ellipsis)
 }
 
@@ -288,7 +286,7 @@ interface DialogLines {
   readonly cursor?: { readonly line: number; readonly column: number }
 }
 
-/** `room`: the most lines. Text that does not fit is counted; the input is always there. */
+/** Returns the lines of the dialog, at most `room`. Text that does not fit is counted; the input is always there. */
 function dialogLines({ dialog, filterError }: TopModel, columns: number, room: number, style: Style): DialogLines {
   if (!dialog) return { lines: [] }
   const line = style.ascii ? '-' : '─'
@@ -357,7 +355,7 @@ function staleText(model: TopModel, clocks: Clocks): string {
   if (hang) return `${hang.message[0]?.toUpperCase()}${hang.message.slice(1)}. ${hang.hint} ${was}`
   return model.isGone(clocks.mono)
     ? `The daemon has ended or was killed. ${was} \`reeve daemon start\` starts it, and this screen goes on by itself.`
-    : `The daemon does not answer. ${was} All goes on when it runs again: \`reeve daemon start\`.`
+    : `The daemon does not answer. ${was} \`reeve daemon start\` starts it, and everything continues.`
 }
 
 /** The notice, and the keys with the command line of the dialog, or else the one that shows the selected process. */

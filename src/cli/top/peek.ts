@@ -10,7 +10,7 @@ import { stepDetailLines } from '../print/details/step-detail.ts'
 import { limitRows } from '../print/limits.ts'
 import { evidenceLines } from '../print/needs.ts'
 import { escapeControls, fitWidth, oneLine, padWidth, stripControls } from '../print/text.ts'
-import type { Style } from './line.ts'
+import type { Style } from './line-layout.ts'
 import type { PeekTab } from './model.ts'
 
 /** the newest steps that are shown */

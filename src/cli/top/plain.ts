@@ -6,7 +6,7 @@ import { formatClock } from '../../faces/format.ts'
 import { titleOf } from '../../faces/process-names.ts'
 import type { Output } from '../print/output.ts'
 import { oneLine } from '../print/text.ts'
-import { wholeText } from './frame-lines.ts'
+import { plainTableLines } from './frame-lines.ts'
 import { TopModel } from './model.ts'
 import type { TopOptions } from './top.ts'
 
@@ -24,7 +24,7 @@ export async function printOnce(reeve: Reeve, out: Output, { showsEnded, filter 
   if (out.json) return out.value({ cursor: rows.cursor, sums: rows.sums, needs: model.needs, rows: shown })
   model.select(null)
   const columns = Number.isFinite(out.columns) ? out.columns : DEFAULT_COLUMNS
-  for (const line of wholeText(model, columns, { wall: Date.now(), mono: performance.now() }, out)) await out.line(line)
+  for (const line of plainTableLines(model, columns, { wall: Date.now(), mono: performance.now() }, out)) await out.line(line)
 }
 
 /** Prints a line for each change of a status or of what a process waits for, until a signal ends the program. */

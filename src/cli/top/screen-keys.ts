@@ -21,6 +21,7 @@ export const SCREEN_KEYS: Readonly<Record<string, ScreenAction>> = {
   '{': 'previousEdit',
   '}': 'nextEdit',
 }
+/** What each of these keys does, for the help. */
 export const SCREEN_ACTIONS = {
   leave: 'leave',
   nextArea: 'the next part of the screen: table, needs, panel; in a dialog the next field or choice',
@@ -37,8 +38,9 @@ export const SCREEN_ACTIONS = {
 } as const
 export type ScreenAction = keyof typeof SCREEN_ACTIONS
 
+/** The places in the shared table of keys whose keys `reeve top` has. */
 export const PLACES = new Set(['anywhere', 'list', 'need'] as const)
-/** The shared actions that `reeve top` lacks: it has no pages to go to. Its help leaves them out. */
+/** The shared actions that `reeve top` lacks: it has no pages to go to, and nothing to undo. Its help leaves them out. */
 const LACKED = ['goToPage', 'undo'] as const
 export type TopAction = Exclude<KeyActionAt<'anywhere' | 'list' | 'need'>, (typeof LACKED)[number]>
 
@@ -64,7 +66,7 @@ const REQUESTS: ReadonlySet<TopAction | ScreenAction> = new Set([
   'openPage',
 ])
 
-/** Whether an action asks the daemon for something, so that it needs an answer and the right to change things. */
+/** Whether an action asks the daemon to change something. A screen that only reads refuses such an action. */
 export function isRequest(action: TopAction | ScreenAction): boolean {
   return REQUESTS.has(action)
 }
@@ -119,7 +121,7 @@ export function paletteActions({ targets, isReadOnly }: Pick<TopModel, 'targets'
   return topActions().filter((action) => !NOT_IN_PALETTE.has(action) && isPossible(action) && !(isReadOnly && isRequest(action)))
 }
 
-/** All keys with what they do; on a screen that only reads, those that count there. */
+/** Returns all keys with what they do; a screen that only reads has fewer. */
 export function keyLines(isReadOnly: boolean): [keys: string, does: string][] {
   const counts = (action: TopAction | ScreenAction): boolean => !isReadOnly || !isRequest(action)
   const shared = topActions()

@@ -5,7 +5,7 @@ import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } fr
 import { markOf } from '../../faces/marks.ts'
 import { budgetFullInText } from '../../faces/budgets.ts'
 import type { TreeLine } from '../../faces/tree.ts'
-import { lineOf, TONE_STYLES, type Cell, type Style } from './line.ts'
+import { lineOf, TONE_STYLES, type Cell, type Style } from './line-layout.ts'
 
 /** A visible row and its place. */
 export interface TableRow {

@@ -1,5 +1,5 @@
-// `reeve top`: shows all processes on a screen of its own and takes keys. Follows the rows of the daemon, and never starts a daemon after the
-// first request, because the user may have stopped it. Tests: test/e2e/screen/top.test.ts, test/tables/cli/top.
+// `reeve top`: shows all processes on the alternate screen and takes keys. Follows the rows of the daemon, and never starts a daemon after
+// the first request, because the user may have stopped it. Tests: test/e2e/screen/top.test.ts, test/tables/cli/top.
 import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'

@@ -72,7 +72,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await first.waitForText(/ok \d.*\n(?: {4}.*\n)+ {2}step 3\nWorked\.\n {2}step 4\nRead\.\n● ready/)
     first.type('\x04')
     expect(await first.exitCode).toBe(0)
-    expect(first.text).toMatch(/Read\.\ndetached: PID \d+ \(talk\) goes on; `reeve attach \d+` comes back/)
+    expect(first.text).toMatch(/Read\.\ndetached: PID \d+ \(talk\) goes on; `reeve attach \d+` follows it again/)
     expect([first.isRestored, first.screen.modes.has('2004')]).toEqual([true, false])
 
     const second = openTerminal('attach', 'talk')

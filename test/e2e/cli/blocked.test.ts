@@ -89,7 +89,7 @@ test('a detach from a suspended process does not report that the process keeps r
   const pid = await spawnPaused('left')
   const follower = startCli(dir.path, ['attach', 'left'])
   expect((await follower.result).stderr).toContain(
-    `detached: PID ${pid} (left) is suspended by user; \`reeve resume ${pid}\` continues it; \`reeve attach ${pid}\` comes back\n`,
+    `detached: PID ${pid} (left) is suspended by user; \`reeve resume ${pid}\` continues it; \`reeve attach ${pid}\` follows it again\n`,
   )
   await run('kill', 'left')
 })
@@ -151,7 +151,7 @@ test('attach without a terminal prints a question once, and run reports since wh
   const { pid } = await reeve.get('asker')
   const detached = await run('attach', 'asker')
   expect(detached.stderr.split('bash: echo same')).toHaveLength(2)
-  expect(detached.stderr).toContain(`detached: PID ${pid} (asker) waits for your answer; \`reeve attach ${pid}\` comes back\n`)
+  expect(detached.stderr).toContain(`detached: PID ${pid} (asker) waits for your answer; \`reeve attach ${pid}\` follows it again\n`)
   const typed = startCli(dir.path, ['attach', 'asker'], { stdin: 'open' })
   typed.child.stdin?.write('1\n')
   await typed.waitForText(`1 was sent as a message; \`reeve answer ${pid} 1\` answers the question\n`)

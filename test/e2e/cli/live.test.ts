@@ -127,7 +127,7 @@ describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
     await terminal.waitForText(/\(d\)etach[^\n]*$/)
     terminal.type('d')
     expect([await terminal.exitCode, terminal.isRestored]).toEqual([0, true])
-    expect(terminal.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
+    expect(terminal.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` follows it again\n*$/)
     createGoFile('asked')
     await reeve.wait('asked')
   })

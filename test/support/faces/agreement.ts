@@ -6,7 +6,7 @@ import xterm from '@xterm/headless'
 import { expect } from 'vitest'
 import { oneLine } from '../../../src/api/text/safe-text.ts'
 import { frameBytes } from '../../../src/cli/screen/frame.ts'
-import { frameOf, wholeText } from '../../../src/cli/top/frame-lines.ts'
+import { frameOf, plainTableLines } from '../../../src/cli/top/frame-lines.ts'
 import { TopModel } from '../../../src/cli/top/model.ts'
 import { markOf } from '../../../src/faces/marks.ts'
 import type { Client } from '../../../src/api/client/client.ts'
@@ -219,7 +219,7 @@ const TOP_STYLE = { ascii: false, ellipsis: '…', pauseMark: '⏸', paint: (_: 
 /** Checks that the lines of `reeve top` have the mark of each process and what it waits for. `rows`: as the stream has sent them. */
 export function expectTopAgrees(rows: readonly RowView[], moment: Moment): void {
   const model = topModelOf(rows, [], moment)
-  expectTableAgrees(wholeText(model, TOP_COLUMNS, clocksOf(moment), TOP_STYLE).slice(1), model, moment)
+  expectTableAgrees(plainTableLines(model, TOP_COLUMNS, clocksOf(moment), TOP_STYLE).slice(1), model, moment)
 }
 
 /** Checks that a terminal with the bytes of `reeve top` shows the same, and below its head the needs in their order. */

@@ -1,5 +1,5 @@
-// Prints one step with all its details: a title, a line of figures, then what happened in it. Untrusted text loses its control characters.
-// Pure. Test: test/tables/cli/print/details/step-detail.test.ts.
+// Formats one step with all its details: a title, a line of figures, then what happened in the step. Untrusted text loses its control
+// characters. Pure. Test: test/tables/cli/print/details/step-detail.test.ts.
 import type { StepDetailView, StepToolView } from '../../../api/views/steps.ts'
 import { formatCost, formatDuration, formatTokens } from '../../../faces/format.ts'
 import { tokensText } from '../process-text.ts'

@@ -1,11 +1,10 @@
-// Draws the Markdown that models write for a terminal, while it arrives in pieces: headings, lists, quotes, code, links and tables. Words
-// appear as they come; a mark is withheld until its end is known, and a table until its last row. Without colours the marks stay, and only
-// tables are drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/transcript/markdown.test.ts.
+// Draws the Markdown of models on a terminal while it arrives in pieces: headings, lists, quotes, code, links and tables. Words appear as
+// they come. A mark is withheld until its end is known, and a table until its last row. Without colours the marks stay, and only tables are
+// drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/transcript/markdown.test.ts.
 import { fenceOf, isClosingFence, readInline, readLine, readTable, type TextPart } from '../../../faces/rich-text.ts'
-import { stripColours } from '../../screen/cursor.ts'
 import type { Output } from '../output.ts'
 import { Prose, wrapText, type TextWrapper } from '../prose.ts'
-import { displayWidth } from '../text.ts'
+import { displayWidth, stripColours } from '../text.ts'
 
 export type MarkdownStyle = Pick<Output, 'paint' | 'ascii'>
 type StyleName = Parameters<Output['paint']>[0]

@@ -7,7 +7,7 @@ import type { Args } from '../../input/args.ts'
 import { crewInterrupts, followCrew } from '../../follow/crew.ts'
 import { crewTitle } from '../../input/which-crew.ts'
 import { UsageError } from '../../errors.ts'
-import { printPlan } from '../../print/crew-plan.ts'
+import { printCrewPlan } from '../../print/crew-plan.ts'
 import { formatCount } from '../../../faces/format.ts'
 import { parseNewLimits } from '../../input/limit-flags.ts'
 import type { Output } from '../../print/output.ts'
@@ -22,7 +22,7 @@ const CHOICES = { gate: COMMIT_GATES, merge: MERGE_MODES, permissions: PERMISSIO
 
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const body = bodyOf(args)
-  if (args.on('dry-run')) return printPlan(await reeve.crews.plan(body), out)
+  if (args.on('dry-run')) return printCrewPlan(await reeve.crews.plan(body), out)
   if (args.on('detach')) {
     const started: StartResult = await reeve.crews.up(body).catch((error: unknown) => toFinishedCrew(error, reeve))
     await printStart(started, out)

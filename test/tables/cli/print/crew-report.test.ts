@@ -200,7 +200,7 @@ test('the report shows a denial, a lost attempt, a conflict, a decision of the u
 
     waiting: conflicts in \\*a.ts\\* (needs lexer; began at \`aaaaaaaaaa\`; the user was asked for 1m 01s)
 
-    Of its commit: the author is reeve.
+    Note about its commit: the author is reeve.
 
     - worker-1: requeued after 5s: it was lost
     - worker-3: still has it
@@ -211,9 +211,9 @@ test('the report shows a denial, a lost attempt, a conflict, a decision of the u
     > # tests
     > red
 
-    A cost with \`+\`, or \`?\`: the price of some calls is not known, and it is more than this.
+    A cost with \`+\`, or \`?\`: the price of some calls is unknown, so the cost is higher.
 
-    A cost with \`~\`: some calls were cut off, and are estimated."
+    A cost with \`~\`: some calls were cut off, so their cost is estimated."
   `)
 })
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { formatTable } from '../../../../src/cli/print/format-table.ts'
-import { TerminalOutput } from '../../../../src/cli/print/terminal-output.ts'
+import { TerminalFilter } from '../../../../src/cli/print/terminal-filter.ts'
 import { fitWidth, oneLine, padWidth, stripControls, displayWidth } from '../../../../src/cli/print/text.ts'
 
 // Text in which escapes, controls and wide characters are common.
@@ -68,7 +68,7 @@ describe('the safe form of a text', () => {
 
 describe('the output of a program on a terminal', () => {
   const printedOf = (...pieces: string[]): string => {
-    const output = new TerminalOutput()
+    const output = new TerminalFilter()
     return pieces.map((piece) => output.push(piece)).join('') + output.end()
   }
 

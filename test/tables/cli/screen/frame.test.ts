@@ -4,7 +4,7 @@ import xterm from '@xterm/headless'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { frameBytes, type ScreenFrame } from '../../../../src/cli/screen/frame.ts'
-import { lineOf } from '../../../../src/cli/top/line.ts'
+import { lineOf } from '../../../../src/cli/top/line-layout.ts'
 import { TerminalEmulator } from '../../../support/daemon/terminal-emulator.ts'
 
 const COLUMNS = 20

@@ -439,7 +439,7 @@ describe('z shows the steps one by one', () => {
     type('{ }')
     expect(shownStep()).toBe(4)
     type('}')
-    expect([shownStep(), model.notice?.text]).toEqual([4, 'no such step has changed files; z shows steps one by one'])
+    expect([shownStep(), model.notice?.text]).toEqual([4, 'no other step in this direction changed files; z shows steps one by one'])
   })
 
   test('another process is shown as it is now, and Esc returns to now', () => {

@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MarkdownText } from '../../../../../src/cli/print/transcript/markdown.ts'
-import { stripColours } from '../../../../../src/cli/screen/cursor.ts'
-import { displayWidth } from '../../../../../src/cli/print/text.ts'
+import { displayWidth, stripColours } from '../../../../../src/cli/print/text.ts'
 
 /** The code of each style on a terminal. */
 const CODES: Readonly<Record<string, number>> = { bold: 1, dim: 2, italic: 3, underline: 4, red: 31, green: 32, cyan: 36 }

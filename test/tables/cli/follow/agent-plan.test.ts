@@ -1,6 +1,6 @@
 // The plan of an agent, from the note about an external agent and from the input of a tool for lists.
 import { expect, test } from 'vitest'
-import { planIn, planLines, planOfCall, planSummary } from '../../../../src/cli/follow/plan.ts'
+import { planIn, planLines, planOfCall, planSummary } from '../../../../src/cli/follow/agent-plan.ts'
 import type { FactBody } from '../../../../src/kernel/model/facts.ts'
 
 const note = (text: string): FactBody => ({ type: 'process.note', text })

@@ -37,7 +37,7 @@ export function lineOf(cells: readonly Cell[], columns: number, style: Style, is
   return line + ' '.repeat(Math.max(0, left))
 }
 
-/** Returns the lines of a text that is broken between words, and within a word only if that is longer than a line. `hang`: their indent. */
+/** Breaks a text into lines between words; a word that is longer than a line is broken, too. `hang`: the indent of all lines but the first. */
 export function wrapLine(text: string, columns: number, hang = 0): string[] {
   const indent = Math.min(hang, Math.floor(columns / 2))
   const lines: string[] = []
@@ -46,7 +46,7 @@ export function wrapLine(text: string, columns: number, hang = 0): string[] {
     const fitting = fitWidth(rest, columns, '')
     const space = rest[fitting.length] === ' ' ? fitting.length : fitting.lastIndexOf(' ')
     const end = space > indent ? space : fitting.length
-    // A character that is wider than a line.
+    // A single character is wider than the line.
     if (rest.slice(0, end).trim() === '') break
     lines.push(rest.slice(0, end).trimEnd())
     rest = ' '.repeat(indent) + rest.slice(end).trimStart()
@@ -62,12 +62,12 @@ const ASCII_TEXTS = [
   ['…', '..'],
 ] as const
 
-/** A text with the names of keys; without Unicode their words. */
+/** Returns a text with names of keys. Without Unicode, words replace the arrows. */
 export function keyText(text: string, { ascii }: Pick<Style, 'ascii'>): string {
   return ascii ? ASCII_TEXTS.reduce((done, [symbol, word]) => done.replaceAll(symbol, word), text) : text
 }
 
-/** What separates two keys, or two facts of the head line. */
+/** Returns what separates two keys, or two facts of the head line. */
 export function keyGap({ ascii }: Pick<Style, 'ascii'>): string {
   return ascii ? ' | ' : ' · '
 }

@@ -7,7 +7,8 @@ const COLOUR = /^\x1b\[[0-9;:]*m/
 const MAYBE_COLOUR = /^\x1b(\[[0-9;:]*)?$/
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
-export class TerminalOutput {
+/** The filter of one stream. */
+export class TerminalFilter {
   /** the incomplete sequence at the end of the last chunk */
   #partialSequence = ''
   #hasColours = false

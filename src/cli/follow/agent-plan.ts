@@ -1,5 +1,5 @@
-// The plan of an agent: what it has done, does now and will do. External agents report it; otherwise the input of a todo tool has it.
-// Pure. Test: test/tables/cli/follow/plan.test.ts.
+// The plan of an agent: what it has done, does now and will do. External agents report their plan; other plans are the input of a todo
+// tool. Pure. Test: test/tables/cli/follow/agent-plan.test.ts.
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Output } from '../print/output.ts'
 import { fitWidth, oneLine } from '../print/text.ts'
@@ -14,7 +14,7 @@ const MAX_ENTRIES = 30
 const NOTE = /^plan: (?=\[[x> ]\] )/
 const STATE_OF_MARK: Readonly<Record<string, PlanEntry['state']>> = { x: 'done', '>': 'now', ' ': 'later' }
 
-/** The plan that a fact has; null: it has none. */
+/** Returns the plan in a fact; null if the fact has none. */
 export function planIn(fact: FactBody): readonly PlanEntry[] | null {
   if (fact.type === 'process.note') return planOfNote(fact.text)
   if (fact.type !== 'model.finished') return null
@@ -22,7 +22,7 @@ export function planIn(fact: FactBody): readonly PlanEntry[] | null {
   return plans.length === 0 ? null : plans
 }
 
-/** Reads the note that the driver of external agents makes of a plan. */
+/** Reads the note in which the driver of external agents records a plan; null for any other note. */
 function planOfNote(note: string): readonly PlanEntry[] | null {
   if (!NOTE.test(note)) return null
   return note
