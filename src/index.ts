@@ -4,7 +4,8 @@
 import { resolve } from 'node:path'
 import { knownCostSum } from './api/known-cost.ts'
 import { clientSocket, withAbsoluteHome, pathsFrom } from './config/paths.ts'
-import { ApiError, Client } from './api/client/client.ts'
+import { ApiError } from './api/client/api-error.ts'
+import { Client } from './api/client/client.ts'
 import { readHolder } from './api/client/daemon-holder.ts'
 import { Compose } from './api/client/compose.ts'
 import { Crews } from './api/client/crews.ts'
@@ -51,7 +52,7 @@ import type { ContextView } from './api/views/context.ts'
 import type { SpansView } from './api/views/spans.ts'
 import type { UsageBy, UsageRateView, UsageReportView, UsageSumView } from './api/views/usage.ts'
 
-export { ApiError } from './api/client/client.ts'
+export { ApiError } from './api/client/api-error.ts'
 export type { Compose } from './api/client/compose.ts'
 export type {
   ComposeBody,

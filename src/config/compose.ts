@@ -61,7 +61,7 @@ type Node = z.infer<typeof node>
 type Nodes = Readonly<Record<string, Node>>
 type Context = z.core.$RefinementCtx
 
-export const agentsRule = z.record(childIdRule, node).superRefine((nodes, context) => {
+export const composeAgentsRule = z.record(childIdRule, node).superRefine((nodes, context) => {
   const names = Object.keys(nodes)
   if (names.length === 0 || names.length > MAX_NODES) context.addIssue(`expected 1 to ${MAX_NODES} agents`)
   for (const [name, entry] of Object.entries(nodes)) checkNames(name, entry, names, context)
@@ -71,7 +71,7 @@ export const agentsRule = z.record(childIdRule, node).superRefine((nodes, contex
   else for (const [name, entry] of Object.entries(nodes)) checkReferences(name, entry, dependenciesOf(graph, [name]), context)
 })
 
-export type Agents = z.infer<typeof agentsRule>
+export type ComposeAgents = z.infer<typeof composeAgentsRule>
 
 function checkNames(name: string, { depends_on: dependsOn }: Node, names: readonly string[], context: Context): void {
   for (const [at, need] of needsOf(dependsOn).entries()) {
@@ -122,7 +122,7 @@ function graphOf(nodes: Nodes): { id: string; needs: readonly string[] }[] {
 }
 
 /** Returns the known keys below `agents`, for suggestions. */
-export function agentKeys([, name, part]: readonly PropertyKey[]): readonly string[] {
+export function composeKeys([, name, part]: readonly PropertyKey[]): readonly string[] {
   return name === undefined ? [] : part === 'limits' ? FILE_LIMIT_KEYS : Object.keys(node.shape)
 }
 
@@ -150,7 +150,7 @@ export interface ComposeFile {
 }
 
 /** Returns all nodes, or the chosen ones with their dependencies. Errors: AGENT_INVALID without `agents`, INVALID for an unknown name. */
-export function composeFile(agents: Agents | undefined, file: string, chosen: readonly string[] = []): ComposeFile {
+export function composeFile(agents: ComposeAgents | undefined, file: string, chosen: readonly string[] = []): ComposeFile {
   if (!agents) throw new KernelError('AGENT_INVALID', `${file} has no \`agents\``, undefined, COMPOSE_HINT)
   const names = Object.keys(agents)
   const unknown = chosen.find((name) => !names.includes(name))

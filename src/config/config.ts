@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { HomeBudgets } from '../kernel/model/home.ts'
 import type { Effort, KeepRaw, McpServer } from '../kernel/model/spec-parts.ts'
-import { COMPOSE_HINT, agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
+import { COMPOSE_HINT, composeKeys, composeAgentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, findCrewByName, crewsRule, type NamedCrew } from './crew/crews.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, RATE_LIMIT_KEYS, gatewayRule, type GatewayConfig } from './keys/gateway.ts'
 import { suggestKey } from './keys/suggest.ts'
@@ -187,7 +187,7 @@ const userKeys = {
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
 /** The keys of a project's file. Only it may have `agents`: a compose run belongs to its project. */
-const projectFileKeys = { ...projectKeys, agents: agentsRule.optional() }
+const projectFileKeys = { ...projectKeys, agents: composeAgentsRule.optional() }
 type ProjectFile = z.infer<z.ZodObject<typeof projectFileKeys, z.core.$strict>>
 
 export const USER_FORMAT: YamlFormat<UserFile> = {
@@ -221,7 +221,8 @@ export function hintOfUserKey(key: string, keys: readonly string[] = USER_FORMAT
 const projectFormat: YamlFormat<ProjectFile> = {
   schema: z.strictObject(projectFileKeys),
   knownKeys: (path) =>
-    supervisorKeys(path) ?? (path[0] === 'crews' ? crewKeys(path) : path[0] === 'agents' ? agentKeys(path) : Object.keys(projectFileKeys)),
+    supervisorKeys(path) ??
+    (path[0] === 'crews' ? crewKeys(path) : path[0] === 'agents' ? composeKeys(path) : Object.keys(projectFileKeys)),
 }
 
 /** Refuses rate limits for unknown providers, because the limit of a misspelt provider would have no effect. */

@@ -1,4 +1,4 @@
-// Computes the paths of configuration, state and socket. Only this file derives reeve's own paths from REEVE_HOME and the XDG variables.
+// Computes the paths of configuration, state and socket. Only this file derives them from REEVE_HOME and the XDG variables.
 // Every command loads this file at its start, so it must import nothing but node:path and node:fs.
 // `pathsFrom` only computes; `prepareState` creates the directories, and `checkSocketDir` refuses a directory of another user.
 // Test: test/tables/config/paths.test.ts.

@@ -72,5 +72,6 @@ export const fileRestartRule = z
     return { type: value.type, ...withoutUndefined({ onComplete: value.onComplete }), ...toIntensity(value) }
   })
 
-export const fileSupervisor = { strategy: strategyRule.optional(), ...fileIntensity }
-export const fileOnComplete = onComplete
+/** The keys of a supervisor in a file, except its children and limits. */
+export const fileSupervisorShape = { strategy: strategyRule.optional(), ...fileIntensity }
+export const onCompleteRule = onComplete

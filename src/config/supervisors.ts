@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { OnComplete, RestartConfig, RestartWord, SupervisorConfig } from '../kernel/model/supervision.ts'
 import { fileLimitsRule } from './limit-rules.ts'
-import { childIdRule, fileOnComplete, fileRestartRule, fileSupervisor, toIntensity } from './restart-rules.ts'
+import { childIdRule, onCompleteRule, fileRestartRule, fileSupervisorShape, toIntensity } from './restart-rules.ts'
 import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../kernel/model/words.ts'
 import { withoutUndefined } from '../kernel/util/without-undefined.ts'
 
@@ -26,7 +26,7 @@ const child = z
     supervisor: text.optional(),
     intent: z.string().max(100_000).optional(),
     restart: fileRestartRule.optional(),
-    onComplete: fileOnComplete.optional(),
+    onComplete: onCompleteRule.optional(),
     name: text.optional(),
     model: text.optional(),
     cwd: text.optional(),
@@ -44,7 +44,7 @@ const child = z
   })
 
 const supervisor = z.strictObject({
-  ...fileSupervisor,
+  ...fileSupervisorShape,
   limits: fileLimitsRule.optional(),
   children: z
     .array(child)

@@ -1,7 +1,8 @@
 // Eight API clients at once pause, resume, stop, kill, fork and remove the same processes. Each journal gives the order of events;
 // a simple model replays it and checks every response. Prints its seed.
 import { expect, test } from 'vitest'
-import { ApiError, Client } from '../../src/api/client/client.ts'
+import { ApiError } from '../../src/api/client/api-error.ts'
+import { Client } from '../../src/api/client/client.ts'
 import type { EventView } from '../../src/api/views/daemon.ts'
 import type { ProcessView, SteerView } from '../../src/api/views/process.ts'
 import { deep } from '../support/deep.ts'

@@ -1,7 +1,7 @@
-// The client of the daemon's API: JSON requests and event streams over the Unix socket, and errors with code and hint. Starts the daemon if
-// none listens and the options allow it. Must never repeat a request that may have changed something. Must not import anything heavy,
+// The client of the daemon's API: JSON requests and event streams over the Unix socket. Starts the daemon if none listens and the options
+// allow it. Must never repeat a request that may have changed something. Must not import anything heavy,
 // because `reeve ps` loads this file. Test: test/tables/api/client/http.test.ts.
-import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
+import { ApiError } from './api-error.ts'
 import { BUILD_HEADER, isOtherBuild } from '../build.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireRequest, type WireResponse } from './http.ts'
 import { eventData, rowEvents } from './event-stream.ts'
@@ -29,28 +29,6 @@ const UNREPORTED_MS = 1_000
 const ROWS_PATH = '/v1/rows'
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
-
-/** An error response of the daemon, or the error that no daemon answers (`UNAVAILABLE`). */
-export class ApiError extends Error {
-  readonly code: ErrorCode
-  readonly hint: string
-  readonly details: Readonly<Record<string, unknown>> | undefined
-  constructor(
-    code: ErrorCode,
-    message: string,
-    more: { hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
-  ) {
-    super(message, { cause: more.cause })
-    this.name = 'ApiError'
-    this.code = code
-    this.hint = more.hint ?? ERRORS[code]?.hint ?? ''
-    this.details = more.details
-  }
-  /** the exit code of the command line for this error */
-  get exit(): number {
-    return ERRORS[this.code]?.exit ?? 1
-  }
-}
 
 export interface ClientOptions {
   /** returns the path of the socket; called for each connection, because a restarted daemon may use another path */

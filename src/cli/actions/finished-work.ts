@@ -1,7 +1,7 @@
 // What `reeve merge` and `reeve pr` share about the work of a process or crew: plan, checks, author and description. Must not change
 // anything. Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { realpathSync } from 'node:fs'
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { CandidateView } from '../../api/views/process.ts'
 import type { MergePlanView } from '../../api/views/diff.ts'
 import { Failure } from '../errors.ts'

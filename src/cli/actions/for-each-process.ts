@@ -1,7 +1,7 @@
 // Runs a verb on several processes in parallel. A failure does not stop the others, unless the daemon cannot be reached. The first failure
 // gives the exit code. Results are printed in the order of the processes.
 // Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import { exitCode } from '../errors.ts'
 import { processTitle } from '../print/process-text.ts'
 import { formatCount } from '../../faces/format.ts'

@@ -1,7 +1,7 @@
 // `reeve resume --all-interrupted`, for the time after a crash. Lists the interrupted processes, asks the user, and resumes one after the
 // other, parents before children. Stops after some failures in a row, because their cause probably affects all processes. Test:
 // test/e2e/cli/resume.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { ResumablesView } from '../../api/views/resume.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { askToConfirm } from '../input/confirm.ts'

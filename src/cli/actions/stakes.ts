@@ -1,6 +1,6 @@
 // What `kill` and `stop` cost: shown by `--dry-run`, before a question, and after the action. An older daemon does not know the costs: then
 // only a dry run fails. Test: test/e2e/lifecycle/stakes-cli.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { Reeve } from '../../index.ts'
 import type { StakesView } from '../../api/views/stakes.ts'
 import { stakesLines, stakesSummary } from '../print/details/stakes-text.ts'

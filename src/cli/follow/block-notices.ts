@@ -1,7 +1,7 @@
 // Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but not
 // if its text is that of the last report. After two seconds a line states since when the command waits (wait-note.ts). `wait`, `logs` and
 // all verbs that follow a process, crew or run use it. Test: test/e2e/cli/blocked.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
 import {

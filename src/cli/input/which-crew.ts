@@ -1,6 +1,6 @@
 // Finds the crew of a verb. Without a name it is the only living crew, or if none is alive, the crew that ended last. Test:
 // test/e2e/cli/crew.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import { resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewView } from '../../api/views/crew.ts'
 import type { Reeve } from '../../index.ts'

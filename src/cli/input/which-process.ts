@@ -1,7 +1,7 @@
 // Resolves a name that several ended processes share, which the daemon alone would refuse. Verbs that only read take the newest process,
 // and print a note. `crew stop`, `crew pause` and `compose down` report that all have ended. Other commands to a crew get the error about
 // the newest. Test: test/e2e/naming/names.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { CandidateView } from '../../api/views/process.ts'
 import { Failure } from '../errors.ts'
 import { formatMoment } from '../../faces/format.ts'

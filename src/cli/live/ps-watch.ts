@@ -2,7 +2,7 @@
 // Every end except by SIGKILL restores the normal screen. Without a terminal the table is printed after each change. Redraws after changes,
 // and once a second for elapsed times. Must not start a daemon after the first answer, because the user may have stopped it. Test:
 // test/e2e/screen/watch.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { knownCostSum } from '../../api/known-cost.ts'
 import { formatCost, formatCount } from '../../faces/format.ts'

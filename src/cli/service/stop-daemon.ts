@@ -2,7 +2,7 @@
 // which processes a stop suspends and which it ends.
 // Tests: test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import { isStopped, readHolder, readHolderRecord, type Holder } from '../../api/client/daemon-holder.ts'
 import { describeHang } from '../../api/client/hung-daemon.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'

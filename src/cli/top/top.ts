@@ -3,7 +3,7 @@
 import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import { connect, type Reeve, type RowView } from '../../index.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 import { costChart } from '../../faces/cost-chart.ts'

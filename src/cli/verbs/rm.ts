@@ -1,6 +1,6 @@
 // `reeve rm`: removes ended processes with their history. On a terminal it asks before it removes many processes. A script is not asked.
 // Test: test/e2e/cli/rm.test.ts.
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { RemovedView } from '../../api/views/process.ts'
 import { processTitle, hasEnded } from '../print/process-text.ts'
 import { askToConfirm } from '../input/confirm.ts'

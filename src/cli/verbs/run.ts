@@ -1,7 +1,7 @@
 // `reeve run`: starts a process and follows it, or with `-d` returns at once. Test: test/e2e/cli/run.test.ts.
 import { parseNewLimits } from '../input/limit-flags.ts'
 import { resolve } from 'node:path'
-import { ApiError } from '../../api/client/client.ts'
+import { ApiError } from '../../api/client/api-error.ts'
 import type { ProcessView, SpawnBody } from '../../api/views/process.ts'
 import type { Args } from '../input/args.ts'
 import { startText } from '../print/process-text.ts'

@@ -3,7 +3,7 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import { ERRORS } from '../../../src/kernel/model/errors.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

@@ -2,7 +2,7 @@
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { ExportedView, ImportedView } from '../../../src/api/views/archive.ts'
 import { factOf, lineOf } from '../../../src/daemon/archive/event-lines.ts'
 import type { Fact } from '../../../src/kernel/model/facts.ts'

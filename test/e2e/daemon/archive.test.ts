@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { ExportedView, ImportedView } from '../../../src/api/views/archive.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

@@ -2,7 +2,7 @@
 // of its process. The second request waits, and sees the result of the first.
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ApiError } from '../../../src/api/client/client.ts'
+import type { ApiError } from '../../../src/api/client/api-error.ts'
 import type { GcView } from '../../../src/api/views/gc.ts'
 import type { SteerView } from '../../../src/api/views/process.ts'
 import { CHECK_MS } from '../../../src/daemon/operations/collector.ts'

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView, RemovedView } from '../../../src/api/views/process.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'

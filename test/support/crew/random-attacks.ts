@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CrewHome, makeTask, type TestTask } from './crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from './crew-journal-check.ts'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 
 const TASKS = 6
 /** the longest time between two attacks, in ms */

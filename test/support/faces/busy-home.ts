@@ -2,7 +2,7 @@
 // The same choices lead to the same requests; what the daemon makes of them depends on its speed. Used by tests that compare faces.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { Client } from '../../../src/api/client/client.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { CrewHome, makeTask } from '../crew/crew-home.ts'

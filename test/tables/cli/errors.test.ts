@@ -1,6 +1,6 @@
 // The exit code of each error of the command line.
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../../../src/api/client/client.ts'
+import { ApiError } from '../../../src/api/client/api-error.ts'
 import { exitCode, Failure, UsageError } from '../../../src/cli/errors.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../../src/kernel/model/errors.ts'
 

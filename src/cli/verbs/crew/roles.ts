@@ -1,5 +1,5 @@
 // `reeve crew roles`: lists the roles of crews, or prints the prompt of one. Test: test/e2e/cli/crew.test.ts.
-import { ApiError } from '../../../api/client/client.ts'
+import { ApiError } from '../../../api/client/api-error.ts'
 import type { RoleProblem } from '../../../api/views/crew-up.ts'
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { ERRORS } from '../../../kernel/model/errors.ts'

@@ -1,7 +1,7 @@
 // `reeve crew up`: starts a crew and follows it, or with `-d` returns at once. Test: test/e2e/cli/crew.test.ts.
 import { resolve } from 'node:path'
 import { crewCommandName } from '../../../api/text/answer-command.ts'
-import { ApiError } from '../../../api/client/client.ts'
+import { ApiError } from '../../../api/client/api-error.ts'
 import type { CrewUpBody, CrewUpView } from '../../../api/views/crew-up.ts'
 import type { Args } from '../../input/args.ts'
 import { crewInterrupts, followCrew } from '../../follow/crew.ts'

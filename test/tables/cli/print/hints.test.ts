@@ -1,6 +1,6 @@
 // Every error of the command line has a hint about the next step: errors of the table, usage errors, and unexpected errors.
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../../../../src/api/client/client.ts'
+import { ApiError } from '../../../../src/api/client/api-error.ts'
 import { Failure, UsageError } from '../../../../src/cli/errors.ts'
 import { toReportedError } from '../../../../src/cli/print/hints.ts'
 import { DEFAULTS } from '../../../../src/config/config.ts'

@@ -2,7 +2,7 @@
 import { expect, describe, test } from 'vitest'
 import { endingText, shortInput, startText, processSummary } from '../../../../src/cli/print/process-text.ts'
 import { errorText } from '../../../../src/cli/print/output.ts'
-import { ApiError } from '../../../../src/api/client/client.ts'
+import { ApiError } from '../../../../src/api/client/api-error.ts'
 import { endedView, processView } from '../../../support/daemon/process-view.ts'
 
 describe('the text', () => {
