@@ -39,7 +39,7 @@ const besideCli = {
   setup(hooks) {
     const beside = (filter, path) =>
       hooks.onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path, external: true } : null))
-    beside(/config\/(edit|completion-values)\.ts$/, './config.cjs')
+    beside(/config\/(edit|explain|completion-values)\.ts$/, './config.cjs')
     beside(/\/(topics|shell-scripts)\.ts$/, './texts.cjs')
   },
 }
@@ -74,7 +74,7 @@ const bundles = [
     entry: 'dist/cli/ps.cjs',
     options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver], minifyIdentifiers: true },
   },
-  besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/completion-values.ts'),
+  besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/explain.ts', 'src/config/completion-values.ts'),
   besideBundle('dist/cli/texts.cjs', 'src/cli/table/topics.ts', 'src/cli/completion/shell-scripts.ts'),
   { entry: DAEMON, options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
   {

@@ -2,7 +2,7 @@
 // An invalid agent file is ignored. Test: test/tables/cli/completion/complete-line.test.ts.
 import { findAgents } from './agents/find-agents.ts'
 import { loadConfig } from './config.ts'
-import { explainConfig, inlineYaml } from './edit.ts'
+import { explainConfig, inlineYaml } from './explain.ts'
 import { BUDGET_KEYS } from './keys/budgets.ts'
 import { KNOWN_MODELS } from './known-models.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'

@@ -2,12 +2,13 @@
 // the root of the repository. A link must not lead out of the repository, because the text is sent to a model.
 // Test: test/tables/config/instructions.test.ts.
 import { createHash } from 'node:crypto'
-import { realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { InstructionFile, Instructions } from '../kernel/model/spec-parts.ts'
 import { isBelow } from '../kernel/state/permissions.ts'
-import { ancestorDirectories, readText, trustedOwners } from './untrusted-files.ts'
+import { repositoryDirectories } from './repository-directories.ts'
+import { readText, trustedOwners } from './untrusted-files.ts'
 
 /** The names of such files. In each directory the first one that exists counts. */
 const FILE_NAMES = ['AGENTS.md', 'CLAUDE.md'] as const
@@ -43,22 +44,6 @@ export async function readInstructions(cwd: string): Promise<FoundInstructions> 
     }
   }
   return { instructions: files.length === 0 ? null : { files }, problems }
-}
-
-/** Returns a real directory and those above it, up to the root of its repository; only the directory itself outside of a repository. */
-export async function repositoryDirectories(start: string): Promise<readonly string[]> {
-  const dirs = ancestorDirectories(start)
-  for (const [index, dir] of dirs.entries()) {
-    if (await isTopOfRepository(dir)) return dirs.slice(0, index + 1)
-  }
-  return [start]
-}
-
-/** In a worktree or submodule `.git` is a file. A directory `.git` without HEAD is not a repository. */
-async function isTopOfRepository(dir: string): Promise<boolean> {
-  // A directory that the user cannot search counts as one without a repository.
-  const [git, head] = await Promise.all([join(dir, '.git'), join(dir, '.git', 'HEAD')].map((path) => stat(path).catch(() => null)))
-  return git?.isFile() === true || (git?.isDirectory() === true && head !== null)
 }
 
 async function readFirst(

@@ -11,7 +11,7 @@ import { isBelow } from '../kernel/state/permissions.ts'
 import { parseFrontMatterLines, splitFrontMatter } from '../kernel/util/front-matter.ts'
 import { truncate } from '../kernel/util/truncate.ts'
 import { readText, trustedOwners } from './untrusted-files.ts'
-import { repositoryDirectories } from './instructions.ts'
+import { repositoryDirectories } from './repository-directories.ts'
 import type { Paths } from './paths.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
 

@@ -1,12 +1,6 @@
-<<<<<<< HEAD:src/cli/live/attached-input.ts
 // Handles what the user types while attached to a process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Sends messages
 // and runs commands in the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
 import { ApiError } from '../../api/client/api-error.ts'
-=======
-// Handles the input of the user for an attached process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Executes them in
-// the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
-import { ApiError } from '../../api/client/api-error.ts'
->>>>>>> 588ed4c8 (api: give the error of requests its own file):src/cli/live/console.ts
 import type { RowView } from '../../api/views/rows.ts'
 import type { Reeve } from '../../index.ts'
 import { closestWord } from '../../kernel/util/did-you-mean.ts'

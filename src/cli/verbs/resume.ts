@@ -14,7 +14,7 @@ import { UsageError } from '../errors.ts'
 import { shortId } from '../../faces/format.ts'
 import { parseEffort } from '../input/effort.ts'
 import { parseGatewayMode } from '../input/gateway-mode.ts'
-import { followHere } from '../follow/follow-here.ts'
+import { followStarted } from '../follow/follow-started.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import { replayEvents } from '../follow/replay-events.ts'
 import { withWaitNote } from '../follow/wait-note.ts'
@@ -48,7 +48,7 @@ export async function run(call: VerbCall): Promise<number> {
   if (!out.json && args.on('fork') && !interrupts) await out.line(process.uuid)
   const block = out.json || args.on('fork') ? null : findBlock(process)
   if (block) await out.message(block.next)
-  else if (interrupts && answer.affected > 0) return await followHere(process, { out, reeve, interrupts, after })
+  else if (interrupts && answer.affected > 0) return await followStarted(process, { out, reeve, interrupts, after })
   return exitOf(args, answer)
 }
 

@@ -9,7 +9,7 @@ import { parseEffort } from '../input/effort.ts'
 import { parseGatewayMode } from '../input/gateway-mode.ts'
 import { UsageError } from '../errors.ts'
 import { parseLabels } from '../input/labels.ts'
-import { followHere } from '../follow/follow-here.ts'
+import { followStarted } from '../follow/follow-started.ts'
 import { readIntent } from '../input/intent.ts'
 import { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
@@ -42,7 +42,7 @@ async function withInput(body: SpawnBody, { args, out }: Pick<VerbCall, 'args' |
 async function runAndFollow(body: SpawnBody, { out, reeve }: CommandContext): Promise<number> {
   using interrupts = new Interrupts(out, { detachOnly: false })
   const started = await spawnAndReport(body, { out, reeve })
-  const code = await followHere(started, { out, reeve, interrupts, after: 0 })
+  const code = await followStarted(started, { out, reeve, interrupts, after: 0 })
   if (body.removeAtEnd) await removeEnded(started.uuid, { out, reeve })
   return code
 }

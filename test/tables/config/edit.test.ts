@@ -2,7 +2,8 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { explainConfig, formatEntry, setKey, trustDirectory, unsetKey, untrustDirectory } from '../../../src/config/edit.ts'
+import { setKey, trustDirectory, unsetKey, untrustDirectory } from '../../../src/config/edit.ts'
+import { explainConfig, formatEntry } from '../../../src/config/explain.ts'
 import { pathsFrom, type Paths } from '../../../src/config/paths.ts'
 import { tempDir } from '../../support/tmp.ts'
 

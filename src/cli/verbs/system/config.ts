@@ -1,7 +1,8 @@
 // `reeve config`: shows the configuration in force with its sources, and changes single keys of the user's file. Reads and writes the
 // files itself, so that it works without a daemon. No other file of the command line may import all of src/config.
 // Test: test/e2e/cli/config.test.ts.
-import type * as Editing from '../../../config/edit.ts'
+import type * as Editor from '../../../config/edit.ts'
+import type * as Explainer from '../../../config/explain.ts'
 import { closestWord } from '../../../kernel/util/did-you-mean.ts'
 import { pathsFrom } from '../../../config/paths.ts'
 import { Failure, UsageError } from '../../errors.ts'
@@ -48,14 +49,17 @@ export async function run(call: VerbCall): Promise<number> {
 
 /** Checks the configuration. Errors: those of a daemon that cannot start with this configuration. */
 export async function checkConfig(): Promise<void> {
-  await (await loadEditor()).explainConfig({ paths: pathsFrom(), cwd: null, env: process.env })
+  await (await loadExplainer()).explainConfig({ paths: pathsFrom(), cwd: null, env: process.env })
 }
 
-type Editor = typeof Editing
 type Out = VerbCall['out']
 
-/** Loads config/edit.ts on demand, because it loads npm packages. */
-function loadEditor(): Promise<Editor> {
+/** Loads config/explain.ts on demand, because it loads npm packages. */
+function loadExplainer(): Promise<typeof Explainer> {
+  return import('../../../config/explain.ts')
+}
+
+function loadEditor(): Promise<typeof Editor> {
   return import('../../../config/edit.ts')
 }
 
@@ -85,7 +89,7 @@ async function showPaths(out: Out): Promise<void> {
 const COMMENT_COLUMN = 40
 
 async function showAll(out: Out): Promise<void> {
-  const { explainConfig, formatEntry } = await loadEditor()
+  const { explainConfig, formatEntry } = await loadExplainer()
   const entries = await explainConfig({ paths: pathsFrom(), cwd: process.cwd(), env: process.env })
   if (out.json) {
     await out.value({
@@ -104,29 +108,36 @@ async function showAll(out: Out): Promise<void> {
 
 /** Prints the value on stdout, where scripts read it, and its source on stderr. */
 async function showOne(out: Out, key: string): Promise<void> {
-  const { formatYaml, findEntry } = await loadEditor()
-  const { value, source, where } = await withHint(findEntry({ paths: pathsFrom(), cwd: process.cwd(), env: process.env }, key), SHOW_HINT)
+  const { formatYaml, findConfigEntry } = await loadExplainer()
+  const { value, source, where } = await withHint(
+    findConfigEntry({ paths: pathsFrom(), cwd: process.cwd(), env: process.env }, key),
+    SHOW_HINT,
+  )
   if (out.json) return out.value({ key, value, source, where })
   await out.line(stripControls(typeof value === 'string' ? value : formatYaml(value)))
   await out.message(out.paintMessage('dim', stripControls(`from: ${where}`)))
 }
 
-type Change = Awaited<ReturnType<Editor['setKey']>>
+type Change = Editor.Change
 
-async function applyChange(out: Out, act: (editor: Editor) => Promise<Change>): Promise<void> {
-  const module = await loadEditor()
-  const { key, before, after, file } = await withWriteHint(act(module))
+async function applyChange(out: Out, act: (editor: typeof Editor) => Promise<Change>): Promise<void> {
+  const { key, before, after, file } = await withWriteHint(act(await loadEditor()))
   if (out.json) return out.value({ key, before: before ?? null, after: after ?? null, file })
-  const valueText = (value: unknown): string => (value === undefined ? 'not set' : module.inlineYaml(value))
+  const { explainConfig, inlineYaml } = await loadExplainer()
+  const valueText = (value: unknown): string => (value === undefined ? 'not set' : inlineYaml(value))
   const isUnchanged = valueText(before) === valueText(after)
   await out.message(
     stripControls(`${key}: ${isUnchanged ? `${valueText(after)}, as before` : `${valueText(before)} -> ${valueText(after)}`} (${file})`),
   )
-  await warnOfOverride(out, module, key)
+  await warnOfOverride(out, { explainConfig, inlineYaml }, key)
 }
 
 /** Warns if the environment or the project overrides the written value. */
-async function warnOfOverride(out: Out, { explainConfig, inlineYaml }: Editor, key: string): Promise<void> {
+async function warnOfOverride(
+  out: Out,
+  { explainConfig, inlineYaml }: Pick<typeof Explainer, 'explainConfig' | 'inlineYaml'>,
+  key: string,
+): Promise<void> {
   const now = (await explainConfig({ paths: pathsFrom(), cwd: process.cwd(), env: process.env })).find((entry) => entry.key === key)
   if (now?.source === 'environment' || now?.source === 'project')
     await out.message(out.paintMessage('yellow', stripControls(`${now.where} sets ${inlineYaml(now.value)} here, and overrides it`)))

@@ -2,7 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../../../../src/config/config.ts'
-import { explainConfig, setKey, unsetKey } from '../../../../src/config/edit.ts'
+import { setKey, unsetKey } from '../../../../src/config/edit.ts'
+import { explainConfig } from '../../../../src/config/explain.ts'
 import { pathsFrom } from '../../../../src/config/paths.ts'
 import { tempDir } from '../../../support/tmp.ts'
 

@@ -9,20 +9,20 @@ import type { Interrupts } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
 import type { CommandContext } from '../table/verb.ts'
 
-export interface FollowHereOptions extends CommandContext {
+export interface FollowStartedOptions extends CommandContext {
   readonly interrupts: Interrupts
   /** only events after this cursor are shown */
   readonly after: number
 }
 
 /** Follows the process, and resolves to its exit code. */
-export async function followHere(started: ProcessView, options: FollowHereOptions): Promise<number> {
+export async function followStarted(started: ProcessView, options: FollowStartedOptions): Promise<number> {
   const code = await followWithRows(started, options)
   if (started.worktree) await printWorkLocation(started.uuid, options)
   return code
 }
 
-async function followWithRows(started: ProcessView, { out, reeve, interrupts, after }: FollowHereOptions): Promise<number> {
+async function followWithRows(started: ProcessView, { out, reeve, interrupts, after }: FollowStartedOptions): Promise<number> {
   const printer = await createPrinter(started, out)
   if (isPlainCommandView(started) || !out.isLively) return await followProcess(started, { reeve, out, printer, interrupts, after })
   // The user answers questions of the agent on this terminal.
