@@ -1,7 +1,7 @@
 // Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has its own process and a new database.
 // The order changes with every round, and the results are medians. All store the same texts (2 KiB that do not compress) with the same
-// durability: SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. With whole checkpoints the data of LangGraph grows with the square
-// of the steps, so that variant makes fewer steps, as the table shows. Run: `npm run bench peers`; quick:
+// durability: SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. With whole checkpoints, LangGraph's data grows with the square of
+// the steps. That variant makes fewer steps, as the table shows. Run: `npm run bench peers`; quick:
 // `node bench/peers.ts --steps 100 --rounds 1`.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // Measures reads of the steps of a process of 5,000 steps: brief steps as columns, at the first use and again after a new step. Also a page
-// of whole steps at step 4,500 against one at step 1, and one whole step, before and after the columns were read. All times are CPU time,
+// of whole steps at step 4,500 against one at step 1. Also one whole step, before and after the columns were read. All times are CPU time,
 // because other work of the machine would add to wall time. Run: `npm run bench step-reads`.
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'

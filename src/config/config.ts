@@ -1,8 +1,7 @@
 // Loads the configuration. The precedence is: flags, environment, the project's reeve.yaml, the user's config.yaml, defaults. Defines
-// every key and its default. The file of a project comes with a repository. It may choose agents and models, and define supervisors, crews
-// and runs, because only a command of the user starts their programs. Only the user's file may have a key that starts programs by itself,
-// sends API keys elsewhere, or affects other projects.
-// Test: test/tables/config/config.test.ts.
+// every key and its default. The file of a project comes with a repository. It may choose agents and models. It may define supervisors,
+// crews and runs, because only a command of the user starts their programs. Only the user's file may have a key that starts programs by
+// itself, sends API keys elsewhere, or affects other projects. Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { HomeBudgets } from '../kernel/model/home.ts'

@@ -1,5 +1,5 @@
 // Returns the configuration in force, each key with the source of its value, and formats values as YAML, for `reeve config`. Must never
-// return a secret: of MCP servers only the names and programs, and of URLs only the origins. Test: test/tables/config/edit.test.ts.
+// return a secret: MCP servers show only their names and programs, and URLs only their origins. Test: test/tables/config/edit.test.ts.
 import { stringify } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'

@@ -1,4 +1,4 @@
-// The error of all requests to the daemon: the code, hint and details of an error response, or that no daemon answers.
+// The error of all requests to the daemon: an error response with its code, hint and details, or no answer.
 // Test: test/tables/cli/errors.test.ts.
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 

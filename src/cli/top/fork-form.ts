@@ -1,5 +1,5 @@
-// The dialog of `reeve top` that forks a process, with the same fields as the page's dialog: the step, the files, and what the fork has
-// instead of its origin's settings. Test: test/tables/cli/top/fork-form.test.ts.
+// The dialog of `reeve top` that forks a process, with the fields of the page's dialog: step, files, message, model, effort, name and
+// budget. Test: test/tables/cli/top/fork-form.test.ts.
 import { canTakeFiles, carryOverText, type ForkChanges } from '../../faces/fork-plan.ts'
 import { formatLimitUsd } from '../../faces/format.ts'
 import { titleOf } from '../../faces/process-names.ts'

@@ -1,6 +1,6 @@
 // Decides whether the program of an agent file may be started, because the file of a repository can name any program. An agent that the
-// user names is trusted, like a named MCP server (mcp/resolve-servers.ts). It is not trusted if a built-in agent, or an agent file of the
-// user, has the same name and another command. Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
+// user names is trusted, like a named MCP server (mcp/resolve-servers.ts). It is not trusted in place of a built-in or user agent of the
+// same name with another command. Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
 import { relative } from 'node:path'
 import { findUserOrBuiltInAgent } from './find-agents.ts'
 import { isTrusted, projectDirectory } from '../trust.ts'
