@@ -1,6 +1,6 @@
 // Measures the soft and the immediate pause of a tree of 100 working agents: which calls still start, when each agent is drained, and
 // when all are frozen. The times are the wall times of the journal. Also measures a daemon with 10,000 suspended processes: its
-// start, its memory, and `reeve ps` of all of them. Run: `npm run bench tree` (it needs the build).
+// start, its memory, and `reeve ps` of all of them. Run: `npm run bench pause` (it needs the build).
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
