@@ -23,7 +23,7 @@ export interface FollowPrinter {
   printEvent(event: EventView, fact: FactBody | undefined): Promise<void>
   /** called when the user can press Ctrl+O, which calls `unfold` */
   enableUnfold?(): void
-  /** prints all of the last result of which only the beginning was printed; called again: of the one before */
+  /** prints the whole last result of which only the beginning was printed; the next call prints the one before it */
   unfold?(): Promise<void>
   /** called after the last event, with the final state of the process */
   printEnd(process: ProcessView): Promise<void>

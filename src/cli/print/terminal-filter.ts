@@ -1,5 +1,5 @@
-// Filters the raw output of a program for the terminal: colours stay, and all other control characters become visible text. Each stream
-// has its own instance, because a chunk can end within a sequence. Test: test/tables/cli/print/text.test.ts.
+// Filters the raw output of a program for the terminal. Colours stay, carriage returns become newlines, and other control characters become
+// visible text. Each stream has its own instance, because a chunk can end within a sequence. Test: test/tables/cli/print/text.test.ts.
 
 /** the greatest length of an incomplete colour sequence that is withheld until the next chunk */
 const MAX_SEQUENCE_CHARS = 64

@@ -376,7 +376,7 @@ function lastLines(model: TopModel, columns: number, clocks: Clocks, style: Styl
     : model.isStale(clocks.mono)
       ? { text: staleText(model, clocks), style: 'yellow' }
       : { text: dialog && !isWide ? command : '' }
-  // A link that is cut off is of no use: a long notice has more lines.
+  // A long notice has more lines, because a link that is cut off is useless.
   const noteTexts = wrapLine(oneLine(note.text), columns - 1)
   const noteEnd = noteTexts.slice(MAX_NOTICE_LINES - 1).join(' ')
   const noteLines = [...noteTexts.slice(0, MAX_NOTICE_LINES - 1), ...(noteEnd === '' ? [] : [noteEnd])].map((text) =>

@@ -290,7 +290,7 @@ export class TopModel {
     if (length > 0) this.selectNeed(at < 0 ? (by > 0 ? 0 : length - 1) : (at + by + length) % length)
   }
 
-  /** Selects the need so many places further down; the first and the last one are ends. */
+  /** Moves the selection by this many needs, but not beyond the first or the last one. */
   #stepNeed(by: number): void {
     const at = this.selectedNeed ? this.needs.indexOf(this.selectedNeed) : 0
     this.selectNeed(Math.max(0, Math.min(this.needs.length - 1, at + by)))

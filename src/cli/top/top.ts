@@ -34,10 +34,10 @@ const HOUR_MS = 3_600_000
 const HOURS = 24
 /** the time between two reads of what the last hours cost */
 const HOURS_READ_MS = 60_000
-/** the most processes whose costs are shown before they are ended */
+/** the greatest number of processes whose stakes are shown before they are ended */
 const MAX_STAKES = 10
 
-/** the most needs that are announced at once */
+/** the greatest number of needs that are announced at once */
 const MAX_ANNOUNCED = 3
 
 export interface TopOptions {

@@ -1,6 +1,6 @@
-// Decides whether the program of an agent file may be started, because the file of a repository can name any program. An agent that the
-// user names is trusted, like a named MCP server (mcp/resolve-servers.ts). It is not trusted in place of a built-in or user agent of the
-// same name with another command. Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
+// Decides whether the program of an agent file may be started, because the file of a repository can name any program. The user must trust
+// the directory of a project's file, or name the agent. A name is not enough if a built-in or user agent of that name has another command.
+// Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
 import { relative } from 'node:path'
 import { findUserOrBuiltInAgent } from './find-agents.ts'
 import { isTrusted, projectDirectory } from '../trust.ts'
