@@ -1,4 +1,4 @@
-// The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts, bench/page.ts.
+// The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts, bench/page-process.ts.
 import { signal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
