@@ -83,7 +83,10 @@ class Rows {
     this.#names = names
   }
 
-  /** Adds a row. reeve's value, divided by that of the best peer, is compared with `bar`. A peer that made fewer steps than `steps` is shown, but not compared. */
+  /**
+   * Adds a row. reeve's value, divided by that of the best peer, is compared with `bar`. A peer that made fewer steps than `steps` is
+   * shown, but not compared.
+   */
   add(
     what: string,
     results: Results,

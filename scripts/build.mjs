@@ -33,7 +33,8 @@ const common = {
 }
 
 // The command line is CommonJS and one file per start: ESM in chunks took 8 ms more. Code that needs packages, and long texts that
-// few starts show, have files beside it. Such code must not import the rest of the command line, which the file would contain a second time.
+// few starts show, have files beside it. Such code must not import the rest of the command line, which the file would contain a second
+// time.
 const besideCli = {
   name: 'beside the command line',
   setup(hooks) {

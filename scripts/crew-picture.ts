@@ -1,6 +1,7 @@
 // Draws docs/reference/crews.svg: the states of a task, and the phases of a worker, from the tables in src/kernel/crew/state.
 // `node scripts/crew-picture.ts` runs it. This file has the positions of boxes and the bends of arrows. The tables decide which arrows
-// exist; an arrow between boxes without a position is an error. Test: test/tables/docs/crew-picture.test.ts compares the picture with the tables.
+// exist; an arrow between boxes without a position is an error. Test: test/tables/docs/crew-picture.test.ts compares the picture with the
+// tables.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { PHASE_TABLE } from '../src/kernel/crew/state/phases.ts'

@@ -1,7 +1,7 @@
-// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 60 to 200 columns, offline. Also makes the moving pictures of README
-// and the guides, docs/top.svg and docs/picture.svg (`node scripts/screens.ts top picture`), each from the screens of one session.
-// A screen is a list of typed lines and keys, each with the text to wait for. Colours are kept. Needs tmux and a build.
-// Run it with `node scripts/screens.ts [NAME]...`, by default for all pictures, and check them before you commit them.
+// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 60 to 200 columns, offline. Also makes the moving pictures of
+// README and the guides, docs/top.svg and docs/picture.svg (`node scripts/screens.ts top picture`), each from the screens of one session. A
+// screen is a list of typed lines and keys, each with the text to wait for. Colours are kept. Needs tmux and a build. Run it with
+// `node scripts/screens.ts [NAME]...`, by default for all pictures, and check them before you commit them.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'

@@ -24,7 +24,10 @@ function deepFiles() {
 const MEMORY = '/dev/shm'
 const LEAST_MEMORY_BYTES = 2 * 1024 ** 3
 
-/** A folder in memory from which programs may be run; '' if there is none. On a disk the tests take a fifth more CPU time, and wait for the disk. */
+/**
+ * A folder in memory from which programs may be run; '' if there is none. On a disk the tests take a fifth more CPU time, and wait for the
+ * disk.
+ */
 function roomInMemory() {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)

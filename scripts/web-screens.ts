@@ -1,8 +1,7 @@
 // Makes docs/screens/web*.png: pictures of the page in Chromium, on a desktop and on a phone, from a real daemon. With `all DIR` it puts
-// pictures of all pages into a directory: on a desktop and a phone, in light and dark. `all DIR phone-dark` makes only those whose names contain
-// that word.
-// Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and look at the pictures before you
-// commit them.
+// pictures of all pages into a directory: on a desktop and a phone, in light and dark. `all DIR phone-dark` makes only those whose names
+// contain that word. Needs a build and Chromium (scripts/need-chromium). Run it with `node scripts/web-screens.ts`, and look at the
+// pictures before you commit them.
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'

@@ -312,7 +312,8 @@ export class Reeve implements AsyncDisposable {
   /**
    * Returns what an action would cost, and changes nothing: the work that is lost, what is kept, and what happens to other processes.
    * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: the action includes all its descendants. `files: false`: git does not
-   * examine its worktree. `filesMs`: the longest time of git for that, in ms (default: 300, at most 10,000). After it, `unrecorded` is null.
+   * examine its worktree. `filesMs`: the longest time of git for that, in ms (default: 300, at most 10,000). After it, `unrecorded` is
+   * null.
    */
   stakes(
     ref: string,
@@ -345,16 +346,17 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the rows of processes as lists show them, in the order of their creation. `scope`: `live`, `recent` (default: the living processes,
-   * those that ended in the last 24 hours, and the ancestors of all these), `all`, or `subtree:REF`.
+   * Returns the rows of processes as lists show them, in the order of their creation. `scope`: `live`, `recent` (default: the living
+   * processes, those that ended in the last 24 hours, and the ancestors of all these), `all`, or `subtree:REF`.
    */
   async rows({ signal, ...query }: CallOptions & { readonly scope?: RowScopeName } = {}): Promise<RowsView> {
     return this.#client.get<RowsView>('/v1/rows', { ...query, shape: 'objects' }, { signal })
   }
 
   /**
-   * Yields all rows (`reset`), then their changes (`rows`), and a sign of life every 2.5 s (`alive`), until the signal aborts. `applyRowEvent`
-   * keeps a map of rows up to date. `after`: the cursor of rows that the caller has. A broken connection is opened again for 30 s.
+   * Yields all rows (`reset`), then their changes (`rows`), and a sign of life every 2.5 s (`alive`), until the signal aborts.
+   * `applyRowEvent` keeps a map of rows up to date. `after`: the cursor of rows that the caller has. A broken connection is opened again
+   * for 30 s.
    */
   followRows({ signal, onLink, ...query }: FollowRowsOptions = {}): AsyncGenerator<RowEvent, void> {
     return this.#client.events('/v1/rows', { query: { ...query, shape: 'objects', follow: true }, signal: this.#whileOpen(signal), onLink })
@@ -390,9 +392,9 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Sends a signal. `graceMs`: the time between SIGTERM and SIGKILL. If it is absent, the process gets the time that its agent needs, and at
-   * least `leastGraceMs` (default 300). `affected` of the answer counts the processes that got the signal. Errors: `NOT_FOUND`, even for an
-   * ended process; `PERMISSION`.
+   * Sends a signal. `graceMs`: the time between SIGTERM and SIGKILL. If it is absent, the process gets the time that its agent needs, and
+   * at least `leastGraceMs` (default 300). `affected` of the answer counts the processes that got the signal. Errors: `NOT_FOUND`, even for
+   * an ended process; `PERMISSION`.
    */
   signal(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
@@ -428,8 +430,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Sets the handler of a signal: `default`, `ignore`, or `message` (the agent gets the signal as a message). Errors: `INVALID` for SIGKILL,
-   * and for `message` if the process takes no messages.
+   * Sets the handler of a signal: `default`, `ignore`, or `message` (the agent gets the signal as a message). Errors: `INVALID` for
+   * SIGKILL, and for `message` if the process takes no messages.
    */
   sighandle(ref: string, signal: Signal, handler: Handler, options: CallOptions = {}): Promise<SignalsView> {
     return this.#client.post(`${processPath(ref)}/signals`, { handlers: { [signal]: handler } } satisfies SignalsBody, options)
@@ -442,9 +444,9 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Resumes a suspended process and its paused ancestors. `only`: not the ancestors. `subtree`: also the processes that were paused together
-   * with it. An ended process gets a new incarnation, with the `message` and the changed settings of the request. Errors: `NOT_RESUMABLE` (a
-   * plain command needs `rerun`), `INVALID`, `CONFLICT`, `RESOURCE_EXHAUSTED`, `DISK_FULL`.
+   * Resumes a suspended process and its paused ancestors. `only`: not the ancestors. `subtree`: also the processes that were paused
+   * together with it. An ended process gets a new incarnation, with the `message` and the changed settings of the request. Errors:
+   * `NOT_RESUMABLE` (a plain command needs `rerun`), `INVALID`, `CONFLICT`, `RESOURCE_EXHAUSTED`, `DISK_FULL`.
    */
   resume(ref: string, options: CallOptions & ResumeBody = {}): Promise<SteerView> {
     const { signal, ...body } = options
@@ -472,7 +474,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Queues a message for a process, which starts a new turn. `now`: delivers it in the current turn, if the agent can read it there. Errors:
+   * Queues a message for a process, which starts a new turn. `now`: delivers it in the current turn, if the agent can read it there.
+   * Errors:
    * `NOT_FOUND` for an ended process, `RESOURCE_EXHAUSTED`.
    */
   send(
@@ -484,10 +487,10 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id` selects
-   * one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for that question only. While
-   * the process is suspended, the answer is kept. `undoMs`: the agent gets the answer after this time. `undo` of the result states how the
-   * answer can be taken back. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash
+   * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id`
+   * selects one of several questions. `seen`: the `hash` of the question that the user saw, so that the answer counts for that question
+   * only. While the process is suspended, the answer is kept. `undoMs`: the agent gets the answer after this time. `undo` of the result
+   * states how the answer can be taken back. Errors: `INVALID` with the questions in `details`; `CONFLICT` if the question with this hash
    * is no longer open; `NOT_FOUND` for an ended process.
    */
   answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
@@ -504,15 +507,17 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Removes an ended process for good, with its journal and files. Errors: `CONFLICT` if it is alive, is being exported, or is pinned. `force`
-   * removes even a pinned process. `unchanged` refuses a process whose worktree has changes.
+   * Removes an ended process for good, with its journal and files. Errors: `CONFLICT` if it is alive, is being exported, or is pinned.
+   * `force` removes even a pinned process. `unchanged` refuses a process whose worktree has changes.
    */
   remove(ref: string, { force, unchanged, signal }: CallOptions & { force?: boolean; unchanged?: boolean } = {}): Promise<RemovedView> {
     const query = [...(force ? ['force=1'] : []), ...(unchanged ? ['unchanged=1'] : [])].join('&')
     return this.#client.delete(`${processPath(ref)}${query === '' ? '' : `?${query}`}`, { signal })
   }
 
-  /** Stops a child of a supervisor, and removes it from the children. `id`: the id of the child. Errors: `NOT_FOUND` for an unknown child. */
+  /**
+   * Stops a child of a supervisor, and removes it from the children. `id`: the id of the child. Errors: `NOT_FOUND` for an unknown child.
+   */
   removeChild(ref: string, id: string, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.delete(`${processPath(ref)}/children?id=${encodeURIComponent(id)}`, { signal: options.signal })
   }
@@ -541,7 +546,9 @@ export class Reeve implements AsyncDisposable {
     return this.#client.post(`${processPath(ref)}/seen`, {}, options)
   }
 
-  /** Hides the present needs of a process until a time (ISO 8601); null: shows them again. An answer to the process also shows them again. */
+  /**
+   * Hides the present needs of a process until a time (ISO 8601); null: shows them again. An answer to the process also shows them again.
+   */
   snooze(ref: string, until: string | null, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/snooze`, { until } satisfies SnoozeBody, options)
   }
@@ -581,8 +588,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Collects ended processes by the rules of the configuration, and resolves when their space in the store is free. `dryRun`: only lists the
-   * processes.
+   * Collects ended processes by the rules of the configuration, and resolves when their space in the store is free. `dryRun`: only lists
+   * the processes.
    */
   gc(options: CallOptions & { dryRun?: boolean } = {}): Promise<GcView> {
     const { signal, dryRun } = options
@@ -612,8 +619,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns steps as columns: times, tokens, cost, flags (`STEP_FLAGS`), tools and the beginning of each text. `limit`: at most 5,000, which is
-   * the default. `before` without `after`: the last ones before that step.
+   * Returns steps as columns: times, tokens, cost, flags (`STEP_FLAGS`), tools and the beginning of each text. `limit`: at most 5,000,
+   * which is the default. `before` without `after`: the last ones before that step.
    */
   stepColumns(ref: string, options: CallOptions & { after?: number; before?: number; limit?: number } = {}): Promise<BriefStepsView> {
     const { signal, ...query } = options
@@ -678,9 +685,9 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the last lines of text and output. `tail`: their number (default 100, at most 10,000). `since`: only lines since this time (wall
-   * ms, or ISO 8601). `match`: only lines with this text. `subtree`: also all processes below, as one log. `before` of the answer: the
-   * option for the lines before these; null if there are none. `cursor` of the answer: the events after it are not among the lines.
+   * Returns the last lines of text and output. `tail`: their number (default 100, at most 10,000). `since`: only lines since this time
+   * (wall ms, or ISO 8601). `match`: only lines with this text. `subtree`: also all processes below, as one log. `before` of the answer:
+   * the option for the lines before these; null if there are none. `cursor` of the answer: the events after it are not among the lines.
    */
   logs(ref: string, options: CallOptions & LogOptions = {}): Promise<{ lines: LogLine[]; cursor: number; before: string | null }> {
     const { signal, ...query } = options
@@ -688,9 +695,9 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Searches the transcripts of `processes` (absent or empty: all) for a text: messages, texts of agents, inputs and results of tools, output of
-   * programs. `since`: only from this time on (wall ms, or ISO 8601). `limit`: default 100, at most 1,000. `cutBy` of the answer: why the
-   * search is incomplete.
+   * Searches the transcripts of `processes` (absent or empty: all) for a text: messages, texts of agents, inputs and results of tools,
+   * output of programs. `since`: only from this time on (wall ms, or ISO 8601). `limit`: default 100, at most 1,000. `cutBy` of the answer:
+   * why the search is incomplete.
    */
   search(
     text: string,
@@ -751,7 +758,9 @@ export class Reeve implements AsyncDisposable {
     return this.#client.get(`${processPath(ref)}/context`, query, { signal })
   }
 
-  /** Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the most spans of a process. */
+  /**
+   * Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the most spans of a process.
+   */
   spans(
     ref: string,
     options: CallOptions & { subtree?: boolean; since?: number | string; until?: number | string; max?: number } = {},
@@ -793,8 +802,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Checks whether models can be called: requests the list of models from each provider that needs no key, or whose key is known. The keys in
-   * the environment of this program are known. Errors: `AGENT_INVALID`.
+   * Checks whether models can be called: requests the list of models from each provider that needs no key, or whose key is known. The keys
+   * in the environment of this program are known. Errors: `AGENT_INVALID`.
    */
   async doctorModels(options: CallOptions = {}): Promise<ProviderCheckView[]> {
     const answer = await this.#client.post<{ providers: ProviderCheckView[] }>(
@@ -806,8 +815,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Requests the models of all providers, or of one, with their windows and prices. A provider is asked if it needs no key, or if its key is
-   * known. The keys in the environment of this program are known. Errors: `INVALID` for an unknown provider, `AGENT_INVALID`.
+   * Requests the models of all providers, or of one, with their windows and prices. A provider is asked if it needs no key, or if its key
+   * is known. The keys in the environment of this program are known. Errors: `INVALID` for an unknown provider, `AGENT_INVALID`.
    */
   async models({ provider, ...options }: CallOptions & { provider?: string | undefined } = {}): Promise<ProviderModelsView[]> {
     const body: ModelsBody = { env: clientEnv(), ...(provider === undefined ? {} : { provider }) }

@@ -472,6 +472,10 @@ describe('the text of the sources', () => {
     expect([...src, ...otherSources].filter((file) => !/^(#!.*\n)?(\/\/ |\/\*\*)\S*/.test(file.raw)).map((file) => file.path)).toEqual([])
   })
 
+  test('comments fit into the columns that the formatter gives to code', () => {
+    expect(matchesOf(allSources, /^(?=.{141})\s*(?:\/\/|\/?\*)/, 'raw')).toEqual([])
+  })
+
   test('there are no to-do marks, and no check is disabled', () => {
     const marks = [
       joinWord('TO', 'DO'),

@@ -1,6 +1,7 @@
 // What the user has typed and not sent: messages, replies and forms, each with a key. It survives a reload, a new start of the
-// daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts must
-// not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see them.
+// daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts
+// must not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see
+// them.
 // Tests: test/tables/faces/process/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 

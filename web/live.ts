@@ -59,8 +59,8 @@ export interface Regularity {
 }
 
 /**
- * Calls `read`, and again as time passes; not in a hidden tab, but at once when the tab is shown again. For what is too expensive to read at
- * each change of a row.
+ * Calls `read`, and again as time passes; not in a hidden tab, but at once when the tab is shown again. For what is too expensive to read
+ * at each change of a row.
  */
 export function useRegularReader<T>(regularity: Regularity, key: string, read: () => Promise<T>): Live<T> {
   const { everyMs, hasEnded = false, when, version = '' } = regularity

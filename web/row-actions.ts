@@ -114,7 +114,10 @@ function mustWait(name: RowActionName): boolean {
   return actionOf(name).right !== null && isStale.value
 }
 
-/** Performs an action on those of `targets` for which it is possible. An action for one process refuses several. Returns false if it is possible for none. */
+/**
+ * Performs an action on those of `targets` for which it is possible. An action for one process refuses several. Returns false if it is
+ * possible for none.
+ */
 export function runAction(name: RowActionName, targets: readonly RowView[]): boolean {
   const [first, ...rest] = mustWait(name) ? [] : targets.filter((row) => isPossible(name, row))
   if (!first) return false

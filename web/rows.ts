@@ -1,5 +1,6 @@
 // The rows of living and recently ended processes, as the stream sent them, and older rows on request. Also what needs the user.
-// A change of one row redraws only what shows that row; the list is made anew only when its shape can have changed. Test: test/e2e/web/fleet.test.ts.
+// A change of one row redraws only what shows that row; the list is made anew only when its shape can have changed. Test:
+// test/e2e/web/fleet.test.ts.
 import { signal, type Signal } from '@preact/signals'
 import { needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { NeedView } from '../src/api/views/needs.ts'

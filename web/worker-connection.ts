@@ -14,7 +14,10 @@ interface TrustedTypes {
 /** the time until a worker that failed is started again, in ms */
 const RETRY_MS = 1_000
 
-/** Connects to the worker. Returns the function that leaves it. A worker whose code did not load is reported as a lost link, and started again. */
+/**
+ * Connects to the worker. Returns the function that leaves it. A worker whose code did not load is reported as a lost link, and started
+ * again.
+ */
 export function connectWorker(credentials: Credentials, onMessage: (message: FromWorker) => void): () => void {
   const address = workerAddress()
   let port: MessagePort

@@ -1,6 +1,6 @@
-// LangGraph in the benchmark of peers. The agent is the loop of its documentation: a node for the model, a node for its tools, the messages'
-// own reducer. The agent runs with the SQLite checkpointer and `durability: 'sync'`, once with whole checkpoints, once with the delta channel.
-// The checkpointer uses `node:sqlite` instead of better-sqlite3: `node:sqlite` needs no compiler, and reeve uses the same
+// LangGraph in the benchmark of peers. The agent is the loop of its documentation: a node for the model, a node for its tools, the
+// messages' own reducer. The agent runs with the SQLite checkpointer and `durability: 'sync'`, once with whole checkpoints, once with the
+// delta channel. The checkpointer uses `node:sqlite` instead of better-sqlite3: `node:sqlite` needs no compiler, and reeve uses the same
 // SQLite. SQLite runs with `synchronous=FULL`, which is not the default of better-sqlite3. Used by bench/peers.ts.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -170,7 +170,10 @@ export function langgraph(isDelta: boolean): Peer {
   }
 }
 
-/** The checkpoint after a step. It is read from the file, because LangGraph's history would read every whole state. The search is not measured. */
+/**
+ * The checkpoint after a step. It is read from the file, because LangGraph's history would read every whole state. The search is not
+ * measured.
+ */
 async function checkpointAt(connection: Connection, { dir }: Place, step: number): Promise<Config> {
   using db = new DatabaseSync(join(dir, 'langgraph.db'), { readOnly: true })
   // The first checkpoint belongs to the input, the second to the start; then each step has two.

@@ -1,5 +1,5 @@
-// Starts a PostgreSQL server for the benchmark: a new cluster with the defaults of `initdb` (fsync on). The cluster has a temporary folder and a
-// free loopback port. Under root it runs as the user `postgres`, since PostgreSQL refuses root. Used by bench/peers.ts.
+// Starts a PostgreSQL server for the benchmark: a new cluster with the defaults of `initdb` (fsync on). The cluster has a temporary folder
+// and a free loopback port. Under root it runs as the user `postgres`, since PostgreSQL refuses root. Used by bench/peers.ts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// reeve in the benchmark of peers: kernel, pipeline and store as in the daemon. A step is three acknowledged reports: the model's message, and
-// then the tool's result together with the start of the next model call. Used by bench/peers.ts.
+// reeve in the benchmark of peers: kernel, pipeline and store as in the daemon. A step is three acknowledged reports: the model's message,
+// and then the tool's result together with the start of the next model call. Used by bench/peers.ts.
 import { systemClock } from '../../src/daemon/loop/clock.ts'
 import { findForkPoint } from '../../src/daemon/operations/fork-point.ts'
 import { Pipeline } from '../../src/daemon/loop/pipeline.ts'

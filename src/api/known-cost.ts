@@ -1,5 +1,5 @@
-// Computes the costs that the API shows. A cost without any known price is null, so that it does not look free. A sum leaves such costs out,
-// and is then a lower bound (`unpriced`). Pure.
+// Computes the costs that the API shows. A cost without any known price is null, so that it does not look free. A sum leaves such costs
+// out, and is then a lower bound (`unpriced`). Pure.
 // Test: test/tables/api/known-cost.test.ts.
 
 /** Returns the cost to show, in USD. `unpriced`: some price is unknown, so the cost is a lower bound. Null if no price is known. */

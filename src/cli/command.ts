@@ -73,7 +73,9 @@ function reportNewPid(out: Output, retiredPid: number, pid: number): void {
   out.message(out.paintMessage('dim', `${retiredPid} is now ${pid}`)).catch(() => {})
 }
 
-/** States that the daemon has not answered yet, unless the verb itself states what it waits for. The verb reports an error of the answer. */
+/**
+ * States that the daemon has not answered yet, unless the verb itself states what it waits for. The verb reports an error of the answer.
+ */
 async function reportSlow(out: Output, name: string, answered: Promise<unknown>): Promise<void> {
   const { WaitNote } = await import('./follow/wait-note.ts')
   await using note = new WaitNote(out, { isFallback: true })

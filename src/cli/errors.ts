@@ -37,7 +37,9 @@ export function exitCode(error: unknown, exitsWithProcessCode: boolean): number 
   return exitsWithProcessCode && !RUN_FAILURES.has(exit) ? INTERNAL_EXIT : exit
 }
 
-/** Errors of the daemon are recognized by their code. Their class may differ, because a module that is loaded on demand has its own copy. */
+/**
+ * Errors of the daemon are recognized by their code. Their class may differ, because a module that is loaded on demand has its own copy.
+ */
 function errorExit(error: unknown): number {
   if (error instanceof Failure) return error.exit
   if (error instanceof UsageError) return USAGE_EXIT

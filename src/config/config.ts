@@ -212,7 +212,10 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
 /** The keys whose parts the user sets one by one. */
 const KEYS_WITH_PARTS = ['limits', 'budgets', 'gc', 'liveness', 'notifications', 'gateway', 'web'] as const
 
-/** Returns what to do about an unknown key; undefined if nothing is similar. `keys`: the known keys there; default: those of the user's file. */
+/**
+ * Returns what to do about an unknown key; undefined if nothing is similar. `keys`: the known keys there; default: those of the user's
+ * file.
+ */
 export function hintOfUserKey(key: string, keys: readonly string[] = USER_FORMAT.knownKeys([])): string | undefined {
   const parts = KEYS_WITH_PARTS.flatMap((group) => USER_FORMAT.knownKeys([group]).map((part) => `${group}.${part}`))
   return suggestKey(key, keys, parts)
@@ -303,7 +306,9 @@ export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promi
   ]
 }
 
-/** Finds a supervisor by name, in the nearest reeve.yaml or the user's file. Errors: those of `loadConfig`; AGENT_INVALID if there is none. */
+/**
+ * Finds a supervisor by name, in the nearest reeve.yaml or the user's file. Errors: those of `loadConfig`; AGENT_INVALID if there is none.
+ */
 export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<FileSupervisor> {
   const layer = await findLayer('supervisors', name, { paths, cwd })
   return findSupervisorByName(layer?.values.supervisors ?? {}, name, layer?.where('supervisors') ?? '')
@@ -355,7 +360,10 @@ export async function readUserServers({ configFile }: Paths): Promise<readonly M
   return mcp ? serversOf(mcp, configLocation(configFile)) : []
 }
 
-/** Reads a project's file. The parsed file is cached, because each node of a run reads it. The user's file is never cached: it may have secrets. */
+/**
+ * Reads a project's file. The parsed file is cached, because each node of a run reads it. The user's file is never cached: it may have
+ * secrets.
+ */
 function readProject(file: string, trusted?: ReadonlySet<number>): Promise<ProjectFile> {
   return readFormat(file, projectFormat, { ...(trusted && { trusted }), parse: parseOnce })
 }

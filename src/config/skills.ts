@@ -1,6 +1,6 @@
 // Finds the skills for an agent: folders with a `SKILL.md`, in the repository and in the user's configuration. Keeps only the names,
-// descriptions and hashes; src/drivers/native/tools/skill.ts reads a text again when an agent loads it. A link must not lead out of the repository. A bad
-// file is left out with a note, and never fails a start. Test: test/tables/config/skills.test.ts.
+// descriptions and hashes; src/drivers/native/tools/skill.ts reads a text again when an agent loads it. A link must not lead out of the
+// repository. A bad file is left out with a note, and never fails a start. Test: test/tables/config/skills.test.ts.
 import { createHash } from 'node:crypto'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'

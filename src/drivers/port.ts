@@ -127,7 +127,9 @@ export interface KernelPort {
   report(report: Report): Promise<Ack>
   /** Asks whether a model call may begin. The answer contains the maximum length of the model's answer, or the reason for a refusal. */
   requestCall(request: CallRequest): Promise<CallGrant>
-  /** Waits until the process is not paused. Reports `drained` once `isDrained` returns true during the wait. Rejects when `signal` aborts. */
+  /**
+   * Waits until the process is not paused. Reports `drained` once `isDrained` returns true during the wait. Rejects when `signal` aborts.
+   */
   waitUntilUnpaused(isDrained?: () => boolean): Promise<void>
   /** Shows output live, without recording it. */
   showLive(event: LiveOutput): void

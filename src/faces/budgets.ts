@@ -31,7 +31,9 @@ export function fullInText({ limit, used, of }: Pick<RowBudgetView, 'limit' | 'u
   return `full in ~${ms < MINUTE_MS ? formatElapsed(ms) : formatElapsed(Math.round(ms / MINUTE_MS) * MINUTE_MS).replace(' 00s', '')}`
 }
 
-/** Like `fullInText`, for the budget of a process. Also null while nothing in its tree works. `usdPerMinute`: of the tree; null: not known. */
+/**
+ * Like `fullInText`, for the budget of a process. Also null while nothing in its tree works. `usdPerMinute`: of the tree; null: not known.
+ */
 export function budgetFullInText({ budget, sub }: Pick<RowView, 'budget' | 'sub'>, usdPerMinute: number | null): string | null {
   return budget && sub.working > 0 && usdPerMinute !== null ? fullInText(budget, usdPerMinute) : null
 }

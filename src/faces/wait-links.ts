@@ -2,7 +2,9 @@
 // Test: test/tables/faces/row-verbs.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 
-/** True if a budget of the home holds the process. After a restart of the daemon the limit is not known, but only such a hold has an end. */
+/**
+ * True if a budget of the home holds the process. After a restart of the daemon the limit is not known, but only such a hold has an end.
+ */
 export function isHeldByHome({ why }: Pick<RowView, 'why'>): boolean {
   if (why?.kind !== 'hold:budget') return false
   return why.limit === undefined ? why.until !== undefined : why.limit === 'dailyUsd' || why.limit === 'monthlyUsd'

@@ -31,7 +31,8 @@ const MAX_IDENTITY = 2 ** 48 - 1
  * The tables, by migration.
  *
  * `journal` contains the facts. It has no index by process, because such an index would cost a page per process in each group commit.
- * With 50 agents that halved the throughput, as measured. `places` is that index in blocks; the open block is in the process's row (`open`).
+ * With 50 agents that halved the throughput, as measured. `places` is that index in blocks; the open block is in the process's row
+ * (`open`).
  * `processes` has one row per process. `live` is 0 for an ended process. `sum` is a CRC-32 over the other columns of the row.
  * `tombstones` contains the removed processes. `doomed` contains the keys of removed processes that still have facts to sweep.
  * `shared` counts the references to a blob beyond the first one. Most blobs have one reference, and therefore no row in `shared`.

@@ -14,7 +14,10 @@ export interface Counters {
   readonly cursor: number
 }
 
-/** The content of one transaction: facts in order, the processes after these facts, and the last PID. The store gives the facts their cursors. */
+/**
+ * The content of one transaction: facts in order, the processes after these facts, and the last PID. The store gives the facts their
+ * cursors.
+ */
 export interface Commit {
   readonly facts: readonly Fact[]
   readonly processes: readonly Process[]
@@ -142,9 +145,9 @@ export interface SpentPage {
 export interface Store extends AsyncDisposable {
   /**
    * Writes one transaction, which is durable when the promise resolves. Returns its facts with their cursors, which are above all earlier
-   * ones. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed. After each
-   * of them nothing was written, and nothing will be. `FENCED`: the store is no longer this daemon's. Each later write fails alike, so the
-   * caller must stop.
+   * ones. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed. After
+   * each of them nothing was written, and nothing will be. `FENCED`: the store is no longer this daemon's. Each later write fails alike, so
+   * the caller must stop.
    */
   commit(commit: Commit): Promise<readonly StoredFact[]>
   /** Loads a page of the processes that are not dead. */
@@ -156,8 +159,8 @@ export interface Store extends AsyncDisposable {
   /** Returns a page of dead processes. */
   dead(query: DeadQuery): Promise<readonly Process[]>
   /**
-   * Finds the UUIDs of at most 20 processes by a reference. A reference is an exact PID, including one from before a resume, or an exact name
-   * (newest first). It can also be the first or last digits of a UUID, at least 4.
+   * Finds the UUIDs of at most 20 processes by a reference. A reference is an exact PID, including one from before a resume, or an exact
+   * name (newest first). It can also be the first or last digits of a UUID, at least 4.
    */
   find(ref: string): Promise<readonly Uuid[]>
   /**

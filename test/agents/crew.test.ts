@@ -43,7 +43,10 @@ const AGENT_FILES = {
 let resources: AsyncDisposableStack | undefined
 afterEach(() => resources?.disposeAsync())
 
-/** Translates a tool call of a script: a tool of reeve gets the name that the agent has for it, any other call becomes one of the agent's shell. */
+/**
+ * Translates a tool call of a script: a tool of reeve gets the name that the agent has for it, any other call becomes one of the agent's
+ * shell.
+ */
 const toolOf =
   ({ tools }: ModelClient): ToTool =>
   (name, input) => {

@@ -37,7 +37,9 @@ export function playScript(script: Script, body: Json, toTool: ToTool): ServedAn
   }
 }
 
-/** Messages of Anthropic's format, of chat completions and of Gemini's, or items of OpenAI's Responses, in order; each user text separately. */
+/**
+ * Messages of Anthropic's format, of chat completions and of Gemini's, or items of OpenAI's Responses, in order; each user text separately.
+ */
 function conversationOf(body: Json): ContextMessage[] {
   const items = ['messages', 'input', 'contents'].map((key) => body[key]).find(Array.isArray) as readonly Json[] | undefined
   const conversation: ContextMessage[] = []

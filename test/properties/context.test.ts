@@ -95,7 +95,10 @@ const readPagesWithoutBodies =
   async (after, limit, skim) =>
     filterPage(await readPages(facts, pageSize)(after, limit), skim)
 
-/** Whether the messages keep the providers' rules: the results of exactly its calls follow each answer with calls, and no result is elsewhere. */
+/**
+ * Whether the messages keep the providers' rules: the results of exactly its calls follow each answer with calls, and no result is
+ * elsewhere.
+ */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
   return messages.every((message, index) => {
     const calls = message.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call').map((part) => part.callId) : []

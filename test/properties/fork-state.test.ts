@@ -1,5 +1,5 @@
-// The state of a process at any fact of its journal can be read from an earlier checkpoint and later facts. This state equals the fold of all
-// facts, also across forks of forks. An incomplete checkpoint is refused.
+// The state of a process at any fact of its journal can be read from an earlier checkpoint and later facts. This state equals the fold of
+// all facts, also across forks of forks. An incomplete checkpoint is refused.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fold } from '../../src/kernel/state/fold.ts'

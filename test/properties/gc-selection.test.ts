@@ -1,5 +1,5 @@
-// Garbage collection over any rows and rules. The remaining rows satisfy the rules, and no row is removed without need. No process is removed
-// before an older one.
+// Garbage collection over any rows and rules. The remaining rows satisfy the rules, and no row is removed without need. No process is
+// removed before an older one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GcSelector, type CollectionCandidate, type GcRules } from '../../src/kernel/state/gc-selection.ts'

@@ -1,6 +1,6 @@
-// Compares the usage ledger with the processes themselves after random lives. The lives have several models, failed calls, calls through the
-// gateway, summaries, forks, removals, and imports of removed processes. The daemon crashes between any two batches of an update.
-// A crash is a copy of the files at that moment, opened as another store.
+// Compares the usage ledger with the processes themselves after random lives. The lives have several models, failed calls, calls through
+// the gateway, summaries, forks, removals, and imports of removed processes. The daemon crashes between any two batches of an update. A
+// crash is a copy of the files at that moment, opened as another store.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'

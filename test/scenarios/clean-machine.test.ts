@@ -1,5 +1,6 @@
 // A clean machine, where an ordinary user installs the package, works with it and removes it. clean-machine.txt is the transcript, with the
-// commands and their output; `--update` rewrites it. At the end no process and no file is left, except what the transcript names. Another test runs `reeve` with a Node that is too old.
+// commands and their output; `--update` rewrites it. At the end no process and no file is left, except what the transcript names. Another
+// test runs `reeve` with a Node that is too old.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,5 +1,5 @@
-// Defects of an orchestrator of coordinators and workers, as far as they concern crews: `orchestrator defect N` names a defect that must not
-// happen here. orchestrator-defects.test.ts has the others. Crews run under a daemon, with played models.
+// Defects of an orchestrator of coordinators and workers, as far as they concern crews: `orchestrator defect N` names a defect that must
+// not happen here. orchestrator-defects.test.ts has the others. Crews run under a daemon, with played models.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 // Defects of an orchestrator of coordinators and workers, one by one: `orchestrator defect N` names a defect that must not happen here.
-// The defects here concern processes, their turns, messages, streams and ends, and are tested on daemons. orchestrator-defects-crew.test.ts has those of
-// crews; some defects are tested on single state machines elsewhere. The last test here checks that each defect has a test.
+// The defects here concern processes, their turns, messages, streams and ends, and are tested on daemons. orchestrator-defects-crew.test.ts
+// has those of crews; some defects are tested on single state machines elsewhere. The last test here checks that each defect has a test.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'

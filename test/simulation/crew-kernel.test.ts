@@ -46,7 +46,8 @@ function playLife(seed: number): number {
   return crew.inputs
 }
 
-// Once these lives did not end: a task was not committed, feedback not read, a coordinator never started, or a paused crew's messages waited.
+// Once these lives did not end: a task was not committed, feedback not read, a coordinator never started, or a paused crew's messages
+// waited.
 test.each([399_208_378, 8048, 23_981, 3_161_330_868_487, 55_677])(
   'the life of seed %d ends, though a defect once prevented that',
   (seed) => {

@@ -1,5 +1,5 @@
-// Compares supervision with a simple model of its rules. The tests play every pair of events for three children, under each strategy and many
-// choices of restart types, and long random lives. After each event both agree on every child, on the counts and on the supervisor.
+// Compares supervision with a simple model of its rules. The tests play every pair of events for three children, under each strategy and
+// many choices of restart types, and long random lives. After each event both agree on every child, on the counts and on the supervisor.
 // REEVE_SEED repeats a run, REEVE_LIVES sets the number of random lives.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'

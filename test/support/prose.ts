@@ -44,7 +44,10 @@ export function proseOf({ path, raw }: { readonly path: string; readonly raw: st
   return findings
 }
 
-/** The sentences of the strings of a line. An expression in a template counts as one word, and its own strings count separately. SQL is left out. */
+/**
+ * The sentences of the strings of a line. An expression in a template counts as one word, and its own strings count separately. SQL is left
+ * out.
+ */
 function textsOf(line: string): string[] {
   const strings = [...line.matchAll(/'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`/g)].map((match) => match[1] ?? match[2] ?? '')
   return strings

@@ -1,5 +1,5 @@
-// One task of a crew: its text, its change in each of its versions, what the user is asked about it, its attempts with reports and verdicts,
-// and what the user can do to it. The question stands below the evidence for it. Test: test/e2e/web/crew.test.ts.
+// One task of a crew: its text, its change in each of its versions, what the user is asked about it, its attempts with reports and
+// verdicts, and what the user can do to it. The question stands below the evidence for it. Test: test/e2e/web/crew.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'

@@ -13,7 +13,9 @@ export interface ForkFields {
   readonly withFiles: boolean
 }
 
-/** The fields that were filled in. Null: the budget is not valid, so nothing is sent: no fork may begin without the limit that was typed. */
+/**
+ * The fields that were filled in. Null: the budget is not valid, so nothing is sent: no fork may begin without the limit that was typed.
+ */
 export function changesOf({ message, model, effort, name, budget, withFiles }: ForkFields): ForkChanges | null {
   if (!isAmountValid({ amount: budget })) return null
   return {

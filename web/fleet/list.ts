@@ -1,5 +1,5 @@
-// The list of the fleet: which lines it has, in which order, and what is selected, folded and tagged. The filter, the order and the folds are
-// in the address. In a flat order the rows keep their places until the user orders them again. Test: test/e2e/web/fleet.test.ts.
+// The list of the fleet: which lines it has, in which order, and what is selected, folded and tagged. The filter, the order and the folds
+// are in the address. In a flat order the rows keep their places until the user orders them again. Test: test/e2e/web/fleet.test.ts.
 import { computed, effect, signal } from '@preact/signals'
 import { meetsFilter, parseFilter } from '../../src/faces/filter.ts'
 import { shortId } from '../../src/faces/format.ts'

@@ -1,4 +1,5 @@
-// The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts, bench/page-process.ts.
+// The diff of one file, unified or side by side; only the visible lines are drawn. Tests: test/e2e/web/files.test.ts,
+// bench/page-process.ts.
 import { signal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
@@ -134,7 +135,10 @@ const SIGNS: Readonly<Record<DiffLine['kind'], string>> = { head: '', hunk: '', 
 /** A number at the end of its five columns. */
 const numberText = (value: number | null | undefined): string => `${value ?? ''}`.padStart(5)
 
-/** The number and the sign before the code have eight columns, and another number before them as many: so tabs stop where they do in the file. */
+/**
+ * The number and the sign before the code have eight columns, and another number before them as many: so tabs stop where they do in the
+ * file.
+ */
 function Code({ line, number }: { readonly line: DiffLine; readonly number: number | null }): JSX.Element {
   return (
     <>

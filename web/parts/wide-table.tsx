@@ -1,5 +1,5 @@
-// A table that scrolls within a region if its window is too narrow. On a phone each row is a block instead, with a line for each cell and the
-// title of its column. The styles are in web/styles/tables.css. Test: test/e2e/web/looks.test.ts.
+// A table that scrolls within a region if its window is too narrow. On a phone each row is a block instead, with a line for each cell and
+// the title of its column. The styles are in web/styles/tables.css. Test: test/e2e/web/looks.test.ts.
 import type { ComponentChildren, JSX } from 'preact'
 
 interface WideTableProps {

@@ -17,7 +17,9 @@ export function tabAddress(uuid: string, tab: string): string {
   return `/p/${uuid}/${tab}${asOf.value === null ? '' : `?as=${asOf.value}`}`
 }
 
-/** Selects a step. A process that is shown as of a step is then shown as of this one. Moving between steps adds no entries to the history. */
+/**
+ * Selects a step. A process that is shown as of a step is then shown as of this one. Moving between steps adds no entries to the history.
+ */
 export function showStep(uuid: string, step: number): void {
   const next = new URLSearchParams(query.peek())
   if (asOf.peek() !== null) next.set('as', String(step))

@@ -1,5 +1,5 @@
-// The changed files as a tree of folders, which is moved through by keys: a file is shown as soon as it is reached, and folders fold. Only the
-// visible lines are drawn. Test: test/e2e/web/files.test.ts.
+// The changed files as a tree of folders, which is moved through by keys: a file is shown as soon as it is reached, and folders fold. Only
+// the visible lines are drawn. Test: test/e2e/web/files.test.ts.
 import { useMemo, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ChangedFileView } from '../../src/api/views/diff.ts'

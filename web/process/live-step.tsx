@@ -31,7 +31,8 @@ export function useLiveStep({ uuid, endedAt }: RowView, isWanted: boolean): Live
       waiting.push(event)
       if (waiting.length === 1) requestAnimationFrame(apply)
     }
-    // What was missed is unknown. The stream begins with the whole text of the open step, or says that it is too long, or nothing was written.
+    // What was missed is unknown. The stream begins with the whole text of the open step, or says that it is too long, or nothing was
+    // written.
     const onOpen = (): void => void (live.value = NOTHING_LIVE)
     // Without the stream, a text is shown when it is complete.
     followInSlot(uuid, { onOpen, onEvent: take, signal: leave.signal }).catch(() => undefined)

@@ -1,6 +1,6 @@
-// Parses a JSON object with a long list of objects while its bytes arrive. Ten thousand rows have 12 MB. Parsed only at the end, their bytes
-// and their text would be in memory beside the rows. This file finds only where items end; JSON.parse parses them, and rejects invalid JSON.
-// Pure. Test: test/tables/api/client/long-list-parser.test.ts.
+// Parses a JSON object with a long list of objects while its bytes arrive. Ten thousand rows have 12 MB. Parsed only at the end, their
+// bytes and their text would be in memory beside the rows. This file finds only where items end; JSON.parse parses them, and rejects
+// invalid JSON. Pure. Test: test/tables/api/client/long-list-parser.test.ts.
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]

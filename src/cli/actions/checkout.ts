@@ -1,6 +1,6 @@
-// The checkout in which the user works: its state, a merge into it, and a push from it. Runs the user's own git, gh and glab with the user's
-// environment, because merge and push are commands of the user. Callers must never merge or push in the worktree of a process: an agent can
-// replace its `.git` (docs/decisions/022). Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
+// The checkout in which the user works: its state, a merge into it, and a push from it. Runs the user's own git, gh and glab with the
+// user's environment, because merge and push are commands of the user. Callers must never merge or push in the worktree of a process: an
+// agent can replace its `.git` (docs/decisions/022). Tests: test/e2e/worktree/merge.test.ts, test/e2e/worktree/pr.test.ts.
 import { spawn } from 'node:child_process'
 import { Failure, UsageError } from '../errors.ts'
 import { stripControls } from '../print/text.ts'
@@ -94,7 +94,9 @@ export class UserCheckout {
     return { commit: (await this.#run(['rev-parse', 'HEAD'])).trim(), output: stripControls(`${stdout}${stderr}`).trim() }
   }
 
-  /** Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws what `merge` does. */
+  /**
+   * Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws what `merge` does.
+   */
   async squash(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
     const squashed = await runGit(['merge', '-q', '--squash', commit], process.cwd())
     if (squashed.code !== 0) {

@@ -1,5 +1,5 @@
-// The pull request of a branch that was pushed: its title and text, and the programs that open it, gh and glab. Without one of them, the page
-// on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
+// The pull request of a branch that was pushed: its title and text, and the programs that open it, gh and glab. Without one of them, the
+// page on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'

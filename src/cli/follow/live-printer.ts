@@ -180,7 +180,10 @@ export class LivePrinter implements FollowPrinter {
     this.#earlyText = { step: 0, text: '' }
   }
 
-  /** `isWhole`: the text is all text of the step so far, not the next piece. A printer that starts in the middle of a step first gets all text of that step. */
+  /**
+   * `isWhole`: the text is all text of the step so far, not the next piece. A printer that starts in the middle of a step first gets all
+   * text of that step.
+   */
   async #onText(step: number, text: string, isWhole: boolean): Promise<void> {
     if (!this.receivesLiveEvents) return
     if (step > this.#step) this.#earlyText = { step, text: step === this.#earlyText.step && !isWhole ? this.#earlyText.text + text : text }

@@ -1,5 +1,5 @@
-// Prints the logs of several processes as one: in chronological order, each row with the name of its process. With `-f` it continues until all
-// have ended; new descendants join a tree, and every new process joins `--all`. Test: test/e2e/cli/logs.test.ts.
+// Prints the logs of several processes as one: in chronological order, each row with the name of its process. With `-f` it continues until
+// all have ended; new descendants join a tree, and every new process joins `--all`. Test: test/e2e/cli/logs.test.ts.
 import { logLines } from '../../api/text/log-lines.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { LogLine, ProcessView } from '../../api/views/process.ts'
@@ -182,7 +182,9 @@ class ManyLogs {
     await this.#notices.report(processes)
   }
 
-  /** Returns the colour that the UUID selects, or the next one that fewer processes have. The same processes always have the same colours. */
+  /**
+   * Returns the colour that the UUID selects, or the next one that fewer processes have. The same processes always have the same colours.
+   */
   #colourOf(uuid: string): Logged['colour'] {
     const uses = (colour: Logged['colour']): number => [...this.#logged.values()].filter((logged) => logged.colour === colour).length
     const first = Number.parseInt(uuid.slice(-4), 16) % COLOURS.length

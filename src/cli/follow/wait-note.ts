@@ -1,6 +1,6 @@
 // States on stderr what a command waits for, since when, and what ends the wait. The first line comes after two seconds. A terminal shows a
-// last line, which disappears when the wait ends. Without a terminal a line is printed, and another one when the command waits for something
-// else. `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
+// last line, which disappears when the wait ends. Without a terminal a line is printed, and another one when the command waits for
+// something else. `--json` and `-q` are silent. All waits of a command share one line. Test: test/tables/cli/follow/wait-note.test.ts.
 import { Footer } from '../screen/footer.ts'
 import type { Output } from '../print/output.ts'
 import { wrapText } from '../print/prose.ts'
@@ -35,7 +35,9 @@ export class WaitNote implements AsyncDisposable {
   readonly #board: Board
   readonly #isFallback: boolean
 
-  /** `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: only that of the command's first wait is used. */
+  /**
+   * `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: only that of the command's first wait is used.
+   */
   constructor(out: Output, { isFallback = false, firstLineMs = FIRST_LINE_MS }: { isFallback?: boolean; firstLineMs?: number } = {}) {
     this.#isFallback = isFallback
     let board = boards.get(out)

@@ -1,5 +1,5 @@
-// Describes what a process does at this moment, by its row: its question, its open call, or what it waits for. For a tool call, also the last
-// line that the tool has printed. Pure. Test: test/tables/cli/live/activity.test.ts.
+// Describes what a process does at this moment, by its row: its question, its open call, or what it waits for. For a tool call, also the
+// last line that the tool has printed. Pure. Test: test/tables/cli/live/activity.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import { formatCount, formatElapsed } from '../../faces/format.ts'
 import { displayWidth, fitWidth, oneLine } from '../print/text.ts'

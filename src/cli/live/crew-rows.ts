@@ -115,7 +115,9 @@ export interface CrewFigures {
   readonly ageMs: number
 }
 
-/** Returns the crew with its present costs, contexts and clocks. A status stays as it was read, because its holds were read with it. Pure. */
+/**
+ * Returns the crew with its present costs, contexts and clocks. A status stays as it was read, because its holds were read with it. Pure.
+ */
 function crewNow(crew: CrewView, { rows, ageMs }: CrewFigures): CrewView {
   const elapsedMs = (before: number, row: RowView): number => before + (row.runsSince === null ? 0 : ageMs)
   const own = rows.get(crew.uuid)

@@ -1,5 +1,5 @@
-// Draws the rows below a followed process on a terminal: the process and its living children, as the daemon streams their rows. Redraws after
-// changes and every second. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/live.test.ts.
+// Draws the rows below a followed process on a terminal: the process and its living children, as the daemon streams their rows. Redraws
+// after changes and every second. Must never start a daemon, because the user may have stopped it. Test: test/e2e/cli/live.test.ts.
 import type { EventView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import type { RowView } from '../../api/views/rows.ts'

@@ -121,7 +121,9 @@ export class Bridge {
     if (reportId !== null) this.#deps.outbox?.remove(reportId)
   }
 
-  /** Sends a stored report again while the client is connected. After that the daemon delivers it. The id of the report prevents duplicates. */
+  /**
+   * Sends a stored report again while the client is connected. After that the daemon delivers it. The id of the report prevents duplicates.
+   */
   async #retryReport(message: Message, reportId: string): Promise<void> {
     for (const { signal } = this.#deps; !signal.aborted;) {
       await delayUntilAborted(RETRY_MS, signal)

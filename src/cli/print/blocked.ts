@@ -78,7 +78,9 @@ export function isSuspendedByAncestor({ uuid, holds, status }: ProcessStanding, 
   )
 }
 
-/** Whether the process is suspended only because of credentials for which its crew is suspended, too: the resume of the crew continues both. */
+/**
+ * Whether the process is suspended only because of credentials for which its crew is suspended, too: the resume of the crew continues both.
+ */
 export function sharesAccountHold({ uuid, holds, status }: ProcessStanding, others: readonly ProcessStanding[]): boolean {
   const isAccountHold = ({ reason }: HoldView): boolean => reason === 'credentials'
   return (
@@ -103,7 +105,10 @@ function suspensionText({ note, holds }: ProcessStanding): string {
 type NextStepText = (process: ProcessStanding, hold: HoldView, resume: string) => string
 const resumeContinues: NextStepText = (_, __, resume) => `${resume} continues it`
 
-/** The sentence for each reason of a hold. A process with several holds gets the first sentence: reasons that a plain resume cannot release come first. */
+/**
+ * The sentence for each reason of a hold. A process with several holds gets the first sentence: reasons that a plain resume cannot release
+ * come first.
+ */
 const NEXT_STEPS: { readonly [R in HoldReason]: NextStepText } = {
   budget: ({ uuid, pid }, { limit, scope }) =>
     limit === 'dailyUsd' || limit === 'monthlyUsd'

@@ -28,8 +28,8 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
 export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
 
 /**
- * Returns the word that is shown for a call without an outcome. `unbegun`: the call has not started, because it, or a call before it, waits for
- * an answer or a resume.
+ * Returns the word that is shown for a call without an outcome. `unbegun`: the call has not started, because it, or a call before it, waits
+ * for an answer or a resume.
  */
 export function openCallWord(
   { state, status, note, asks }: CallStanding,

@@ -104,8 +104,8 @@ function impossibleText(process: WaitingView, goals: readonly WaitGoal[]): strin
 }
 
 /**
- * Whether a process is suspended or asks, and continues only after the user has done something. A limit of a provider with a known end and a
- * restart of the daemon end by themselves.
+ * Whether a process is suspended or asks, and continues only after the user has done something. A limit of a provider with a known end and
+ * a restart of the daemon end by themselves.
  */
 export function needsUserToContinue(
   process: Pick<WaitingView, 'status' | 'asks' | 'holds' | 'why' | 'uuid' | 'pid' | 'name' | 'note' | 'driver'>,

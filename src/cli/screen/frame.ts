@@ -1,6 +1,6 @@
-// A frame is what the program shows on a terminal: its whole screen, or the lines below its output (sticky-footer.ts). Computes the bytes that
-// change a whole screen from one frame to the next: only lines that differ are written, in one synchronised update.
-// Pure. Test: test/tables/cli/screen/frame.test.ts.
+// A frame is what the program shows on a terminal: its whole screen, or the lines below its output (sticky-footer.ts). Computes the bytes
+// that change a whole screen from one frame to the next: only lines that differ are written, in one synchronised update. Pure. Test:
+// test/tables/cli/screen/frame.test.ts.
 
 /** What the screen, or the part of it below the output, shows. */
 export interface ScreenFrame {
@@ -15,7 +15,9 @@ export const ERASE_LINE = '\x1b[2K'
 const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 
-/** Returns the bytes as one synchronised update: the terminal shows them at once. Terminals that do not know such updates ignore the marks. */
+/**
+ * Returns the bytes as one synchronised update: the terminal shows them at once. Terminals that do not know such updates ignore the marks.
+ */
 export const inOneUpdate = (bytes: string): string => (bytes === '' ? '' : `\x1b[?2026h${bytes}\x1b[?2026l`)
 
 /** Returns the bytes that show `after`. `before`: what the screen shows; null: unknown. `height`: the rows of the terminal. */

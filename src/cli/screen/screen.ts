@@ -33,8 +33,8 @@ const CLOCK_MS = 1000
 const RETRY_MS = 20
 
 /**
- * Saves the title, and opens the alternate screen. Hides the cursor, turns on reports of the focus, and brackets pastes, which are not keys.
- * Long lines are cut, because a line that is drawn while the terminal becomes smaller would take two lines.
+ * Saves the title, and opens the alternate screen. Hides the cursor, turns on reports of the focus, and brackets pastes, which are not
+ * keys. Long lines are cut, because a line that is drawn while the terminal becomes smaller would take two lines.
  */
 const ENTER = '\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1004h\x1b[?2004h'
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'

@@ -1,5 +1,6 @@
 // Looks up verbs by name. A name has one word, or two in a family of verbs (`crew up`). The command line, help, completion and the
-// pages under docs/reference/verbs use it. Must not import the verb table, which the callers pass. Test: test/tables/cli/table/verbs.test.ts.
+// pages under docs/reference/verbs use it. Must not import the verb table, which the callers pass. Test:
+// test/tables/cli/table/verbs.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { UsageError } from '../errors.ts'
 import type { Verb, VerbTable } from './verb.ts'

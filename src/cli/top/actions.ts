@@ -15,7 +15,10 @@ import type { Action } from './dialogs.ts'
 
 type OptionKind = AskView['options'][number]['kind']
 
-/** An action on each of the rows. `verb`: its command line without the processes; `done`: the words before the names of the processes in the result. */
+/**
+ * An action on each of the rows. `verb`: its command line without the processes; `done`: the words before the names of the processes in the
+ * result.
+ */
 function onEach(rows: readonly RowView[], verb: string, done: string, act: (reeve: Reeve, uuid: string) => Promise<SteerView>): Action {
   return {
     command: `${verb} ${rows.map(commandName).join(' ')}`,

@@ -1,5 +1,5 @@
-// The dialogs of `reeve top`. Each takes keys until it is closed, and may result in an action. A dialog that ends processes first shows what
-// that costs. The key that confirms it differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
+// The dialogs of `reeve top`. Each takes keys until it is closed, and may result in an action. A dialog that ends processes first shows
+// what that costs. The key that confirms it differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
 import { oneLine } from '../print/text.ts'

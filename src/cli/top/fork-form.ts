@@ -48,7 +48,9 @@ function budgetText({ budget }: RowView): string {
   return budget?.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : 'as it is'
 }
 
-/** Returns what is wrong; null if nothing is. `last`: the last step after which a fork can begin; null: the agent forks only as it is now. */
+/**
+ * Returns what is wrong; null if nothing is. `last`: the last step after which a fork can begin; null: the agent forks only as it is now.
+ */
 function problemOf({ step = '', budget = '' }: FormValues, last: number | null): string | null {
   if (last !== null && (!/^\d+$/.test(step) || Number(step) > last)) return `The step is a number from 0 to ${last}.`
   const usd = Number(budget.replace(/^\$/, ''))

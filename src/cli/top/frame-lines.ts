@@ -1,5 +1,6 @@
 // The whole screen of `reeve top` as lines: a head line, what needs the user, the table, the panel or a dialog, and keys. Does no I/O. The
-// model is only read, except for the place of the table on the screen and its first visible row. Test: test/tables/cli/top/frame-lines.test.ts.
+// model is only read, except for the place of the table on the screen and its first visible row. Test:
+// test/tables/cli/top/frame-lines.test.ts.
 import type { NeedView } from '../../api/views/needs.ts'
 import { formatClock, formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'

@@ -37,7 +37,9 @@ export function lineOf(cells: readonly Cell[], columns: number, style: Style, is
   return line + ' '.repeat(Math.max(0, left))
 }
 
-/** Breaks a text into lines between words; a word that is longer than a line is broken, too. `hang`: the indent of all lines but the first. */
+/**
+ * Breaks a text into lines between words; a word that is longer than a line is broken, too. `hang`: the indent of all lines but the first.
+ */
 export function wrapLine(text: string, columns: number, hang = 0): string[] {
   const indent = Math.min(hang, Math.floor(columns / 2))
   const lines: string[] = []

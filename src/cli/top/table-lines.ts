@@ -1,4 +1,5 @@
-// The table of processes on the screen of `reeve top`. The widths of its columns depend only on the terminal, so that no column moves. Pure.
+// The table of processes on the screen of `reeve top`. The widths of its columns depend only on the terminal, so that no column moves.
+// Pure.
 // Test: test/tables/cli/top/frame-lines.test.ts.
 import type { RowView } from '../../index.ts'
 import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'

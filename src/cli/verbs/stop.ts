@@ -1,4 +1,5 @@
-// `reeve stop`: ends processes with SIGTERM, and gives them time to clean up. Tests: test/e2e/cli/cli.test.ts, test/e2e/cli/several-processes.test.ts.
+// `reeve stop`: ends processes with SIGTERM, and gives them time to clean up. Tests: test/e2e/cli/cli.test.ts,
+// test/e2e/cli/several-processes.test.ts.
 import { forEachSelected } from '../actions/for-each-process.ts'
 import { dryRun, stakesPreview, withStakesSummary } from '../actions/stakes.ts'
 import { stopAndWait } from '../actions/stop-and-wait.ts'

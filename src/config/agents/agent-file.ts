@@ -322,7 +322,10 @@ export const NATIVE_FIELDS = {
   graceMs: null,
 } as const
 
-/** Parses an agent file of Claude Code. Claude Code accepts front matter that is not YAML (`description: Use it when: …`), with a key per line. */
+/**
+ * Parses an agent file of Claude Code. Claude Code accepts front matter that is not YAML (`description: Use it when: …`), with a key per
+ * line.
+ */
 function parseClaudeAgent({ front, body }: FrontMatterParts, file: string): Parsed<AgentDefinition> {
   const yaml = parseYaml(front, claudeFormat, file, 2)
   const values = yaml.ok ? yaml.value : parseFrontMatterLines(front)

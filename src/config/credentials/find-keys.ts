@@ -1,5 +1,6 @@
 // Finds API keys: in the client's environment, in credentials.yaml (mode 0600), or through `keyCommand`, in this order. Values stay in
-// memory, and the journal has only the names. No value may appear in a message, a fact or a log. Starts no program: the caller passes `run`.
+// memory, and the journal has only the names. No value may appear in a message, a fact or a log. Starts no program: the caller passes
+// `run`.
 // Test: test/tables/config/credentials.test.ts.
 import * as z from 'zod'
 import { problemError } from '../problem.ts'

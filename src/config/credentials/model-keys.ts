@@ -16,7 +16,9 @@ export function findProvider(model: string, providers: readonly Provider[]): Pro
   return providers.find((provider) => provider.name === name)
 }
 
-/** Returns the names of all variables that the configuration declares as keys. They are secrets, even if their names do not look like it. */
+/**
+ * Returns the names of all variables that the configuration declares as keys. They are secrets, even if their names do not look like it.
+ */
 export function keyVariableNames(providers: readonly Provider[]): ReadonlySet<string> {
   return new Set(providers.flatMap((provider) => provider.apiKeyEnv ?? []))
 }

@@ -1,5 +1,6 @@
 // Splits an environment into secrets and variables that the journal may record, and drops those of the calling shell. A name or a value can
-// show that a variable is a secret. A variable that looks like a secret must never be recorded. Test: test/tables/config/credentials.test.ts.
+// show that a variable is a secret. A variable that looks like a secret must never be recorded. Test:
+// test/tables/config/credentials.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Env } from '../paths.ts'
 

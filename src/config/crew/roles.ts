@@ -19,7 +19,10 @@ export interface RolePrompt {
   readonly prompt: string
 }
 
-/** Returns the prompt of a role. A file of 0 bytes counts as missing. Errors: AGENT_INVALID for an unusable file, such as one that contains only white space. */
+/**
+ * Returns the prompt of a role. A file of 0 bytes counts as missing. Errors: AGENT_INVALID for an unusable file, such as one that contains
+ * only white space.
+ */
 export async function readRolePrompt(role: RoleName, cwd: string, where: Pick<Paths, 'agentsDir'>): Promise<RolePrompt> {
   const trusted = await trustedOwners(cwd)
   for (const dir of ancestorDirectories(cwd)) {

@@ -205,7 +205,9 @@ interface Section {
   readonly body: string[]
 }
 
-/** Parses Markdown: `## id: Title` begins a task, lines of `key: value` directly below are its fields, and `### Acceptance` ends its text. */
+/**
+ * Parses Markdown: `## id: Title` begins a task, lines of `key: value` directly below are its fields, and `### Acceptance` ends its text.
+ */
 function parseMarkdownTasks(text: string, file: string): readonly ParsedTask[] | Problem {
   const sections = splitSections(text.replace(/^\uFEFF/, ''))
   if (sections.length === 0)

@@ -112,7 +112,8 @@ export function parseMcpJson(json: string, location: ConfigLocation): readonly M
     const parsed = JSON.parse(json) as { readonly mcpServers?: unknown } | null
     return lenientServers(parsed?.mcpServers ?? {}, location).filter((each) => each !== null)
   } catch {
-    // The message of `JSON.parse` is not used: it quotes the text, which may contain a secret. The YAML parser, which reads JSON, finds the line.
+    // The message of `JSON.parse` is not used: it quotes the text, which may contain a secret. The YAML parser, which reads JSON, finds the
+    // line.
     const read = parseYaml(json, { schema: z.unknown(), knownKeys: () => [], secret: true }, location.file)
     return [unusableServer('.mcp.json', location, `it is not valid JSON${read.ok ? '' : ` (line ${read.problem.line})`}`)]
   }

@@ -1,6 +1,6 @@
 // Selects the MCP servers of a process: from its agent file, the project's `.mcp.json` and the user's config.yaml, in this order of
-// precedence. The result can be recorded, because values that look like secrets are null. At the start of the process, resolve-servers.ts reads
-// these values from the file again, and checks whether the file is trusted.
+// precedence. The result can be recorded, because values that look like secrets are null. At the start of the process, resolve-servers.ts
+// reads these values from the file again, and checks whether the file is trusted.
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'

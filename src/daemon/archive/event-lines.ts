@@ -52,7 +52,10 @@ export function factOf(line: Buffer): Fact | string {
   return typeof event === 'object' && event !== null ? factOfEvent(event as Readonly<Record<string, unknown>>) : 'the line is not an event'
 }
 
-/** Returns the fact of a parsed line, or a text about its error. The checksum was correct, but the line may be of another version, or handmade. */
+/**
+ * Returns the fact of a parsed line, or a text about its error. The checksum was correct, but the line may be of another version, or
+ * handmade.
+ */
 function factOfEvent({ version, seq, uuid, pid, at, type, fact, moment, ...rest }: Readonly<Record<string, unknown>>): Fact | string {
   if (version !== VERSION) return `its version is ${String(version)}, and this version of reeve knows ${VERSION}`
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN

@@ -1,5 +1,6 @@
 // Makes the API document, OpenAPI 3.1, from the routes, the schemas of requests, and those of responses.ts.
-// Loaded only when the document is requested, so that an idle daemon does not keep the library in memory. Test: test/e2e/daemon/openapi.test.ts.
+// Loaded only when the document is requested, so that an idle daemon does not keep the library in memory. Test:
+// test/e2e/daemon/openapi.test.ts.
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, type ZodOpenApiResponseObject } from 'zod-openapi'
 import { ERRORS, type ErrorCode } from '../../kernel/model/errors.ts'
 import { VERSION } from '../../api/version.ts'

@@ -130,7 +130,9 @@ export class LivenessMonitor {
     this.#observations.clear()
   }
 
-  /** Returns the observation of a running process, and begins it if needed. For any other process, ends the observation and returns null. */
+  /**
+   * Returns the observation of a running process, and begins it if needed. For any other process, ends the observation and returns null.
+   */
   #observationOf(uuid: Uuid, process: Process | undefined, now: Now): Observation | null {
     if (!process || process.life.state !== 'running' || !process.life.attached || process.life.stopping || isSuspended(process)) {
       this.#observations.delete(uuid)

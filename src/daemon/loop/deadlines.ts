@@ -1,5 +1,6 @@
 // Watches the deadlines of all processes, on the monotonic clock and the wall clock. Reports a process when one of its deadlines may
-// have passed. Decides nothing: the kernel checks the deadline again at a `tick`. Tests: test/tables/daemon/loop/deadlines.test.ts, test/simulation.
+// have passed. Decides nothing: the kernel checks the deadline again at a `tick`. Tests: test/tables/daemon/loop/deadlines.test.ts,
+// test/simulation.
 import { deadlineOf, wallDeadlineOf } from '../../kernel/decide/next-deadline.ts'
 import { Alarm } from './alarm.ts'
 import type { Process } from '../../kernel/model/process.ts'

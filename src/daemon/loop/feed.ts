@@ -153,7 +153,9 @@ export class Feed {
     this.#openTexts.set(uuid, { pid, step, text: openText, pieces: before.pieces + 1 })
   }
 
-  /** Returns one event for each unfinished text that the viewer wants. If a text was too long to keep, its event has the number of pieces. */
+  /**
+   * Returns one event for each unfinished text that the viewer wants. If a text was too long to keep, its event has the number of pieces.
+   */
   #openTextEvents(viewer: Viewer): EventView[] {
     return [...this.#openTexts]
       .filter(([uuid]) => viewer.wants(uuid))

@@ -119,7 +119,9 @@ function listen(server: HttpServer, address: { readonly host: string; readonly p
   return promise
 }
 
-/** Returns why a request is refused; null if it is not. Refuses browsers, which send an Origin, and cannot send JSON without a preflight. */
+/**
+ * Returns why a request is refused; null if it is not. Refuses browsers, which send an Origin, and cannot send JSON without a preflight.
+ */
 function refusalOf(
   { url, method, headers, socket }: IncomingMessage,
   port: number,

@@ -16,7 +16,9 @@ import type { Check } from '../views/doctor.ts'
 import type { GcExemptions } from './gc-exemptions.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Period in ms of the check whether a round is due: a changed interval takes effect within this time. Also the delay of the first round. */
+/**
+ * Period in ms of the check whether a round is due: a changed interval takes effect within this time. Also the delay of the first round.
+ */
 export const CHECK_MS = 60_000
 const DAY_MS = 86_400_000
 /** Rows per page: estimating the size of a row takes some tenths of a millisecond. */

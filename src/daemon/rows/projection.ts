@@ -129,7 +129,9 @@ export class Projection {
   readonly #kept = new Map<Uuid, number>()
   /** the processes that were removed since the last frame, for that frame */
   #newlyRemoved: Uuid[] = []
-  /** the rows that are gone, with the number of that frame; oldest first. Removed processes are among them, also those without a row here */
+  /**
+   * the rows that are gone, with the number of that frame; oldest first. Removed processes are among them, also those without a row here
+   */
   readonly #gone: { readonly uuid: Uuid; readonly frame: number; readonly isRemoved: boolean }[] = []
   #frame = 0
   /** the number of rows that were built */

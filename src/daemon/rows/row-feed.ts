@@ -232,7 +232,9 @@ class Board {
     }, LIVE_MS).unref()
   }
 
-  /** Keeps the row of a process, however old it is, until the result is disposed. Resolves when it is there, or when the board is closed. */
+  /**
+   * Keeps the row of a process, however old it is, until the result is disposed. Resolves when it is there, or when the board is closed.
+   */
   async keep(uuid: Uuid): Promise<Disposable> {
     this.#projection.keep(uuid)
     // A closed board makes no more frames: this loop would never end, and would block the event loop.

@@ -2,7 +2,9 @@
 // limited, invalid bytes are replaced, and a character is never split, however its bytes arrive. Pure.
 // Tests: test/processes/command/command.test.ts.
 
-/** The maximum length of a line that is kept whole. A longer line is returned in several pieces, of which only the last one ends with LF. */
+/**
+ * The maximum length of a line that is kept whole. A longer line is returned in several pieces, of which only the last one ends with LF.
+ */
 export const MAX_LINE_BYTES = 64 * 1024
 const LF = 0x0a
 /** A UTF-8 character has at most three bytes after its first one. */

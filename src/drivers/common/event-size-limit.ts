@@ -21,7 +21,9 @@ export function limitEvents(maxBytes: number, tooLong: () => Error): TransformSt
   })
 }
 
-/** Passes all bytes through. Fails the stream with `tooLong` after more than `maxBytes` in total. For a body that is not an event stream. */
+/**
+ * Passes all bytes through. Fails the stream with `tooLong` after more than `maxBytes` in total. For a body that is not an event stream.
+ */
 export function limitBytes(maxBytes: number, tooLong: () => Error): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({

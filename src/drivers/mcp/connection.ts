@@ -200,7 +200,8 @@ class SessionLost extends Error {
 }
 
 function newClient({ startMs, transport }: ReadyServer, mode: 'auto' | 'legacy'): Client {
-  // A program that does not answer the request of the newer revision may be an older server. Half of the time is kept for the older revision.
+  // A program that does not answer the request of the newer revision may be an older server. Half of the time is kept for the older
+  // revision.
   const timeoutMs = transport.kind === 'http' ? LONGEST_TIMER_MS : Math.ceil(startMs / 2)
   const versionNegotiation = { mode, probe: { timeoutMs } }
   const client = new Client({ name: 'reeve', version: '1' }, { capabilities: {}, versionNegotiation })

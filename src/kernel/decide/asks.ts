@@ -125,8 +125,8 @@ export function deliverDueAnswers(draft: DecisionDraft, uuid: Uuid): void {
 }
 
 /**
- * Records the permissions that the user's answer to a plan grants. Returns the option that counts: a child gets no more than its parent has.
- * Errors: PERMISSION while the parent plans, or denies; INVALID for a policy that would let a rule be bypassed.
+ * Records the permissions that the user's answer to a plan grants. Returns the option that counts: a child gets no more than its parent
+ * has. Errors: PERMISSION while the parent plans, or denies; INVALID for a policy that would let a rule be bypassed.
  */
 function applyPlanAnswer(
   draft: DecisionDraft,

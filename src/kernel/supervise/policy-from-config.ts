@@ -1,4 +1,5 @@
-// Makes the restart policy and the supervisor settings of a process from the configuration. Has the meanings of the words for restart types.
+// Makes the restart policy and the supervisor settings of a process from the configuration. Has the meanings of the words for restart
+// types.
 // Test: test/tables/kernel/supervise/restart-decision.test.ts.
 import type {
   Intensity,

@@ -1,5 +1,5 @@
-// Checks that the files of an open store are still at their place. A backup may be restored under a running daemon: then another file has the
-// path, and whatever the daemon still writes is lost. Such a store is fenced: it writes nothing any more. It takes its write-ahead log
+// Checks that the files of an open store are still at their place. A backup may be restored under a running daemon: then another file has
+// the path, and whatever the daemon still writes is lost. Such a store is fenced: it writes nothing any more. It takes its write-ahead log
 // (WAL) away, because SQLite would add the newer pages of the WAL to the older file.
 // Test: test/tables/store/files/open-files.test.ts, test/e2e/daemon/older-store.test.ts.
 import { mkdirSync, renameSync, statSync } from 'node:fs'

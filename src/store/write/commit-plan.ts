@@ -80,8 +80,8 @@ export class Planner implements CommitPlan {
   }
 
   /**
-   * Checks and encodes a whole commit. Errors: `INTERNAL` for an inconsistent commit, `INVALID` for a text that is too long, `COLLECTED` for a
-   * fork of a removed process.
+   * Checks and encodes a whole commit. Errors: `INTERNAL` for an inconsistent commit, `INVALID` for a text that is too long, `COLLECTED`
+   * for a fork of a removed process.
    */
   add(commit: Commit): CommitPlan {
     const pid = Math.max(commit.lastPid, this.counters.pid)

@@ -77,7 +77,8 @@ describe('both files print the same', () => {
     [[], 4, { REEVE_HOME: '/dev/null/x' }],
     [['--json'], 4, { REEVE_HOME: '/dev/null/x' }],
   ])('reeve ps %j', (args, status, env) => {
-    // A program's measurements may change between two requests. The output of the file of ps must equal that of the main file before or after it.
+    // A program's measurements may change between two requests. The output of the file of ps must equal that of the main file before or
+    // after it.
     const runMainFile = (): Output => run(dir.path, MAIN_FILE_COMMAND, ['ps', ...args], env)
     const mainOutput = runMainFile()
     const psOutput = run(dir.path, PS_FILE_COMMAND, ['ps', ...args], env)

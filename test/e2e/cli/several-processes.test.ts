@@ -1,4 +1,5 @@
-// `kill`, `stop`, `pause` and `resume` of several processes: by patterns of names, labels and --all, with their question, summary and exit codes.
+// `kill`, `stop`, `pause` and `resume` of several processes: by patterns of names, labels and --all, with their question, summary and exit
+// codes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

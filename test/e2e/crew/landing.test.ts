@@ -15,7 +15,10 @@ beforeEach(async () => {
 })
 afterEach(() => crew[Symbol.asyncDispose]())
 
-/** Returns a worker script that runs a shell function for a task (`impl`), for the review of a differing commit (`again`) and for a commit (`commit`). */
+/**
+ * Returns a worker script that runs a shell function for a task (`impl`), for the review of a differing commit (`again`) and for a commit
+ * (`commit`).
+ */
 function workerScript(functions: string): string {
   const writerScript = join(crew.home.work, 'do.sh')
   writeFileSync(writerScript, functions)

@@ -1,4 +1,5 @@
-// `reeve diff`, `merge` and `pr` of a crew. They show what its branch changed, merge it into the user's branch, also as one commit, and push it.
+// `reeve diff`, `merge` and `pr` of a crew. They show what its branch changed, merge it into the user's branch, also as one commit, and
+// push it.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// The report of a crew by a real daemon on a real repository. The report agrees with git and with the recorded usage, also for an ended crew
-// under another daemon.
+// The report of a crew by a real daemon on a real repository. The report agrees with git and with the recorded usage, also for an ended
+// crew under another daemon.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Export and import through the API. The tests check an export's content, and its return unchanged, here and in another home, with byte-identical
-// further exports. The tests include forks, living processes, and obstacles.
+// Export and import through the API. The tests check an export's content, and its return unchanged, here and in another home, with
+// byte-identical further exports. The tests include forks, living processes, and obstacles.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

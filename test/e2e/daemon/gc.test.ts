@@ -74,7 +74,10 @@ test('a fork continues after the collection of its origin, and can itself be for
 })
 
 describe('a collection and', () => {
-  /** Sends a collection and another request at the same time, in rounds. Returns how often the process existed afterwards, and how often not. */
+  /**
+   * Sends a collection and another request at the same time, in rounds. Returns how often the process existed afterwards, and how often
+   * not.
+   */
   async function race(
     rounds: number,
     other: (uuid: string, round: number) => Promise<unknown>,

@@ -1,5 +1,6 @@
-// An upgrade of the files under a running daemon. All its files are gone or of another build, and it continues as before. The command line reports
-// once that the builds differ, with the command that helps: `reeve daemon upgrade`. These tests run only with the build, because the sources are never upgraded.
+// An upgrade of the files under a running daemon. All its files are gone or of another build, and it continues as before. The command line
+// reports once that the builds differ, with the command that helps: `reeve daemon upgrade`. These tests run only with the build, because
+// the sources are never upgraded.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// The input of a command, as in `echo x | reeve run -- CMD`. The text reaches the command's stdin once, and is recorded nowhere. The command
-// line, the daemon and the programs are real.
+// The input of a command, as in `echo x | reeve run -- CMD`. The text reaches the command's stdin once, and is recorded nowhere. The
+// command line, the daemon and the programs are real.
 import { spawn } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The needs: what waits for the user, through the API and the command line. Covers questions with their evidence, the gate of a crew and ends, in the
-// order of urgency, and what the user has seen or snoozed, also after a restart of the daemon.
+// The needs: what waits for the user, through the API and the command line. Covers questions with their evidence, the gate of a crew and
+// ends, in the order of urgency, and what the user has seen or snoozed, also after a restart of the daemon.
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

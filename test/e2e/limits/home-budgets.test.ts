@@ -1,4 +1,5 @@
-// Budgets of the home as a user meets them. Calls stop at the budget, `usage` shows it, and `config set` or the next day lets them continue.
+// Budgets of the home as a user meets them. Calls stop at the budget, `usage` shows it, and `config set` or the next day lets them
+// continue.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

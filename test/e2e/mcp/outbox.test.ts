@@ -1,5 +1,5 @@
-// A report that was on disk when the daemon died reaches the crew at the next start, in its original turn. The report arrives once, whatever
-// the worker does after its resume.
+// A report that was on disk when the daemon died reaches the crew at the next start, in its original turn. The report arrives once,
+// whatever the worker does after its resume.
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

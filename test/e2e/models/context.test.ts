@@ -106,7 +106,10 @@ function toChat(messages: readonly ContextMessage[]): readonly Json[] {
   })
 }
 
-/** Calls `each` at each model request with the contexts of the whole journal so far, of the row's parts and of the newest checkpoint's parts. */
+/**
+ * Calls `each` at each model request with the contexts of the whole journal so far, of the row's parts and of the newest checkpoint's
+ * parts.
+ */
 async function contextsAt(facts: readonly StoredFact[], each: (contexts: readonly Context[], fact: StoredFact) => void): Promise<void> {
   let process: Process | undefined
   let checkpoint: readonly Range[] | null = null

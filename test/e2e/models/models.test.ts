@@ -1,5 +1,5 @@
-// `reeve models` lists the models of each provider by name, with their windows and prices. The lists have the shapes of the real providers, and
-// come from servers on this machine.
+// `reeve models` lists the models of each provider by name, with their windows and prices. The lists have the shapes of the real providers,
+// and come from servers on this machine.
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'

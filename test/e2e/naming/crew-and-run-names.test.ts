@@ -1,4 +1,5 @@
-// Names of crews and of runs. They must be valid names of a process. The name of a crew with a branch must also be valid in a branch of git.
+// Names of crews and of runs. They must be valid names of a process. The name of a crew with a branch must also be valid in a branch of
+// git.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

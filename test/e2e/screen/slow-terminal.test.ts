@@ -1,5 +1,5 @@
-// `reeve top` on a terminal whose reader takes 1 KB a second while all rows change: frames are dropped, not queued. When the reader is quick
-// again, the screen is that of a fresh frame.
+// `reeve top` on a terminal whose reader takes 1 KB a second while all rows change: frames are dropped, not queued. When the reader is
+// quick again, the screen is that of a fresh frame.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

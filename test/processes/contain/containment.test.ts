@@ -224,7 +224,9 @@ describe.each(kinds)('%s: starting', (kind) => {
 describe.each(kinds)('%s: many at once', (kind) => {
   const PROGRAM_COUNT = 12
 
-  /** Returns the largest number of starts in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two starts. */
+  /**
+   * Returns the largest number of starts in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two starts.
+   */
   async function mostStartsInOneTurn(work: (contained: ContainmentHarness, countStart: () => void) => Promise<unknown>): Promise<number> {
     let ms = 0
     await using contained = await openContainmentHarness(new EventLoopTurns(() => (ms += 6)))

@@ -47,7 +47,8 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await openContainmentHarness()
     const containment = await contained.open(kind)
     containment.limitMemory(60 * MB)
-    // A background program has no stdin, unless it gets another descriptor. The copy of a shell shares all its pages with the shell until it writes them.
+    // A background program has no stdin, unless it gets another descriptor. The copy of a shell shares all its pages with the shell until
+    // it writes them.
     const script = `exec 3<&0; x=$(head -c ${40 * MB} /dev/zero | tr '\\0' x); (echo copied; read -r line <&3; :) & wait`
     const program = await containment.spawn(contained.request(['sh', '-c', script], { stdin: 'pipe' }))
     await waitForOutput(program, 'copied')

@@ -215,7 +215,9 @@ describe('a crew', () => {
   })
   afterEach(() => crew[Symbol.asyncDispose]())
 
-  /** Each file must end with a full stop. The command waits while the user's file exists, and leaves files and a program behind each time. */
+  /**
+   * Each file must end with a full stop. The command waits while the user's file exists, and leaves files and a program behind each time.
+   */
   const VERIFY = [
     'echo changed >> README.md; echo 1 > snapshot.out; git add -A',
     'touch ~/began; while [ -e ~/hold-verify ]; do sleep 0.05; done',

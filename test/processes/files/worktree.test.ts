@@ -1,4 +1,5 @@
-// Worktrees with real git: they are created, also in unusual repositories, and their removal loses no uncommitted, untracked or unmerged work.
+// Worktrees with real git: they are created, also in unusual repositories, and their removal loses no uncommitted, untracked or unmerged
+// work.
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

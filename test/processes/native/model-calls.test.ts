@@ -1,4 +1,5 @@
-// Real HTTP calls to a local provider, in the formats of Anthropic and of OpenAI's chat API: texts, tools, usage, cost, caching, failures and retries.
+// Real HTTP calls to a local provider, in the formats of Anthropic and of OpenAI's chat API: texts, tools, usage, cost, caching, failures
+// and retries.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// A native agent whose provider announces that its rate limit ends in two hours. The agent is suspended instead of failing, and asks again after
-// its resume. The provider is a real server; test/tables/kernel/decide/limits/rate-limits.test.ts tests the kernel's part.
+// A native agent whose provider announces that its rate limit ends in two hours. The agent is suspended instead of failing, and asks again
+// after its resume. The provider is a real server; test/tables/kernel/decide/limits/rate-limits.test.ts tests the kernel's part.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startModelServer } from '../../support/models/model-server.ts'
 import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'

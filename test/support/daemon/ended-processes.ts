@@ -3,7 +3,10 @@ import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { CommitMaker, endFacts, specOf, uuidOf } from '../store/facts.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
-/** Writes `count` processes, oldest first, a millisecond apart in November 2023, named `old-1` and so on. No daemon may use this state directory. */
+/**
+ * Writes `count` processes, oldest first, a millisecond apart in November 2023, named `old-1` and so on. No daemon may use this state
+ * directory.
+ */
 export async function writeEndedProcesses(stateDir: string, count: number): Promise<Uuid[]> {
   await using store = await openSqliteStore({ dir: stateDir })
   const { counters, processes } = await store.load()

@@ -15,7 +15,10 @@ export interface FakeRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A response: `json`, a stream of `events`, or what `stream` writes. After the events the stream ends, the connection breaks, or the stream stays open. */
+/**
+ * A response: `json`, a stream of `events`, or what `stream` writes. After the events the stream ends, the connection breaks, or the stream
+ * stays open.
+ */
 export type FakeAnswer =
   | { readonly json: object; readonly status?: number }
   | { readonly stream: (response: ServerResponse) => void }

@@ -56,7 +56,9 @@ async function checkOpenStore(store: HomeStore): Promise<StoreCheck> {
   return { journals, facts, violations }
 }
 
-/** Checks that a journal counts from 1 without gaps. Its facts must be the same in a read of the journal and in a read of the whole store. */
+/**
+ * Checks that a journal counts from 1 without gaps. Its facts must be the same in a read of the journal and in a read of the whole store.
+ */
 function compareJournal(uuid: Uuid, journalFacts: readonly StoredFact[], factsInStoreOrder: readonly StoredFact[]): string[] {
   const gapIndex = journalFacts.findIndex(({ seq }, index) => seq !== index + 1)
   const wrong = gapIndex >= 0 ? [`the journal of ${uuid} has fact ${journalFacts[gapIndex]?.seq} in place ${gapIndex + 1}`] : []

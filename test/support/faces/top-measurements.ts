@@ -1,5 +1,5 @@
-// Measures `reeve top` with thousands of rows, for the test of its budgets and for bench/top.ts. All times are CPU times, because other work
-// of the machine lengthens wall-clock times. A busy machine also lengthens CPU times: `measureSlowdown` returns by how much.
+// Measures `reeve top` with thousands of rows, for the test of its budgets and for bench/top.ts. All times are CPU times, because other
+// work of the machine lengthens wall-clock times. A busy machine also lengthens CPU times: `measureSlowdown` returns by how much.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

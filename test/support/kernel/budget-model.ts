@@ -190,7 +190,9 @@ export class BudgetModel {
     return { tokens: used.tokens + reserved.tokens, nano: used.nano + reserved.nano }
   }
 
-  /** Starts a new incarnation. Its spawner pays for it, or its last payer. It pays again for its children; their usage meanwhile is added. */
+  /**
+   * Starts a new incarnation. Its spawner pays for it, or its last payer. It pays again for its children; their usage meanwhile is added.
+   */
   resume(p: Spender): void {
     const before = new Map(this.living().map((spender) => [spender.uuid, this.#usageWithReservations(spender)]))
     Object.assign(p, { state: 'up', attached: true })

@@ -148,7 +148,9 @@ export class ModelSignals extends ModelReports {
     ]
   }
 
-  /** Queues the message about a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it. */
+  /**
+   * Queues the message about a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it.
+   */
   #queueMessage(p: Proc, waitingSignal: Waiting, freeze: boolean): void {
     const { signal, by, grace } = waitingSignal
     if (signal === 'SIGTERM') {

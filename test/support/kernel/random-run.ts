@@ -1,5 +1,6 @@
 // Plays random acts on the kernel: inputs, passing time, commits and restarts. Checks each act against the invariants and the simple
-// model. The numbers that choose the acts come from a seeded generator for long runs, or from shrinking arrays of a property for short ones.
+// model. The numbers that choose the acts come from a seeded generator for long runs, or from shrinking arrays of a property for short
+// ones.
 import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import { compareWithModel, compareWithFold } from './compare-with-model.ts'

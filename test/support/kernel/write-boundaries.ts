@@ -1,6 +1,6 @@
 // Counts every write of a daemon to its store: commits of the pipeline, removals, batches of a sweep and of an import. A callback
-// runs before each write, and after it, when the write is durable but not yet visible. `OperationSequence` is a fixed sequence of operations that
-// causes every kind of write, in the same order each time. Test: test/processes/crash/boundaries.deep.test.ts.
+// runs before each write, and after it, when the write is durable but not yet visible. `OperationSequence` is a fixed sequence of
+// operations that causes every kind of write, in the same order each time. Test: test/processes/crash/boundaries.deep.test.ts.
 import { join } from 'node:path'
 import { Archive } from '../../../src/daemon/archive/archive.ts'
 import { GarbageCollector } from '../../../src/daemon/operations/collector.ts'

@@ -1,5 +1,5 @@
-// A hand-written MCP server on stdio, which can misbehave; mcp-newer-server.ts is the well-behaved one, made with the library. Arguments: the
-// behaviour, a file for notes, and a mark by which a test finds the program.
+// A hand-written MCP server on stdio, which can misbehave; mcp-newer-server.ts is the well-behaved one, made with the library. Arguments:
+// the behaviour, a file for notes, and a mark by which a test finds the program.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

@@ -1,5 +1,5 @@
-// A simple reference model of a supervisor and its children, written from docs/concepts/supervision.md and not from the sources. The states of
-// a child: `up`; `ending` (its end was requested); `paused` with a program; `parked` (paused without a program); `waits` for its
+// A simple reference model of a supervisor and its children, written from docs/concepts/supervision.md and not from the sources. The states
+// of a child: `up`; `ending` (its end was requested); `paused` with a program; `parked` (paused without a program); `waits` for its
 // backoff; `joins` (starts when its group is down); `held`; `down`.
 import type { RestartType, Strategy } from '../../../src/kernel/model/supervision.ts'
 

@@ -1,5 +1,5 @@
-// Compares docs/reference/providers.md with the code. Each snippet must be a valid configuration whose models resolve, and the table must list the
-// built-in providers.
+// Compares docs/reference/providers.md with the code. Each snippet must be a valid configuration whose models resolve, and the table must
+// list the built-in providers.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

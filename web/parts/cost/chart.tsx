@@ -1,5 +1,5 @@
-// The chart of the cost page: columns of an SVG, one for each day or hour. One of them is selected, by the pointer or by the arrow keys, and
-// its values stand below. The same values are in the table. Test: test/e2e/web/pages/cost.test.ts.
+// The chart of the cost page: columns of an SVG, one for each day or hour. One of them is selected, by the pointer or by the arrow keys,
+// and its values stand below. The same values are in the table. Test: test/e2e/web/pages/cost.test.ts.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact'
 import type { CostChart } from '../../../src/faces/cost-chart.ts'

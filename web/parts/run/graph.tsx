@@ -1,5 +1,5 @@
-// The graph of a run: a card for each node, and a line for each dependency. The longest path by time is bold. While a node is selected, what
-// would run again after it is shaded. Test: test/e2e/web/pages/runs.test.ts.
+// The graph of a run: a card for each node, and a line for each dependency. The longest path by time is bold. While a node is selected,
+// what would run again after it is shaded. Test: test/e2e/web/pages/runs.test.ts.
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'

@@ -252,7 +252,9 @@ function paintWords(text: string, name: StyleName | null, style: MarkdownStyle):
 
 const widthOf = (text: string): number => displayWidth(stripColours(text))
 
-/** The lines of a table with aligned columns. Cells of a table that is too wide are wrapped; one that cannot fit has a line for each cell. */
+/**
+ * The lines of a table with aligned columns. Cells of a table that is too wide are wrapped; one that cannot fit has a line for each cell.
+ */
 function tableLines(
   rows: readonly (readonly string[])[],
   sides: readonly string[],

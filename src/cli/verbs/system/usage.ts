@@ -1,4 +1,5 @@
-// `reeve usage`: prints tokens and cost of all processes or of a tree, by one or two groups, with a total. Test: test/e2e/limits/usage.test.ts.
+// `reeve usage`: prints tokens and cost of all processes or of a tree, by one or two groups, with a total. Test:
+// test/e2e/limits/usage.test.ts.
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { UsageError } from '../../errors.ts'
 import { formatCost, formatLimitUsd, formatCount, shortId, formatTokens, formatMoment } from '../../../faces/format.ts'

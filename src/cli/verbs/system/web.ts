@@ -63,7 +63,9 @@ function open(call: VerbCall): Promise<number> {
   return openLink(call, linkBody(args), { mayOpenBrowser: !args.on('no-open') && !isForElsewhere })
 }
 
-/** Opens a link to the page in the browser if it may, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`. */
+/**
+ * Opens a link to the page in the browser if it may, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`.
+ */
 export async function openLink(
   { out, reeve }: VerbCall,
   body: WebOpenBody,

@@ -117,8 +117,8 @@ async function buildMemberSpec(
 }
 
 /**
- * The template of a role with the agent and model of a task. Limits and permissions of the role stay. `crewSecrets`: the secrets of the crew.
- * Errors: those of a spec.
+ * The template of a role with the agent and model of a task. Limits and permissions of the role stay. `crewSecrets`: the secrets of the
+ * crew. Errors: those of a spec.
  */
 export async function buildWithTaskAgent(
   template: RunnableSpec,

@@ -24,7 +24,9 @@ export function taskAgentKey(role: WorkerRole, taskAgent: TaskAgent): string {
   return `${role} ${JSON.stringify(taskAgent)}`
 }
 
-/** Builds one template for each distinct key. `crewSecrets`: the secrets of the crew. Errors: those of a spec, with the name of the task. */
+/**
+ * Builds one template for each distinct key. `crewSecrets`: the secrets of the crew. Errors: those of a spec, with the name of the task.
+ */
 export async function buildTaskAgentTemplates(
   tasks: readonly TaskRequest[],
   crew: Pick<CrewSpec, 'roles' | 'staff'>,

@@ -1,6 +1,7 @@
 // Calls models in Anthropic's Messages format. The provider package is loaded at first use. It always gets the key and the
 // address, so that it never reads the daemon's own environment.
-// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts, test/processes/native/wire-requests.test.ts.
+// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts,
+// test/processes/native/wire-requests.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
 import { isAtDomain } from './wire.ts'
 import type { Endpoint, Wire } from './wire.ts'

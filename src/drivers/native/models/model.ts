@@ -29,7 +29,9 @@ export interface ModelRequest {
   readonly attempt: number
   readonly system: string | null
   readonly context: ModelContext
-  /** a question that reeve appends to the context. The model must answer with text only: it may not call the tools, although they are sent */
+  /**
+   * a question that reeve appends to the context. The model must answer with text only: it may not call the tools, although they are sent
+   */
   readonly question?: string
   /** the maximum number of tokens of the answer; null for the model's own limit */
   readonly maxOutputTokens: number | null

@@ -50,8 +50,8 @@ export interface ModelOptions {
 const SCRIPT_PREFIX = 'script:'
 
 /**
- * Creates the model that a reference names. Errors: `INVALID` if it names none, `CREDENTIALS_MISSING` if the key is not set, `AGENT_INVALID`
- * for an invalid script.
+ * Creates the model that a reference names. Errors: `INVALID` if it names none, `CREDENTIALS_MISSING` if the key is not set,
+ * `AGENT_INVALID` for an invalid script.
  */
 export async function resolveModel(ref: string, options: ModelOptions): Promise<Model> {
   if (ref.startsWith(SCRIPT_PREFIX)) return scriptModel(ref, { file: ref.slice(SCRIPT_PREFIX.length), cwd: options.cwd })

@@ -1,6 +1,7 @@
 // Collects the parts of one streamed answer: texts and reasoning in order, tool calls with parsed input, the usage, and the
 // finish reason. The parts so far can be read at any time, so that an interrupted stream loses nothing.
-// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts, test/processes/native/wire-cut-streams.test.ts.
+// Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts,
+// test/processes/native/wire-cut-streams.test.ts.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import type { AssistantPart } from '../../../kernel/model/facts.ts'
 import type { RawFinish } from './finish-reason.ts'

@@ -28,7 +28,9 @@ export function planningDenial(subject: string): string {
   return `not before the user approves a plan: ${subject}. Only reads are allowed so far; present your plan with ${PLAN_TOOL}`
 }
 
-/** Its effect is not `read`, so that it never runs side by side with another call. It changes nothing, so it may run again after a crash. */
+/**
+ * Its effect is not `read`, so that it never runs side by side with another call. It changes nothing, so it may run again after a crash.
+ */
 const presentPlan: Tool = {
   ...defineTool({
     name: PLAN_TOOL,

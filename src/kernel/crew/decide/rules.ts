@@ -122,7 +122,9 @@ const STATES_WITH_FILES: ReadonlySet<TaskState> = new Set([
   'waiting',
 ])
 
-/** Requests the files of a worker's task. The worker must not be in a turn, and its predecessor must have left: files in use never change. */
+/**
+ * Requests the files of a worker's task. The worker must not be in a turn, and its predecessor must have left: files in use never change.
+ */
 function prepareNextTask(draft: CrewDraft): boolean {
   const { crew } = draft
   for (const task of crew.tasks) {

@@ -96,7 +96,9 @@ function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | nu
   return `${taskName(task)} waits for a worker${canSpawn(crew, spec) ? '' : `: the crew starts no more than ${spec.maxWorkers}`}`
 }
 
-/** The needed tasks that are not done, in the order of the crew's tasks. Lists show this for each task, so most tasks are looked up alone. */
+/**
+ * The needed tasks that are not done, in the order of the crew's tasks. Lists show this for each task, so most tasks are looked up alone.
+ */
 function findUnmetNeeds(crew: Crew, { needs }: Task): readonly string[] {
   const index = tasksById(crew)
   const unmet = new Set(needs.filter((id) => (index.get(id)?.state ?? 'done') !== 'done'))

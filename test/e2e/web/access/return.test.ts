@@ -1,5 +1,5 @@
-// The daemon is killed under the page. The page turns grey, keeps its token to itself, and continues without a click when the daemon is back.
-// Another program at the port gets no token. What the user has closed or revoked stays so.
+// The daemon is killed under the page. The page turns grey, keeps its token to itself, and continues without a click when the daemon is
+// back. Another program at the port gets no token. What the user has closed or revoked stays so.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, request as httpRequest, type Server } from 'node:http'

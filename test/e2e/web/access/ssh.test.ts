@@ -1,4 +1,5 @@
-// `reeve web --ssh BOX` with a program that replaces ssh and records its arguments: one call makes the link, the other one forwards the port.
+// `reeve web --ssh BOX` with a program that replaces ssh and records its arguments: one call makes the link, the other one forwards the
+// port.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -17,7 +18,10 @@ beforeEach(async () => {
 })
 afterEach(() => dir[Symbol.asyncDispose]())
 
-/** Writes a program `ssh` that prints `link`, and with `-N` listens. Returns the environment to find it, and a reader of its calls' arguments. */
+/**
+ * Writes a program `ssh` that prints `link`, and with `-N` listens. Returns the environment to find it, and a reader of its calls'
+ * arguments.
+ */
 async function fakeSsh(
   link: object | string,
 ): Promise<{ readonly env: Record<string, string>; readonly readCalls: () => Promise<string[][]> }> {

@@ -1,5 +1,5 @@
-// The list with 10,000 processes in Chromium: only the visible rows are in the document, and no process costs a request. Frames are measured
-// by `npm run bench page-list`.
+// The list with 10,000 processes in Chromium: only the visible rows are in the document, and no process costs a request. Frames are
+// measured by `npm run bench page-list`.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { describePage } from '../../../support/web/describe-page.ts'
@@ -12,7 +12,9 @@ const MAX_ELEMENTS = 2_200
 const MESSAGES = 18_000
 const WARM_UP = 1_000
 
-/** Sends messages with three changed rows each, as fast as the page takes them. Returns the bytes of its heap that are in use afterwards. */
+/**
+ * Sends messages with three changed rows each, as fast as the page takes them. Returns the bytes of its heap that are in use afterwards.
+ */
 async function heapAfter(page: Page, messages: number): Promise<number> {
   await page.evaluate(`(async () => {
     for (let sent = 0; sent < ${messages}; sent += 1) {

@@ -1,5 +1,6 @@
 // Texts of an agent that attack the page: as its text, its names and notes, the names and inputs of tools, results, file names, diffs, log
-// lines and questions. No request leaves the origin, nothing asks or runs, the policy of the page has nothing to report, and the text is there.
+// lines and questions. No request leaves the origin, nothing asks or runs, the policy of the page has nothing to report, and the text is
+// there.
 import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -100,7 +100,8 @@ describe('the lines at the bottom', () => {
     expect(bottom.renderAbove('\x1b[0m plain')).toMatch(/\x1b\[31m\x1b\[0m plain\nb/)
   })
 
-  // Text as agents write it, in any pieces, and any number of bottom lines. The text has no tabs, because terminals differ in a tab after a full row.
+  // Text as agents write it, in any pieces, and any number of bottom lines. The text has no tabs, because terminals differ in a tab after a
+  // full row.
   const text = fc
     .array(
       fc.oneof(

@@ -1,4 +1,5 @@
-// Work in slices: the work in one turn of the event loop, its order, and the wait for connections. The test counts turns and sets the clock.
+// Work in slices: the work in one turn of the event loop, its order, and the wait for connections. The test counts turns and sets the
+// clock.
 import { describe, expect, test } from 'vitest'
 import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
 

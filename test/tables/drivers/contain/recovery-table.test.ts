@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { decideRecovery } from '../../../../src/drivers/contain/recovery-table.ts'
 import type { RecoveryFindings } from '../../../../src/drivers/contain/recovery-table.ts'
 
-// kind, directory, handle, marked → the killed targets (c cgroup, g group, m marked members, n their namespaces), and the outcome if no process was killed
+// kind, directory, handle, marked → the killed targets (c cgroup, g group, m marked members, n their namespaces), and the outcome if no
+// process was killed
 const TABLE = `
 cgroup there  alive yes → cgm- gone
 cgroup there  alive no  → cg-- gone

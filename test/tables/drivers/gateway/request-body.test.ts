@@ -1,5 +1,5 @@
-// The model, the token limit and the estimated input of a request in each format, and the gateway's only change to a request: a lower limit.
-// All other bytes stay unchanged.
+// The model, the token limit and the estimated input of a request in each format, and the gateway's only change to a request: a lower
+// limit. All other bytes stay unchanged.
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { lowerMaxTokens, readRequest, decodeBody } from '../../../../src/drivers/gateway/request-body.ts'

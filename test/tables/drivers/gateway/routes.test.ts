@@ -1,4 +1,5 @@
-// The method and path of a request decide its provider, its wire format and its URL: for model calls, and for other forwarded or refused requests.
+// The method and path of a request decide its provider, its wire format and its URL: for model calls, and for other forwarded or refused
+// requests.
 import { describe, expect, test } from 'vitest'
 import { gatewayBaseURL, keyHeader, readPath, findRoute, providerURL } from '../../../../src/drivers/gateway/routes.ts'
 import type { ProviderConfig } from '../../../../src/drivers/native/models/resolve-model.ts'

@@ -171,7 +171,8 @@ describe('no worker stays stuck in a phase under the engine', () => {
 })
 
 test('a command that the state tables do not allow is refused and changes nothing (orchestrator defect 1)', () => {
-  // test/simulation/crew.test.ts covers more than 50,000 of these cases. In the earlier orchestrator, hand-written code rolled this one back.
+  // test/simulation/crew.test.ts covers more than 50,000 of these cases. In the earlier orchestrator, hand-written code rolled this one
+  // back.
   const world = runUntilTask(startedWorld(), 'implementing')
   const before = world.crew
   expect(refusalCode(world, { type: 'assign_task', task: 'one', member: 'worker-2' })).toBe('CONFLICT')
