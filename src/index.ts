@@ -265,8 +265,8 @@ export function connect(options: ConnectOptions = {}): Reeve {
 
 /**
  * The client of a daemon. `ref` is a PID, an exact name, or the first or last 4 or more digits of a UUID. Every call rejects with an
- * `ApiError`, whose `code` is one of those in docs/reference/errors.md. Any call can fail with `UNAVAILABLE` (no daemon answers). A call with a
- * `ref` can also fail with `NOT_FOUND`, `AMBIGUOUS` and `COLLECTED` (the process was removed).
+ * `ApiError`, whose `code` is one of those in docs/reference/errors.md. Any call can fail with `UNAVAILABLE` (no daemon answers). A call
+ * with a `ref` can also fail with `NOT_FOUND`, `AMBIGUOUS` and `COLLECTED` (the process was removed).
  */
 export class Reeve implements AsyncDisposable {
   readonly #client: Client

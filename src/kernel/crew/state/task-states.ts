@@ -8,8 +8,9 @@ import type { TaskState } from '../../model/crew/words.ts'
 /**
  * What happens to a task:
  * `assign`: it is given to a worker. `report`: its worker reports it as complete. `review`: it is given to a reviewer.
- * `unreview`: it is taken from its reviewer. `failVerify`: its verify command failed. `deny`: it is sent back. `approve`: a review approves it.
- * `ask`: the user is asked about it. `pass`: the gate approves its commit. `commit`: its commit starts. `committed`: its commit exists.
+ * `unreview`: it is taken from its reviewer. `failVerify`: its verify command failed. `deny`: it is sent back.
+ * `approve`: a review approves it. `ask`: the user is asked about it. `pass`: the gate approves its commit.
+ * `commit`: its commit starts. `committed`: its commit exists.
  * `differ`: its commit differs from the approved files. `requeue`, `done`, `fail`, `cancel`: the attempt or the task ends.
  * `retry`, `reopen`: the closed task is opened again.
  */
