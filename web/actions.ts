@@ -139,7 +139,7 @@ const ANSWER_UNDO_MS = 5_000
 /** Answers a question. The note offers to take the answer back before the agent gets it. */
 async function answer(uuid: string, id: string, body: object): Promise<boolean> {
   const onDone = ({ undo }: SteerView): void => {
-    if (!undo) return
+    if (!undo) return say('answered')
     const takeBack = (): Promise<boolean[]> => withdrawAnswer(uuid, undo.id)
     if (undo.until === null) return say('answered; the agent gets it after the pause', takeBack)
     const leftMs = Date.parse(undo.until) - Date.now() - clockOffset.peek()

@@ -61,7 +61,11 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
       <form class="fork-form" onSubmit={(event) => void start(event)}>
         <CrewFields dirs={dirs} agents={agents} cwd={cwd} onDirectory={onDirectory} />
         <TaskList />
-        <Plan plan={plan.value.value} error={plan.error.value} />
+        {isComplete(body) ? (
+          <Plan plan={plan.value.value} error={plan.error.value} />
+        ) : (
+          <p class="quiet plan">Write what is to be done, in each task.</p>
+        )}
         <CommandLine words={crewUpCommand(form.value, cwd)} />
         {(body.tasks ?? []).length === 0 ? null : (
           <p class="quiet">The command reads the tasks above from a file, as docs/reference/crews.md describes.</p>
@@ -70,7 +74,9 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
           <button
             type="submit"
             class="primary"
-            disabled={isSending.value || isStale.value || plan.value.value === null || plan.error.value !== null}
+            disabled={
+              isSending.value || isStale.value || !isComplete(body) || plan.value.value === null || plan.error.value !== null
+            }
           >
             {isSending.value ? 'asked' : 'Start'}
           </button>
@@ -78,6 +84,11 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
       </form>
     </section>
   )
+}
+
+/** Whether each task has a text, without which there is no plan. */
+function isComplete({ tasks = [] }: ReturnType<typeof crewUpBody>): boolean {
+  return tasks.every(({ text }) => text.trim() !== '')
 }
 
 /** how long nothing must be typed before the plan is made again, in ms */
@@ -91,7 +102,7 @@ function usePlan(text: string): ReturnType<typeof useReader<CrewPlanView>> {
     return () => clearTimeout(timer)
   }, [text])
   return useReader<CrewPlanView>(
-    () => !isStale.value,
+    () => !isStale.value && isComplete(JSON.parse(settled) as ReturnType<typeof crewUpBody>),
     `plan ${settled}`,
     async (before) => before ?? callApi('/v1/crews/plan', { method: 'POST', body: JSON.parse(settled) as object }),
   )

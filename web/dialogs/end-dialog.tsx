@@ -131,8 +131,8 @@ function Stakes({ view }: { readonly view: StakesView }): JSX.Element {
     ...view.unmerged.map(({ branch, commits }) => `${formatCount(commits, 'commit')} on ${branch}`),
   ]
   const others = [
-    ...(view.children.goOn.length > 0 ? [`${names(view.children.goOn)}: goes on`] : []),
-    ...(view.children.end.length > 0 ? [`${names(view.children.end)}: ends too`] : []),
+    ...(view.children.goOn.length > 0 ? [`${names(view.children.goOn)}: ${view.children.goOn.length === 1 ? 'goes' : 'go'} on`] : []),
+    ...(view.children.end.length > 0 ? [`${names(view.children.end)}: ${view.children.end.length === 1 ? 'ends' : 'end'} too`] : []),
     ...(view.task ? [`task ${view.task.id}: ${view.task.becomes}${view.task.worker === null ? '' : `, by ${view.task.worker}`}`] : []),
     ...(view.run && view.run.blocks.length > 0 ? [`cannot start any more: ${view.run.blocks.join(', ')}`] : []),
     ...(view.restart === 'comes back' ? ['its restart policy starts it again'] : []),

@@ -14,8 +14,14 @@ export const needs = computed((): readonly NeedView[] | null => {
   return all.filter((need) => !isSnoozed(need, at))
 })
 
-/** The processes that need the user, the most urgent first. Rows alone decide, so that a narrow session has them, too. */
+/**
+ * The processes that need the user, in the order of their needs, which all faces share. Rows alone decide which these are, so that a
+ * narrow session has them, too.
+ */
 export const urgentUuids = computed((): readonly string[] => {
   const some = [...rowsWithNeeds.value].flatMap((uuid) => rows.get(uuid) ?? [])
-  return flatOrder(some, 'urgency').map(({ uuid }) => uuid)
+  const byRow = flatOrder(some, 'urgency').map(({ uuid }) => uuid)
+  const known = new Set(byRow)
+  const byNeed = (allNeeds.value ?? []).map(({ uuid }) => uuid).filter((uuid) => known.has(uuid))
+  return [...new Set([...byNeed, ...byRow])]
 })

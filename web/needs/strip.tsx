@@ -96,7 +96,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
         <strong>{titleOf(row)}</strong>
         <span class="why">{ask ? <WhatItAsks ask={ask} /> : visibleText(row.why?.text ?? row.note ?? row.status)}</span>
         <span class="number quiet">
-          <Since at={row.why?.since ?? row.since} />
+          <Since at={need?.at ?? row.why?.since ?? row.since} />
         </span>
       </a>
       {ask && isAllShown ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}

@@ -88,7 +88,7 @@ function Cards({ uuids, needs }: CardsProps): JSX.Element {
             </li>
           ))}
       </ul>
-      <p class="quiet">
+      <p class="quiet counts-line">
         <Counts />
       </p>
     </section>

@@ -196,7 +196,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
 }
 
 function exitText({ code, reason, signal, error }: NonNullable<RowView['exit']>): string {
-  return `ended: ${visibleText(reason)}, exit code ${code}${signal === undefined ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
+  return `ended: ${visibleText(reason)}, exit code ${code}${signal === undefined || reason.includes(signal) ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
 }
 
 /** The tree that a process belongs to, if it has spent something in the last hour. */

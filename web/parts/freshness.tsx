@@ -8,13 +8,15 @@ import { isStale, link, now } from '../store.ts'
 export function Freshness(): JSX.Element {
   const { state, lastByteAt } = link.value
   const age = lastByteAt === null ? null : Math.max(0, Math.round((now.value - lastByteAt) / 1_000))
-  const heard = age === null ? 'nothing heard yet' : `last heard from it ${age} s ago`
+  const silent = age === null ? 'no answer yet' : `no answer for ${age} s`
   const text =
     state === 'lost'
-      ? `the daemon does not answer · ${heard} · this page keeps trying`
+      ? silent
       : state === 'foreign'
-        ? `another program answers · ${heard} · this page keeps trying`
-        : heard
+        ? `another program answers · ${silent}`
+        : age === null
+          ? 'nothing heard yet'
+          : `heard from the daemon ${age} s ago`
   return (
     <span class={isStale.value ? 'freshness stale' : 'freshness'} data-link={state} data-cursor={shownCursor.value}>
       {text}
@@ -36,7 +38,7 @@ export function StaleBar(): JSX.Element | null {
     )
   return (
     <p class="stale-bar" role="status">
-      The daemon does not answer. {was} The page goes on by itself when the daemon runs again; do not reload it. After{' '}
+      The daemon does not answer. {was} Any <code>reeve</code> command starts it, and the page goes on by itself; do not reload it. After{' '}
       <code>reeve daemon stop</code>, <code>reeve web</code> opens a new page.
     </p>
   )

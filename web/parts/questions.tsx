@@ -108,7 +108,7 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
               else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSentDraft(key, text))
             }}
           >
-            {visibleText(touched === id ? `${name}: touch again` : name)}{' '}
+            {visibleText(touched === id ? `${name}: touch again` : optionName(uuid, id, name))}{' '}
             {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
@@ -131,6 +131,11 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
       </button>
     </form>
   )
+}
+
+/** The name of an option. The bare `cancel` of a crew, which cancels the task, would read as if it closed the question. */
+function optionName(uuid: string, id: string, name: string): string {
+  return id === 'cancel' && rowSignal(uuid).peek()?.kind === 'crew' ? 'cancel the task' : name
 }
 
 /** The options that apply once; all options if there are no such ones. */

@@ -1,4 +1,4 @@
-// What a process waits for or does, since when, and a link to its cause. Test: test/e2e/web/process/resume.test.ts.
+// What a process waits for or does, for how long, and a link to its cause. Test: test/e2e/web/process/resume.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { waitLink } from '../../src/faces/wait-links.ts'
@@ -13,7 +13,7 @@ export function WhyLine({ row }: { readonly row: RowView }): JSX.Element | null 
     <>
       {visibleText(row.why.text)}{' '}
       <span class="quiet">
-        since <Since at={row.why.since} />
+        for <Since at={row.why.since} />
         {cause === null ? null : (
           <>
             {' · '}

@@ -11,6 +11,7 @@ import { readProcess } from '../session-api.ts'
 import { budgetsAbove } from '../../src/faces/budgets.ts'
 import { commandName, nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
+import { say } from '../notice.ts'
 import { limitValue, LIMIT_UNITS, type Limit } from './limit-units.ts'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { isPossible, runAction } from '../row-actions.ts'
@@ -148,7 +149,9 @@ function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Eleme
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     const value = { [limit]: limitValue(limit, amount) }
-    if (isValid && (await perform(row.uuid, 'resume', how === 'add' ? { raise: value } : { limits: value }))) setText('')
+    if (!isValid || !(await perform(row.uuid, 'resume', how === 'add' ? { raise: value } : { limits: value }))) return
+    setText('')
+    say(`changed the limit of ${name}; ${titleOf(row)} was resumed`)
   }
   return (
     <form class="change-limit" onSubmit={(event) => void submit(event)}>

@@ -97,7 +97,7 @@ function ForkLine({
           openFork(row, step)
         }}
       >
-        <KindMark name="fork" /> fork here: {step === 1 ? 'step 1 goes' : `steps 1–${step} go`} along
+        <KindMark name="fork" /> fork after step {step}
       </span>
     </span>
   )

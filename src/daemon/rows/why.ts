@@ -145,9 +145,9 @@ const HOLD_WHY: { readonly [R in HoldReason]: (process: Running, hold: Hold, con
     text: `rate limit${until === undefined ? ', whose end is not known' : ` until ${localTime(until, at)}`}${wake ? ', then it continues' : '; a resume continues it'}`,
   }),
   user: (_, { by }, context) => ({ kind: 'hold:user', text: `paused by ${senderText(by, context)}` }),
-  subtree: (_, { by, root }, context) =>
-    root === undefined
-      ? { kind: 'hold:subtree', text: `paused with its tree by ${senderText(by, context)}` }
+  subtree: ({ uuid }, { by, root }, context) =>
+    root === undefined || root === uuid
+      ? { kind: 'hold:subtree', text: `paused${root === uuid ? '' : ' with its tree'} by ${senderText(by, context)}` }
       : { kind: 'hold:subtree', text: `paused with ${processText(root, context)} by ${senderText(by, context)}`, on: root },
   'daemon-crash': () => ({ kind: 'hold:daemon-crash', text: 'the daemon was killed while it worked' }),
   'daemon-shutdown': () => ({ kind: 'hold:daemon-shutdown', text: 'the daemon was stopped while it worked' }),

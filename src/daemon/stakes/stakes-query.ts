@@ -135,7 +135,9 @@ async function filesAtStake({ worktrees }: StakesDeps, process: Process, { actio
       const recorded =
         dir === undefined || action === 'remove' ? null : await countUnrecorded(git, { dir, records: worktrees.recordsOf(uuid), ...user })
       const unrecorded = dir === undefined ? null : (recorded ?? (await countUncommitted(git, { dir, repository, ...user })))
-      const commits = await countUnmerged(git, { repository, branch, ...user })
+      // The branches of a crew's members are below its own, and have its commits, too.
+      const below = spec.crew ? [`${branch}.*`] : []
+      const commits = await countUnmerged(git, { repository, branch, below, ...user })
       return { unrecorded, unmerged: commits === 0 ? [] : [{ branch, commits }], notes: [] }
     })
   } catch (error) {

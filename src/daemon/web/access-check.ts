@@ -110,7 +110,10 @@ function missingRight(
   if (!includesRight(session.right, right))
     return lacks(`${id} needs the right \`${right}\`; this session has \`${session.right}\``, 'A new link of `reeve web` has more rights.')
   if (closed !== undefined && !openings.includes(closed))
-    return lacks(`${id} is closed to the page`, `\`web: { allow: [${closed}] }\` in config.yaml opens it; see docs/guides/web.md.`)
+    return lacks(
+      `this is closed to the page (${id})`,
+      `\`web: { allow: [${closed}] }\` in config.yaml opens it, after \`reeve web --stop\` and \`reeve web\`; see docs/guides/web.md.`,
+    )
   if (session.only !== null && within !== true)
     return lacks(`this session sees one process and those below it, and ${id} reads others`, 'A link without `--only` sees all.')
   if (session.redact && !isOpenToRedacted(id)) return lacks(`this session sees no inputs or results, and ${id} has them`, 'Read the steps.')

@@ -49,12 +49,12 @@ export async function countUncommitted(git: Git, at: GitUser & { readonly dir: s
   return total([...changed, ...(await newFiles(at.dir, others))])
 }
 
-/** Counts the commits of a branch that no other branch, tag or remote has. */
+/** Counts the commits of a branch that no tag, remote or other branch has. `below`: patterns of branches that do not count. */
 export async function countUnmerged(
   git: Git,
-  { branch, ...at }: GitUser & { readonly repository: string; readonly branch: string },
+  { branch, below = [], ...at }: GitUser & { readonly repository: string; readonly branch: string; readonly below?: readonly string[] },
 ): Promise<number> {
-  const others = [`--exclude=${branch}`, '--branches', '--tags', '--remotes']
+  const others = [...[branch, ...below].map((name) => `--exclude=${name}`), '--branches', '--tags', '--remotes']
   const found = await git.tryLine(['rev-list', '--count', `refs/heads/${branch}`, '--not', ...others], inRepository(at))
   return Number(found ?? 0)
 }

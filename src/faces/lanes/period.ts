@@ -122,7 +122,12 @@ function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined)
     case 'suspended':
       return { kind: 'held', text: cause ?? '' }
     case 'waiting':
-      return { kind: 'asked', text: cause ?? '' }
+      // After a pause its question is the old one.
+      return { kind: before?.status === 'suspended' ? 'continued' : 'asked', text: cause ?? '' }
+    case 'stopping':
+    case 'zombie':
+    case 'retired':
+      return null
     default:
       return before?.status === 'suspended' || before?.status === 'waiting' ? { kind: 'continued', text: cause ?? '' } : null
   }

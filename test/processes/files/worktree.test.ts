@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Git } from '../../../src/drivers/files/git.ts'
+import { countUnmerged } from '../../../src/drivers/files/unrecorded-files.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
@@ -55,6 +56,16 @@ test('an unused worktree is removed without a trace', async () => {
   // When git deletes a ref, it writes a list of packed refs, which is empty here.
   expect({ ...gitBytes(repository), 'packed-refs': '' }).toEqual({ ...bytes, 'packed-refs': '' })
   expect(await remove(), 'once more').toBe(null)
+})
+
+test('commits that only branches below have, too, are unmerged', async () => {
+  const commit = repository.commit({ 'b.txt': 'b\n' })
+  repository.git('branch', 'reeve/team', commit)
+  repository.git('branch', 'reeve/team.worker-1', commit)
+  repository.git('reset', '-q', '--hard', base)
+  const count = (below: readonly string[]): Promise<number> =>
+    countUnmerged(git, { repository: join(repository.dir, '.git'), branch: 'reeve/team', below, env: repository.env, programs: true })
+  expect([await count(['reeve/team.*']), await count([])]).toEqual([1, 0])
 })
 
 test('changed, deleted, new and binary files are salvaged, on top of the commit', async () => {

@@ -61,7 +61,7 @@ describe.runIf(CHROMIUM !== null)('the page', () => {
     await home.kill()
     await page.waitForSelector('main.stale')
     expect(performance.now() - killedAt).toBeLessThan(STALE_MS)
-    await page.getByText('The page goes on by itself when the daemon runs again').waitFor()
+    await page.getByText('the page goes on by itself').waitFor()
     expect(await storedToken(), 'no token is in the storage while nobody answers').toBeNull()
     const { code, stdout } = await runCli(home.path, ['run', '-d', '--name', 'after', '--', 'sleep', '600'])
     expect([code, stdout]).toEqual([0, expect.stringMatching(/\S/)])

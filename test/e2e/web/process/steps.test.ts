@@ -133,7 +133,7 @@ describePage('a process as of a step', {}, (world) => {
     await world.daemon.waitForEnd(uuid)
     const page = await world.visit(`/p/${uuid}`)
     await page.locator('.step-row[data-step="2"]').hover()
-    await page.locator('.step-row[data-step="2"] .fork-label', { hasText: 'fork here: steps 1–2 go along' }).click()
+    await page.locator('.step-row[data-step="2"] .fork-label', { hasText: 'fork after step 2' }).click()
     const dialog = page.getByRole('dialog', { name: 'Fork worker after step 2' })
     await dialog.getByText('The fork keeps steps 1 to 2.').waitFor()
     await dialog.getByRole('slider').fill('1')

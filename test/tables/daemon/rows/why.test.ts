@@ -230,6 +230,12 @@ describe('the sentence about a hold', () => {
     })
   })
 
+  test('a process that was paused with all below it does not name itself', () => {
+    const facts = [SPAWNED, STARTED, READY, held({ reason: 'subtree', root: UUID }), DRAINED]
+    expect(whyAfter(facts)).toEqual(expect.objectContaining({ kind: 'hold:subtree', text: 'paused by the user' }))
+    expect(whyAfter(facts)).not.toHaveProperty('on', UUID)
+  })
+
   test('a recorded budget is named once', () => {
     const facts = [SPAWNED, STARTED, READY, held({ reason: 'budget', by: 'system' }), note('budget: $1 of $1 are spent'), DRAINED]
     expect(whyAfter(facts)).toMatchObject({ text: 'paused for a budget: $1 of $1 are spent' })

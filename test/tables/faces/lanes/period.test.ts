@@ -56,6 +56,28 @@ test('only the last question of each process can still be open', () => {
   expect(events.filter(({ isLastAsk }) => isLastAsk).map(({ name, text }) => `${name} ${text}`)).toEqual(['a second', 'b only'])
 })
 
+test('a question before a pause and after it is one question, and an end is no continuation', () => {
+  const { events } = activityIn(
+    [
+      process('a', null, [
+        span(1, 2, 'waiting', 'May I?'),
+        span(2, 3, 'suspended', 'subtree'),
+        span(3, 4, 'waiting', 'released by user'),
+        span(4, 5, 'zombie', 'interrupted'),
+        span(5, null, 'interrupted'),
+      ]),
+    ],
+    Date.parse(timeAt(0)),
+    Date.parse(timeAt(10)),
+  )
+  expect(events.map(({ kind, text, isLastAsk }) => [kind, text, isLastAsk])).toEqual([
+    ['failed', 'interrupted', false],
+    ['continued', 'released by user', false],
+    ['held', 'subtree', false],
+    ['asked', 'May I?', true],
+  ])
+})
+
 test('a hold is an event; the time of a stop counts as work', () => {
   const { lanes, events } = activityIn(
     [process('a', null, [span(1, 3, 'suspended', 'budget'), span(3, 4, 'ready'), span(4, 5, 'stopping'), span(5, null, 'stopped')])],
