@@ -74,9 +74,7 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
           <button
             type="submit"
             class="primary"
-            disabled={
-              isSending.value || isStale.value || !isComplete(body) || plan.value.value === null || plan.error.value !== null
-            }
+            disabled={isSending.value || isStale.value || !isComplete(body) || plan.value.value === null || plan.error.value !== null}
           >
             {isSending.value ? 'asked' : 'Start'}
           </button>

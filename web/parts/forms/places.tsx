@@ -42,8 +42,10 @@ export function WithPlaces({ command, children }: WithPlacesProps): JSX.Element 
   if (dirs.length === 0)
     return (
       <section class="empty">
-        <p>The page starts agents where processes have worked, and none has worked yet. Start the first one in a terminal, in the directory of your
-          project:</p>
+        <p>
+          The page starts agents where processes have worked, and none has worked yet. Start the first one in a terminal, in the directory
+          of your project:
+        </p>
         <CommandLine words={command} />
       </section>
     )
