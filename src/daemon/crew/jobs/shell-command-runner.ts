@@ -121,8 +121,9 @@ export class CrewShellCommandRunner {
       if (text === null) continue
       const intent = parseIntent(text)
       const survivors = intent === null ? [] : (await this.#deps.containments.recover(intent, null)).survivors
+      // The record of a survivor stays, so that the next daemon tries again.
       if (survivors.length > 0) log(`a command of a crew survived its kill: ${survivors.join(', ')}`, null)
-      await rm(file, { force: true })
+      else await rm(file, { force: true })
     }
   }
 

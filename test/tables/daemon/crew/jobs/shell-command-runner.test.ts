@@ -1,4 +1,5 @@
-// Recovery of an earlier daemon's commands: the command of each readable record is ended; an unreadable record is logged and kept.
+// Recovery of an earlier daemon's commands: the command of each readable record is ended. The record of a survivor is logged and kept, and so is an
+// unreadable one.
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +9,10 @@ import { ManualClock } from '../../../../support/clock.ts'
 import { tempDir } from '../../../../support/tmp.ts'
 import { uuidOf } from '../../../../support/store/facts.ts'
 
-function createRunner(state: string): {
+function createRunner(
+  state: string,
+  survivors: readonly number[] = [],
+): {
   readonly commands: CrewShellCommandRunner
   readonly recovered: string[]
   readonly logged: string[]
@@ -17,7 +21,7 @@ function createRunner(state: string): {
   const containments = {
     recover: (intent: { readonly marker: string }) => {
       recovered.push(intent.marker)
-      return Promise.resolve({ survivors: [] })
+      return Promise.resolve({ survivors })
     },
   } as unknown as CrewShellCommandRunnerDeps['containments']
   const commands = new CrewShellCommandRunner({
@@ -42,6 +46,19 @@ test('a record that cannot be read is kept and logged, and the other commands ar
   await commands.recover()
   expect([recovered, readdirSync(records)]).toEqual([['begun'], ['loop']])
   expect(logged).toEqual([`${join(records, 'loop')} cannot be read: its command may still run`])
+})
+
+test('the record of a command that survives its kill stays for the next daemon', async () => {
+  await using dir = await tempDir()
+  const records = join(dir.path, 'commands')
+  await mkdir(records)
+  writeFileSync(join(records, 'begun'), JSON.stringify({ kind: 'group', path: null, marker: 'begun' }))
+  const { commands, logged } = createRunner(dir.path, [41, 42])
+  await commands.recover()
+  expect([readdirSync(records), logged]).toEqual([['begun'], ['a command of a crew survived its kill: 41, 42']])
+  const nextDaemon = createRunner(dir.path)
+  await nextDaemon.commands.recover()
+  expect([nextDaemon.recovered, readdirSync(records)]).toEqual([['begun'], []])
 })
 
 test('a missing folder of records is not logged; an unreadable one is', async () => {
