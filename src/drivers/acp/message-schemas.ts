@@ -161,8 +161,9 @@ export function readInitializeResult(answer: unknown): InitializeResult {
   return read(initialized, answer, 'initialize')
 }
 
-export function readSession(answer: unknown): SessionInfo {
-  return read(session, answer ?? {}, 'session/new')
+/** Reads the answer to `method`, which opens a session or sets an option of one. Errors: as for `initialize`. */
+export function readSession(answer: unknown, method: string): SessionInfo {
+  return read(session, answer ?? {}, method)
 }
 
 export function readPromptResult(answer: unknown): PromptResult {

@@ -114,12 +114,13 @@ async function openOnce(
   const { session } = methods.agent
   if (forkOf !== null) {
     if (!sessionCapabilities?.fork) throw new Error('it cannot fork its sessions; its origin can be resumed (NOT_RESUMABLE)')
-    return readSession(await connection.agent.request('session/fork', { ...request, sessionId: forkOf }))
+    return readSession(await connection.agent.request('session/fork', { ...request, sessionId: forkOf }), 'session/fork')
   }
-  if (sessionId === null) return readSession(await connection.agent.request(session.new, request))
+  if (sessionId === null) return readSession(await connection.agent.request(session.new, request), session.new)
   await waitUntilReopenable(options, agent)
-  if (sessionCapabilities?.resume) return readSession(await connection.agent.request(session.resume, { ...request, sessionId }))
-  if (loadSession) return readSession(await connection.agent.request(session.load, { ...request, sessionId }))
+  if (sessionCapabilities?.resume)
+    return readSession(await connection.agent.request(session.resume, { ...request, sessionId }), session.resume)
+  if (loadSession) return readSession(await connection.agent.request(session.load, { ...request, sessionId }), session.load)
   throw new Error('it can neither resume nor load a session: start a new process instead (NOT_RESUMABLE)')
 }
 
@@ -208,8 +209,10 @@ export async function setMode(
     )
   if (current === mode) return
   if (optionId === null) return void (await connection.agent.request(methods.agent.session.setMode, { sessionId, modeId: mode }))
+  const { setConfigOption } = methods.agent.session
   const answer = readSession(
-    await connection.agent.request(methods.agent.session.setConfigOption, { sessionId, configId: optionId, value: mode }),
+    await connection.agent.request(setConfigOption, { sessionId, configId: optionId, value: mode }),
+    setConfigOption,
   )
   const currentMode = modeOption(answer)?.currentValue ?? mode
   if (currentMode !== mode) throw new Error(`it was asked to use the mode ${mode}, but uses ${currentMode}`)
