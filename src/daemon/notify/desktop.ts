@@ -9,6 +9,9 @@ import type { DeliveryResult } from './outbox.ts'
 
 const IS_MACOS = process.platform === 'darwin'
 
+/** A command that shows a notice, for users who look for the reason of a failure. */
+export const TRIAL_COMMAND = IS_MACOS ? `osascript -e 'display notification "test"'` : 'notify-send test'
+
 /** The title of each kind of notice. */
 const TITLES: Readonly<Record<Notice['kind'], string>> = {
   waiting: 'reeve: an agent waits for you',
@@ -50,21 +53,28 @@ function argvOf({ kind, text }: Pick<Notice, 'kind' | 'text'>): readonly string[
 /** Shows a notice. A failure is not retried. */
 export async function showOnDesktop(notice: Pick<Notice, 'kind' | 'text'>, run: RunProgram): Promise<DeliveryResult> {
   const obstacle = desktopObstacle()
-  if (obstacle !== null) return { ok: false, why: obstacle, retry: false }
+  if (obstacle !== null) return { ok: false, why: obstacle.why, retry: false }
   const { code } = await run(argvOf(notice))
   return code === 0 ? { ok: true } : { ok: false, why: `the program ended with exit code ${code}`, retry: false }
 }
 
-/** Returns why no notice can be shown on this machine; null if no obstacle is known. */
-export function desktopObstacle(): string | null {
+/** Returns why no notice can be shown on this machine, and what helps; null if no obstacle is known. */
+export function desktopObstacle(): { readonly why: string; readonly remedy: string } | null {
   const env = process.env as Record<string, string>
   const [program = ''] = argvOf({ kind: 'finished', text: '' })
   try {
     resolveProgram({ argv: [program], cwd: '/', env, stdin: 'null' })
   } catch {
-    return `${program} is not installed`
+    return {
+      why: `${program} is not installed`,
+      remedy: IS_MACOS ? 'put /usr/bin, which has osascript, into the PATH of the daemon' : 'install the package libnotify-bin, which has notify-send',
+    }
   }
   const runtime = env['XDG_RUNTIME_DIR']
   const hasBus = env['DBUS_SESSION_BUS_ADDRESS'] !== undefined || (runtime !== undefined && existsSync(join(runtime, 'bus')))
-  return IS_MACOS || hasBus ? null : 'the daemon has no session bus: it was started outside of a desktop session'
+  if (IS_MACOS || hasBus) return null
+  return {
+    why: 'the daemon has no session bus: it was started outside of a desktop session',
+    remedy: 'run `reeve daemon restart` in a terminal of your desktop',
+  }
 }

@@ -4,7 +4,7 @@
 import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import type { Check } from '../views/doctor.ts'
 import type { RunProgram } from '../host/run-program.ts'
-import { desktopObstacle, showOnDesktop } from './desktop.ts'
+import { desktopObstacle, showOnDesktop, TRIAL_COMMAND } from './desktop.ts'
 import { NotifiedMark, missedFacts, type MissedDeps, type FactWithProcess } from './missed-facts.ts'
 import { isWaitingForUser, noticeOf, mayNotify, withQuestion, type Notice } from './notices.ts'
 import { NotificationOutbox, type DeliveryResult } from './outbox.ts'
@@ -209,16 +209,12 @@ export class Notifier {
   }
 
   #desktopCheck(): Check {
-    const obstacle = desktopObstacle() ?? failureOf(this.#desktop.outbox)
     const name = 'notifications desktop'
-    return obstacle === null
-      ? { name, ok: true, detail: 'notices can be shown' }
-      : {
-          name,
-          ok: false,
-          detail: obstacle,
-          hint: 'install the package libnotify-bin, which has notify-send; or remove `notifications.desktop` from config.yaml',
-        }
+    const obstacle = desktopObstacle()
+    const detail = obstacle?.why ?? failureOf(this.#desktop.outbox)
+    if (detail === null) return { name, ok: true, detail: 'notices can be shown' }
+    const remedy = obstacle?.remedy ?? `try \`${TRIAL_COMMAND}\` in a terminal`
+    return { name, ok: false, detail, hint: `${remedy}; or remove \`notifications.desktop\` from config.yaml` }
   }
 
   async #webhookCheck(webhook: NonNullable<NotificationsConfig['webhook']>): Promise<Check> {

@@ -121,15 +121,25 @@ test('a failed notice is reported by doctor, and once in the log', async () => {
     'desktop: a notice is lost (the program ended with exit code 1), 1 so far',
   ])
   expect(await notifier.doctorChecks()).toMatchObject([
-    { name: 'notifications desktop', ok: false, detail: 'the program ended with exit code 1' },
+    { name: 'notifications desktop', ok: false, detail: 'the program ended with exit code 1', hint: expect.stringMatching(/^try `/) as string },
   ])
 })
 
-test.skipIf(process.platform === 'darwin')('a daemon without a session bus reports that', async () => {
+test.skipIf(process.platform === 'darwin')('a missing session bus and a missing program are reported, each with its remedy', async () => {
   const { notifier } = makeDesktop(0)
   delete process.env['DBUS_SESSION_BUS_ADDRESS']
   process.env['XDG_RUNTIME_DIR'] = contained.dir
-  expect(await notifier.doctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('no session bus') as string }])
+  expect(await notifier.doctorChecks()).toMatchObject([
+    {
+      ok: false,
+      detail: expect.stringContaining('no session bus') as string,
+      hint: 'run `reeve daemon restart` in a terminal of your desktop; or remove `notifications.desktop` from config.yaml',
+    },
+  ])
+  process.env['PATH'] = join(contained.dir, 'nothing')
+  expect(await notifier.doctorChecks()).toMatchObject([
+    { ok: false, detail: 'notify-send is not installed', hint: expect.stringContaining('libnotify-bin') as string },
+  ])
   delete process.env['XDG_RUNTIME_DIR']
   await notifier.stop()
 })
