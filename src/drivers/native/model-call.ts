@@ -147,10 +147,13 @@ async function switchModel(run: RunContext, turn: Turn, failed: FailedAttempt, a
   const outcome = [...skipped, ...(model === null ? [] : [`${model} takes over`])].join('; ')
   const note: Report = { type: 'note', text: `${failedModel} failed (${quoteBriefly(failure.message)}): ${outcome}` }
   const isLast = model === null && !turn.signal.aborted
-  const resumeAt = isLast ? rateLimitEndMs(failure, Date.now()) : null
-  if (resumeAt !== null) return waitForLimit(run, turn, { failed, resumeAt }, attempts)
-  const error = allFailuresText(attempts.failures, failedModel, failure.message, skipped)
   const notes = outcome === '' ? [] : [note]
+  const resumeAt = isLast ? rateLimitEndMs(failure, Date.now()) : null
+  if (resumeAt !== null) {
+    attempts.failures.push(...skipped)
+    return waitForLimit(run, turn, { failed, notes, resumeAt }, attempts)
+  }
+  const error = allFailuresText(attempts.failures, failedModel, failure.message, skipped)
   if (isLast && failure.kind === 'auth') {
     if (run.model.hasNewKey) await Promise.all([...notes, failedReport(failed, 0)].map((report) => reportDurably(run, report)))
     else await holdForKey(run, turn, { failed, notes, error })
@@ -174,11 +177,12 @@ async function switchModel(run: RunContext, turn: Turn, failed: FailedAttempt, a
 async function waitForLimit(
   run: RunContext,
   turn: Turn,
-  { failed, resumeAt }: { readonly failed: FailedAttempt; readonly resumeAt: number },
+  { failed, notes, resumeAt }: { readonly failed: FailedAttempt; readonly notes: readonly Report[]; readonly resumeAt: number },
   attempts: AttemptHistory,
 ): Promise<void> {
-  const ack = await reportDurably(run, { ...failedReport(failed, null), resumeAt })
-  if (ack !== 'held') throw new TurnRevoked()
+  // The notes are sent first, because they explain the hold that the failure causes.
+  const acks = await Promise.all([...notes, { ...failedReport(failed, null), resumeAt }].map((report) => reportDurably(run, report)))
+  if (acks.at(-1) !== 'held') throw new TurnRevoked()
   await waitUntilUnheld(run, turn)
   attempts.ofCurrentModel = 0
 }

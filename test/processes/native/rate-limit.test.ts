@@ -84,6 +84,19 @@ test('an agent with a fallback that can answer is not suspended', async () => {
   expect(kernel.pauseWaitCount).toBe(0)
 })
 
+test('an agent whose fallback cannot be used is suspended, and a note and the later error give the reason', async () => {
+  const limited = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
+  const refused = { status: 400, error: { type: 'invalid_request_error', message: 'no' } }
+  const { kernel, agent } = await startLimited([limited, refused], ['gone/x'])
+  await kernel.waitFor(() => kernel.pauseWaitCount === 1, 'it waits for the end of the pause')
+  const isSkipped = expect.stringMatching(/gone\/x is skipped: /) as string
+  expect(kernel.factsOf('process.note').at(-1)?.text).toEqual(isSkipped)
+  kernel.release()
+  await agent.unpause()
+  await kernel.waitForTurnEnd()
+  expect(kernel.factsOf('process.ready')).toMatchObject([{ outcome: 'error', error: isSkipped }])
+})
+
 test('a rate limit without a known end ends the turn with an error, after the usual attempts', async () => {
   const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
   await kernel.waitForTurnEnd()
