@@ -1,6 +1,6 @@
 // Stops the daemon gracefully, for the actions of `reeve daemon`. Without a drain it kills a daemon that hangs or does not end. Reports
 // which processes a stop suspends and which it ends.
-// Tests: test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
+// Tests: test/tables/cli/service/stop-daemon.test.ts, test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../api/client/api-error.ts'
 import { isStopped, readHolder, readHolderRecord, type Holder } from '../../api/client/daemon-holder.ts'
@@ -15,7 +15,6 @@ import { withWaitNote } from '../follow/wait-note.ts'
 import type { Wait } from '../print/wait-text.ts'
 import { hasEnded } from '../print/process-text.ts'
 import { formatCount, formatElapsed } from '../../faces/format.ts'
-import type { Output } from '../print/output.ts'
 import type { VerbCall } from '../table/verb.ts'
 
 /** the time limit after the drain, for ending programs and closing the store */
@@ -83,7 +82,7 @@ async function stopGracefully(
     await out.message('the daemon is not running')
     return { pid: null }
   }
-  await warnAboutProcesses(await readStopEffects(reeve), out)
+  for (const line of stopWarnings(await readStopEffects(reeve))) await out.message(line)
   await sendStop(reeve, time)
   let stopping: DaemonView['stopping']
   await withWaitNote(
@@ -173,6 +172,8 @@ interface StopEffects {
   readonly ended: readonly number[]
   /** those of `ended` that had input, which is not recorded: they cannot run again */
   readonly hadInput: readonly number[]
+  /** those of `ended` that are agents */
+  readonly agents: readonly number[]
 }
 
 const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn', 'input'] as const
@@ -187,6 +188,7 @@ export async function readStopEffects(reeve: Reeve): Promise<StopEffects> {
     suspended: living.filter((view) => canContinue(view) && view.status !== 'suspended').map(({ pid }) => pid),
     ended: ended.map(({ pid }) => pid),
     hadInput: ended.filter(({ input }) => input).map(({ pid }) => pid),
+    agents: ended.filter(({ driver, format }) => driver !== 'command' || format !== null).map(({ pid }) => pid),
   }
 }
 
@@ -195,9 +197,12 @@ function canContinue({ driver, format, interactive, sessionId, turn }: AffectedV
   return CAPABILITIES[driver].recordsContext || sessionId !== null || (hasSession && turn === 0)
 }
 
-async function warnAboutProcesses({ suspended, ended, hadInput }: StopEffects, out: Output): Promise<void> {
+/** Warns about the processes that a stop suspends or ends: one line for each kind. */
+export function stopWarnings(effects: StopEffects): string[] {
+  const { suspended, ended, hadInput } = effects
+  const lines: string[] = []
   if (suspended.length > 0)
-    await out.message(
+    lines.push(
       `${formatCount(suspended.length, 'agent')} will be suspended, and ${suspended.length === 1 ? 'continues' : 'continue'} at the next start: PID ${suspended.join(', ')}`,
     )
   for (const isRepeatable of [true, false]) {
@@ -205,10 +210,15 @@ async function warnAboutProcesses({ suspended, ended, hadInput }: StopEffects, o
     if (pids.length === 0) continue
     const [they, them] = pids.length === 1 ? ['it', 'it'] : ['they', 'them']
     const later = isRepeatable ? ` (\`reeve resume --rerun\` runs ${them} again)` : `, nor run again: ${they} had input`
-    await out.message(
-      `${formatCount(pids.length, 'command')} will be ended, because ${they} cannot continue later${later}: PID ${pids.join(', ')}`,
-    )
+    lines.push(`${countEnded(pids, effects)} will be ended, because ${they} cannot continue later${later}: PID ${pids.join(', ')}`)
   }
+  return lines
+}
+
+/** Counts processes that a stop ends, as commands, as agents, or as processes if there are both. */
+export function countEnded(pids: readonly number[], { agents }: Pick<StopEffects, 'agents'>): string {
+  const count = pids.filter((pid) => agents.includes(pid)).length
+  return formatCount(pids.length, count === 0 ? 'command' : count === pids.length ? 'agent' : 'process')
 }
 
 /** Returns the view of the running daemon; undefined if none answers. */

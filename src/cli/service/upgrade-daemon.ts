@@ -7,10 +7,9 @@ import type { DaemonView } from '../../api/views/daemon.ts'
 import { connect } from '../../index.ts'
 import { Failure, UsageError } from '../errors.ts'
 import { askToConfirm } from '../input/confirm.ts'
-import { formatCount } from '../../faces/format.ts'
 import type { Output } from '../print/output.ts'
 import { tryDaemonCode } from './start-daemon.ts'
-import { readDaemonView, readStopEffects, type StoppedDaemon } from './stop-daemon.ts'
+import { countEnded, readDaemonView, readStopEffects, type StoppedDaemon } from './stop-daemon.ts'
 
 export interface UpgradeOptions {
   readonly out: Output
@@ -77,15 +76,16 @@ function checkNewDaemon(old: DaemonView): void {
     )
 }
 
-/** Asks before commands are ended. Errors: exit 64 if commands run, and there is no terminal to ask on. */
+/** Asks before commands, and agents without a session, are ended. Errors: exit 64 if any run, and there is no terminal to ask on. */
 async function mayEndCommands(out: Output, force: boolean): Promise<boolean> {
-  const { ended, hadInput } = await readStopEffects(connect({ start: false }))
+  const effects = await readStopEffects(connect({ start: false }))
+  const { ended, hadInput } = effects
   if (ended.length === 0 || force) return true
-  const commands = `${formatCount(ended.length, 'command')} (PID ${ended.join(', ')})`
+  const processes = `${countEnded(ended, effects)} (PID ${ended.join(', ')})`
   if (!process.stdin.isTTY || !out.isTerminal('stderr'))
     throw new UsageError(
-      `the upgrade would end ${commands}, and there is no terminal to ask on`,
+      `the upgrade would end ${processes}, and there is no terminal to ask on`,
       `Wait for them with \`reeve wait\`, or end them with \`reeve daemon upgrade --force\`${hadInput.length < ended.length ? '; `reeve resume --rerun` runs them again, unless they had input' : ''}.`,
     )
-  return askToConfirm(`The upgrade ends ${commands}, which cannot continue later. Upgrade now?`)
+  return askToConfirm(`The upgrade ends ${processes}, which cannot continue later. Upgrade now?`)
 }
