@@ -74,19 +74,26 @@ export class OwnedContainment implements Containment {
     if (prefix instanceof KernelError) throw prefix
     const stopCount = this.#stopCount
     const program = resolveProgram(request)
-    const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
+    const fifos = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
+    const [stdout, stderr, stdin = null] = fifos
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
-    await this.#backend.prepare()
-    // A start blocks the event loop until the program runs, so starts take turns.
-    await this.#starts.next()
-    await this.#backend.prepare()
-    // A program that enters a frozen cgroup freezes at once. The first program must wait here anyway, because it creates
-    // the cgroup. Any program in a process group must wait too, because a process group cannot freeze.
-    while (this.#isFrozen && !this.#isClosed && stopCount === this.#stopCount) {
-      await this.#thawed.promise
+    // After the last wait the program starts in the same turn of the event loop, so that no stop or freeze comes between.
+    try {
       await this.#backend.prepare()
+      // A start blocks the event loop until the program runs, so starts take turns.
+      await this.#starts.next()
+      await this.#backend.prepare()
+      // A program that enters a frozen cgroup freezes at once. The first program must wait here anyway, because it creates
+      // the cgroup. Any program in a process group must wait too, because a process group cannot freeze.
+      while (this.#isFrozen && !this.#isClosed && stopCount === this.#stopCount) {
+        await this.#thawed.promise
+        await this.#backend.prepare()
+      }
+      this.#assertOpen(stopCount)
+    } catch (error) {
+      this.#pool.giveBack(fifos)
+      throw error
     }
-    this.#assertOpen(stopCount)
     this.#hasStarted = true
     this.#firstStart.resolve()
     const argv = this.#backend.enter(withPrefix(prefix, [program, ...request.argv.slice(1)]), request.cwd)

@@ -53,6 +53,22 @@ test('what a program has written is read at its exit, also if the event loop has
   expect(texts).toEqual(['last words'])
 })
 
+test('the pipes of cancelled starts are used again', async () => {
+  await using contained = await openContainmentHarness()
+  const containment = await contained.open('group')
+  const countPipes = (): number =>
+    readdirSync(contained.dir)
+      .filter((name) => name.startsWith('pipes'))
+      .flatMap((name) => readdirSync(join(contained.dir, name))).length
+  await (await containment.spawn(contained.request(['true']))).exited
+  const count = countPipes()
+  for (let start = 0; start < count; start += 1) {
+    const spawned = containment.spawn(contained.request(['true'], { stdin: 'pipe' }))
+    await Promise.all([expect(spawned).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.stop({ signal: 'SIGKILL', graceMs: 0 })])
+  }
+  expect(countPipes()).toBe(count)
+})
+
 describe.each(kinds)('%s', (kind) => {
   test('10 MB of stdout and 1 MB of stderr arrive whole', async () => {
     await using contained = await openContainmentHarness()

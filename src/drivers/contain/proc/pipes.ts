@@ -30,13 +30,18 @@ export class FifoPool implements AsyncDisposable {
     this.#dir = dir
   }
 
-  /** Returns the paths of `count` unused FIFOs. The caller opens each once; opening unlinks it. */
+  /** Returns the paths of `count` unused FIFOs. The caller opens each once, which unlinks it, or gives all of them back. */
   async take(count: number): Promise<string[]> {
     while (this.#free.length < count) await this.#fill()
     const taken = this.#free.splice(0, count)
     // The pool is refilled in the background. After a failure the next `take` tries again and gets the error.
     if (this.#free.length < REFILL_BELOW_FIFOS) this.#fill().catch(() => undefined)
     return taken
+  }
+
+  /** Takes unused FIFOs back. */
+  giveBack(unused: readonly string[]): void {
+    this.#free.push(...unused)
   }
 
   #fill(): Promise<void> {
