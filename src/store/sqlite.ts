@@ -317,7 +317,8 @@ class SqliteStore implements HomeStore {
       this.#db.close()
     }
     try {
-      this.#files.moveLogAside()
+      const aside = this.#files.moveLogAside()
+      if (aside !== null) this.#log(`The write-ahead log of the replaced store was moved to ${aside}.`)
     } catch (error) {
       this.#log(`The write-ahead log of a replaced store is still at its place: ${(error as Error).message}`)
     }

@@ -33,12 +33,17 @@ export class OpenFiles {
     for (const name of FILES) this.#checkFile(name)
   }
 
-  /** Must be called after the store is closed. Moves the WAL of a fenced store aside; another file at its path stays. */
-  moveLogAside(): void {
+  /**
+   * Must be called after the store is closed. Moves the WAL of a fenced store aside, and returns its new path; null if there is none to
+   * move. Another file at its path stays.
+   */
+  moveLogAside(): string | null {
     const log = join(this.#dir, LOG)
-    if (this.#error === null || inodeOf(log) !== this.#inodes.get(LOG)) return
+    if (this.#error === null || inodeOf(log) !== this.#inodes.get(LOG)) return null
     mkdirSync(asideDir(this.#dir), { recursive: true, mode: 0o700 })
-    renameSync(log, join(asideDir(this.#dir), `${LOG}.${Date.now()}`))
+    const aside = join(asideDir(this.#dir), `${LOG}.${Date.now()}`)
+    renameSync(log, aside)
+    return aside
   }
 
   #checkFile(name: string): void {

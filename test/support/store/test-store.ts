@@ -12,6 +12,8 @@ import { tempDir } from '../tmp.ts'
 export interface TestStore extends AsyncDisposable {
   readonly dir: string
   readonly store: HomeStore
+  /** what the store has logged since the first opening */
+  readonly logMessages: readonly string[]
   /** Closes the store; `reopen` opens it again. */
   close(): Promise<void>
   reopen(): Promise<HomeStore>
@@ -31,17 +33,20 @@ export async function openTestStore(sql?: string): Promise<TestStore> {
     mkdirSync(dir)
     changeStoreFile(dir, (db) => db.exec(sql))
   }
-  let store = await openSqliteStore({ dir })
+  const logMessages: string[] = []
+  const open = () => openSqliteStore({ dir, log: (message) => logMessages.push(message) })
+  let store = await open()
   const close = async () => {
     await store[Symbol.asyncDispose]()
   }
   const reopen = async () => {
     await close()
-    store = await openSqliteStore({ dir })
+    store = await open()
     return store
   }
   return {
     dir,
+    logMessages,
     get store() {
       return store
     },

@@ -69,7 +69,9 @@ test('the log of a fenced store does not become a part of the older file', async
   mono += 1_000
   await expect(fixture.store.commit(maker.spawn(uuidOf(6)))).rejects.toMatchObject({ code: 'FENCED' })
   await fixture.close()
-  expect(readdirSync(join(fixture.dir, 'aside'))).toEqual([expect.stringMatching(/^store\.db-wal\.\d+$/)])
+  const [moved = '', ...others] = readdirSync(join(fixture.dir, 'aside'))
+  expect([moved, others]).toEqual([expect.stringMatching(/^store\.db-wal\.\d+$/), []])
+  expect(fixture.logMessages).toEqual([`The write-ahead log of the replaced store was moved to ${join(fixture.dir, 'aside', moved)}.`])
   await expect(fixture.reopen()).rejects.toMatchObject({ code: 'STORE_DAMAGED', message: expect.stringContaining('is older than it was') })
 })
 
