@@ -206,6 +206,8 @@ export interface UsageOptions {
   readonly by?: UsageBy | `${UsageBy},${UsageBy}` | undefined
   /** the key of the label of the group `label` */
   readonly label?: string | undefined
+  /** counts only processes with this label: `KEY=VALUE`, or `KEY` with any value */
+  readonly labelled?: string | undefined
   readonly since?: number | string | undefined
   readonly until?: number | string | undefined
   readonly under?: string | undefined
@@ -725,7 +727,7 @@ export class Reeve implements AsyncDisposable {
   /**
    * Returns the usage of all processes, including removed ones. `by`: the groups: `agent` (default), `model`, `day`, `hour`, `tree`,
    * `process`, `project` or `label`, or two of these. `since`, `until`: only in this time (wall ms, or ISO 8601), in whole hours. `under`:
-   * only this process and all below it.
+   * only this process and all below it. `labelled`: only processes with this label, `KEY=VALUE` or `KEY`.
    */
   usageReport(options: CallOptions & UsageOptions = {}): Promise<UsageReportView> {
     const { signal, ...query } = options

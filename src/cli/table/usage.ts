@@ -7,7 +7,7 @@ export const USAGE_VERBS: Readonly<Record<'usage', Verb>> = {
     usage: ['reeve usage [--by GROUP[,GROUP]] [-l LABEL] [--since D|TIME] [--until D|TIME] [P]'],
     about: [
       'Adds up tokens, steps and USD of all processes, also of ended and removed ones. The groups are `agent` (the default), `model`, `day`, `hour`, `process`, `project`, `label:KEY` and `tree`. A project is the directory of the start, and a tree is a root process with all its descendants. A fork counts separately, only with its own usage.',
-      'With P only that process and all below it count, by process. Two groups, such as `--by day,model`, give a row for each pair. With `-l` only the processes with that label count, by one group.',
+      'With P only that process and all below it count, by process. Two groups, such as `--by day,model`, give a row for each pair. With `-l` only the processes with that label count.',
       "INPUT counts tokens that were neither read from nor written to the provider's cache. A COST with `+` is a lower bound, because the price of some call is unknown; `~` marks a partial estimate, because some call was cut off. Set your own prices in config.yaml, under `prices`.",
       'If config.yaml has `budgets`, two lines show what all processes have spent today and this month.',
       '`--since` and `--until` count whole hours. `reeve inspect` shows the usage of one process.',

@@ -373,6 +373,7 @@ export const usageQuery = z.strictObject({
     .pipe(z.union([z.tuple([usageGroup]), z.tuple([usageGroup, usageGroup])]))
     .describe('one group, or two with a comma between: a row for each pair'),
   label: z.string().min(1).max(100).optional().describe('the key of the label of the group `label`, which needs it'),
+  labelled: z.string().min(1).max(400).optional().describe('only processes with this label: KEY=VALUE, or KEY with any value'),
   every: z.enum(['hour', 'day']).optional().describe('a row for each hour or day, and for the group of `by`; only with one group'),
   since: instant.optional().describe('only usage since this time; whole hours'),
   until: instant.optional().describe('only usage before this time; whole hours'),

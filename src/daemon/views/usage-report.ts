@@ -1,6 +1,7 @@
 // Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. Updates
 // the ledger first, and yields to the event loop between two pages. Also makes the view of the present spending rate.
 // Test: test/e2e/limits/usage.test.ts.
+import { lookUp } from '../../kernel/util/lookup.ts'
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'
 import { readTree } from './descendants.ts'
@@ -26,6 +27,8 @@ export interface UsageQuery {
   readonly by: readonly [UsageBy, UsageBy?]
   /** the key of the label that the group `label` is about */
   readonly label?: string | undefined
+  /** counts only processes with this label: `KEY=VALUE`, or `KEY` with any value */
+  readonly labelled?: string | undefined
   /** counts usage from this time on, rounded down to the hour; wall ms */
   readonly since?: number | undefined
   /** counts usage before this time, rounded up to the hour; wall ms */
@@ -43,7 +46,7 @@ export interface UsageDeps {
 }
 
 /** Returns the usage of all processes, or of a tree, removed processes included. */
-export async function usageReport(deps: UsageDeps, { by: keys, label, since, until, under }: UsageQuery): Promise<UsageReportView> {
+export async function usageReport(deps: UsageDeps, { by: keys, label, labelled, since, until, under }: UsageQuery): Promise<UsageReportView> {
   const { store, table, reads } = deps
   const [by, split = null] = keys
   const top = under === undefined ? null : await reads.resolve(under)
@@ -52,12 +55,14 @@ export async function usageReport(deps: UsageDeps, { by: keys, label, since, unt
   const [sinceHour, untilHour] = [since && Math.floor(since / HOUR_MS), until && Math.ceil(until / HOUR_MS)]
   const total = new Group()
   const groups = new Map<string, Group>()
-  const ownerOf = keys.some((name) => name === 'project' || name === 'label') ? ownerReader(reads, label) : () => NO_OWNER
+  const needsOwner = labelled !== undefined || keys.some((name) => name === 'project' || name === 'label')
+  const ownerOf = needsOwner ? ownerReader(reads, { label, labelled }) : () => NO_OWNER
   for await (const row of ledgerRows(store, sinceHour)) {
     if (untilHour !== undefined && row.hour >= untilHour) continue
     // For a root, the removed descendants are known as well.
     if (below && !below.has(row.uuid) && row.root !== top?.uuid) continue
     const owner = await ownerOf(row.uuid)
+    if (!owner.isWanted) continue
     const key = JSON.stringify(keys.map((name) => name && keyOf(row, name, owner)))
     const group = groups.get(key) ?? new Group()
     groups.set(key, group)
@@ -148,24 +153,33 @@ async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | 
   }
 }
 
-/** What groups by project or label need of a process, which the ledger lacks. Both are empty if the process was removed. */
+/** What the ledger lacks of a process: for groups by project or label, which are empty if it was removed, and for the wanted label. */
 interface Owner {
   readonly project: string
-  /** the value of the label; empty: the process does not have it */
+  /** the value of the label; empty: the process does not have it, or it has no value */
   readonly label: string
+  /** whether the usage counts: the process has the wanted label, or none is wanted */
+  readonly isWanted: boolean
 }
 
-const NO_OWNER: Owner = { project: '', label: '' }
+const NO_OWNER: Owner = { project: '', label: '', isWanted: true }
 
 /** Returns a function that reads the owner of a row of the ledger. Each process is read once. */
-function ownerReader(reads: UsageDeps['reads'], label: string | undefined): (uuid: Uuid) => Owner | Promise<Owner> {
+function ownerReader(
+  reads: UsageDeps['reads'],
+  { label = '', labelled }: Pick<UsageQuery, 'label' | 'labelled'>,
+): (uuid: Uuid) => Owner | Promise<Owner> {
   const known = new Map<Uuid, Owner>()
+  const [wantedKey = '', wantedValue] = labelled?.split(/=(.*)/s) ?? []
+  const isWanted = (labels: Readonly<Record<string, string>>): boolean =>
+    labelled === undefined || (wantedValue === undefined ? Object.hasOwn(labels, wantedKey) : labels[wantedKey] === wantedValue)
   return async (uuid) => {
     const before = known.get(uuid)
     if (before) return before
     const process = await reads.find(uuid)
-    const value = label === undefined ? undefined : process?.spec.labels?.[label]
-    const owner = process ? { project: startDirectory(process.spec), label: value ?? '' } : NO_OWNER
+    const labels = process?.spec.labels ?? {}
+    const project = process ? startDirectory(process.spec) : ''
+    const owner = { project, label: lookUp(labels, label) ?? '', isWanted: isWanted(labels) }
     known.set(uuid, owner)
     return owner
   }

@@ -9,7 +9,6 @@ import { processTitle } from '../../print/process-text.ts'
 import { oneLine } from '../../print/text.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from '../../../api/views/usage.ts'
-import type { Reeve } from '../../../index.ts'
 import type { VerbCall } from '../../table/verb.ts'
 import { USAGE_GROUPS } from '../../../kernel/model/words.ts'
 
@@ -24,12 +23,12 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const query = {
     by: by.join(',') as UsageBy | `${UsageBy},${UsageBy}`,
     label,
+    labelled: args.text('label'),
     since: parseSince(args.text('since')),
     until: parseSince(args.text('until'), Date.now(), '--until'),
   }
-  const labelled = args.text('label')
-  const read = (under?: string): Promise<UsageReportView> =>
-    labelled === undefined ? reeve.usageReport({ ...query, under }) : readLabelled(reeve, { ...query, under }, labelled)
+  if (query.labelled !== undefined) parseLabels([query.labelled])
+  const read = (under?: string): Promise<UsageReportView> => reeve.usageReport({ ...query, under })
   const report = ref === undefined ? await read() : await resolveForRead(ref, out, read)
   if (out.json) {
     await out.value(report)
@@ -49,37 +48,6 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   await out.line(formatTable(columns, rows, out.columns, out.ellipsis).join('\n'))
   for (const line of remarkLines(report)) await out.message(line)
   return 0
-}
-
-/** Reads the usage of the processes with a label, `KEY=VALUE` or `KEY`, by one group. The daemon groups by the values of the key. */
-async function readLabelled(reeve: Reeve, query: Parameters<Reeve['usageReport']>[0] & object, text: string): Promise<UsageReportView> {
-  const { by = 'agent' } = query
-  if (by.includes(',') || query.label !== undefined) throw new UsageError('with --label, --by takes one group other than label')
-  const [[key, value] = ['', '']] = Object.entries(parseLabels([text]) ?? {})
-  const isWanted = (row: UsageRowView): boolean => (text.includes('=') ? row.key === value : row.key !== '')
-  const [parts, values] = await Promise.all([
-    reeve.usageReport({ ...query, by: `label,${by as UsageBy}`, label: key }),
-    reeve.usageReport({ ...query, by: 'label', label: key }),
-  ])
-  const rows = parts.rows.filter(isWanted).map((row) => ({ ...row, key: row.part ?? '', part: null }))
-  return { ...parts, by: by as UsageBy, split: null, label: null, rows, total: sumOf(values.rows.filter(isWanted)) }
-}
-
-function sumOf(rows: readonly UsageSumView[]): UsageSumView {
-  const sum = (field: keyof Omit<UsageSumView, 'costUsd' | 'unpriced' | 'estimated'>): number =>
-    rows.reduce((all, row) => all + row[field], 0)
-  const costs = rows.flatMap(({ costUsd }) => costUsd ?? [])
-  return {
-    processes: sum('processes'),
-    steps: sum('steps'),
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    cacheReadTokens: sum('cacheReadTokens'),
-    cacheWriteTokens: sum('cacheWriteTokens'),
-    costUsd: costs.length === 0 && rows.length > 0 ? null : costs.reduce((all, cost) => all + cost, 0),
-    unpriced: rows.some(({ unpriced }) => unpriced),
-    estimated: rows.some(({ estimated }) => estimated),
-  }
 }
 
 /** Parses one group, or two with a comma between. The group of a label is written as `label:KEY`. */
