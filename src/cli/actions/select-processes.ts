@@ -1,6 +1,6 @@
 // Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all. The rules of a
 // selection are in docs/concepts/signals.md. Must not select members of a crew, unless the verb only reads. A word can name one.
-// Test: test/e2e/cli/several-processes.test.ts.
+// Tests: test/tables/cli/actions/select-processes.test.ts, test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { Failure, UsageError } from '../errors.ts'
@@ -35,7 +35,7 @@ export interface SelectionRules {
   readonly includesMembers?: true
 }
 
-/** Returns the processes to act on. A selection has each once. Errors: usage without a process; exit 3 if a pattern or label has none. */
+/** Returns the processes to act on, each once. Errors: usage without a process; exit 3 if a pattern or label has none. */
 export async function selectProcesses({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, rules: SelectionRules): Promise<Target[]> {
   const all = args.on('all')
   if (args.on('label')) return selectByLabel({ args, reeve }, rules)
@@ -43,9 +43,11 @@ export async function selectProcesses({ args, reeve }: Pick<VerbCall, 'args' | '
   if (!all && args.on('yes')) throw new UsageError('--yes needs --all')
   if (!all && args.words.length === 0)
     throw new UsageError('a process is missing', "Name processes, patterns such as 'web*', a label with -l, or --all.")
-  if (!all && !args.words.some(isNamePattern)) return args.words.map((ref) => ({ ref }))
+  const words = [...new Set(args.words)]
+  const [ref] = words
+  if (ref !== undefined && words.length === 1 && !isNamePattern(ref)) return [{ ref }]
   const living = await reeve.list({ fields: FIELDS })
-  const found = (all ? [() => true] : args.words.map((word) => selectorOf(word, living))).flatMap((select) =>
+  const found = (all ? [() => true] : words.map((word) => selectorOf(word, living))).flatMap((select) =>
     typeof select === 'string' ? [{ ref: select }] : targetsOf(living.filter(canSelect(rules)).filter(select), select, rules),
   )
   return withoutRepeated(rules.leavesChildrenToOwner ? withoutOwned(found) : found, living)
