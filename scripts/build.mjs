@@ -44,11 +44,11 @@ const besideCli = {
     beside(/\/(topics|shell-scripts)\.ts$/, './texts.cjs')
   },
 }
-// `ps` has its own file. For everything that it loads on demand (except the hints of errors), main.cjs runs the command from its beginning.
+// `ps` has its own file. For everything that it loads on demand (except to print errors), main.cjs runs the command from its beginning.
 const handOver = {
   name: 'hand over',
   setup(hooks) {
-    const isElsewhere = ({ kind, path }) => kind === 'dynamic-import' && !path.endsWith('/hints.ts')
+    const isElsewhere = ({ kind, path }) => kind === 'dynamic-import' && !/\/(hints|docs-pages)\.ts$/.test(path)
     hooks.onResolve({ filter: /./ }, (one) => (isElsewhere(one) ? { path: './main.cjs', external: true } : null))
   },
 }

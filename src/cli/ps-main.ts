@@ -1,6 +1,6 @@
 // The entry of `reeve ps` alone. This file contains nothing else, because the documentation promises how fast `ps` starts. The build
 // bundles it into one file, without the code that is loaded on demand (help, --watch, the start of a daemon). In that file, each such
-// import starts main.ts, which runs the whole command again. Only the hints of errors are loaded without that. The command must therefore
+// import starts main.ts, which runs the whole command again. Only what prints errors is loaded without that. The command must therefore
 // not write or change anything before such an import. Test: test/e2e/cli/ps-main.test.ts.
 import { runCommand, exitWhenWritten } from './command.ts'
 import { PS_VERB } from './table/ps.ts'

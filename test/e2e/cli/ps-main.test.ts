@@ -2,7 +2,7 @@
 // Both are run from the build, on one daemon whose processes do not change.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -133,4 +133,14 @@ test('ps begins with its own file, and loads the main file only for what it cann
   expect(listStoredFiles()).toEqual([readBuildId('ps.cjs')])
   run(home.path, PS_FILE_COMMAND, ['ps', '--help'])
   expect(listStoredFiles().toSorted()).toEqual([readBuildId('main.cjs'), readBuildId('ps.cjs')].toSorted())
+})
+
+test('an error of ps is printed without the main file', async () => {
+  await using home = await tempDir()
+  for (const file of ['bin/reeve', 'dist/cli/ps.cjs']) cpSync(join(root, file), join(home.path, file))
+  expect(run(home.path, [process.execPath, join(home.path, 'bin/reeve')], ['ps', '--nothing'])).toEqual({
+    stdout: '',
+    stderr: expect.stringMatching(/^reeve: unknown flag --nothing\n/) as string,
+    status: 64,
+  })
 })
