@@ -20,7 +20,7 @@ export function findResetDelayMs(headers: Readonly<Record<string, string>>, nowM
 }
 
 /** Parses a header to a wait in ms. Accepts seconds or ms since the epoch, RFC 3339, a number of seconds, and a duration such as `6m0s`. */
-function parseWaitMs(value: string, nowMs: number): number | null {
+export function parseWaitMs(value: string, nowMs: number): number | null {
   const text = value.trim()
   if (/^\d+(\.\d+)?$/.test(text)) {
     const amount = Number(text)

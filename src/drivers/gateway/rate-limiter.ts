@@ -2,6 +2,7 @@
 // and the calls of one process keep their order. The user sets the limits. If the provider refuses a call and states a reset
 // time, all calls wait until then. Must never send a request itself.
 // Test: test/tables/drivers/gateway/rate-limiter.test.ts.
+import { parseWaitMs } from '../common/rate-limit-reset.ts'
 
 /** The user's limits for one provider; an absent limit does not apply. */
 export interface RateLimit {
@@ -206,18 +207,4 @@ export function requestedWaitMs(
   )
   const times = exhausted.flatMap((name) => parseWaitMs(header(name) ?? '', wall) ?? [])
   return times.length === 0 ? null : Math.max(...times)
-}
-
-/** Parses `12` (seconds), `6m0s`, `20ms` or a date. Returns the time from now in ms; null for another text. */
-function parseWaitMs(text: string, wall: number): number | null {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)]
-  if (parts.length > 0 && parts.map(([whole]) => whole).join('') === text) {
-    return parts.reduce(
-      (sum, [, value, unit]) => sum + Number(value) * ({ h: 3_600_000, m: MINUTE_MS, s: 1_000, ms: 1 }[unit ?? 's'] ?? 0),
-      0,
-    )
-  }
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? null : Math.max(0, date - wall)
 }
