@@ -3,7 +3,7 @@
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { KernelError } from '../model/errors.ts'
 import { isProviderLimited } from '../model/exit.ts'
-import { isReleasedBy } from '../model/holds.ts'
+import { isReleasedBy, pauseHold } from '../model/holds.ts'
 import { isComposeRun, composeRunOf } from '../compose/run-row.ts'
 import { isLiving } from '../model/status.ts'
 import type { ExitStatus, Hold, Process } from '../model/process.ts'
@@ -72,7 +72,7 @@ export function holdsToKeep(process: Process, exit?: ExitStatus): readonly Hold[
 /** The holds of pauses by the user that a mask has deferred. They apply to the next incarnation. */
 function deferredPauses({ signals, clock: { updatedAt: at } }: Process): readonly Hold[] {
   const pauses = signals.pending.filter(({ signal, by }) => signal === 'SIGPAUSE' && by === 'user')
-  return pauses.map(({ by, root }) => (root === null ? { reason: 'user', by, at } : { reason: 'subtree', root, by, at }))
+  return pauses.map((pause) => pauseHold(pause, at))
 }
 
 /** The rows of a supervisor's children that are in the table, in starting order. `ids` null: all children. */

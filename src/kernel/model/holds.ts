@@ -2,6 +2,7 @@
 // resume by the user releases; all other holds end with their cause. Test: test/tables/kernel/model/holds.test.ts.
 import type { Hold, Process } from './process.ts'
 import type { Sender, Uuid } from './ids.ts'
+import type { PendingSignal } from './signals.ts'
 import type { HoldReason } from './words.ts'
 
 interface HoldProperties {
@@ -25,6 +26,11 @@ export const HOLDS: Readonly<Record<HoldReason, HoldProperties>> = {
   budget: { isReleasable: false, hasNote: true },
   'disk-full': { isReleasable: false, hasNote: false },
   credentials: { isReleasable: false, hasNote: true },
+}
+
+/** The hold that a SIGPAUSE adds: `user` for a single process, `subtree` for a signalled subtree. */
+export function pauseHold({ by, root }: Pick<PendingSignal, 'by' | 'root'>, at: number): Hold {
+  return root === null ? { reason: 'user', by, at } : { reason: 'subtree', root, by, at }
 }
 
 /** True if the process has a hold with this reason. */

@@ -1,12 +1,12 @@
-// Releases holds, and wakes a process after its last hold. Also has the holds of pauses, which a child inherits, and the freeze at a
+// Releases holds, and wakes a process after its last hold. Also has the holds that a child inherits, and the freeze at a
 // boundary. add-hold.ts adds holds, turns.ts begins the next turn.
 // Test: test/tables/kernel/decide/holds.test.ts.
 import { resetRestarts, supervisesChildren } from '../children.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'
 import { startNextTurn } from '../turns.ts'
+import { pauseHold } from '../../model/holds.ts'
 import { isLiving } from '../../model/status.ts'
 import { livingAncestors } from '../../state/tree.ts'
-import type { PendingSignal } from '../../model/signals.ts'
 import type { Hold, Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 import type { Sender, Uuid } from '../../model/ids.ts'
@@ -18,11 +18,6 @@ export function freezeDrained(draft: DecisionDraft, process: Process): void {
   if (life.state !== 'running' || life.holds.length === 0 || life.drained) return
   if (life.activity === 'ready') draft.emit(uuid, { type: 'process.drained', inFlight: null })
   if (hasNothingToDrain(process)) draft.addEffect({ type: 'driver.pause', uuid, pid, freeze: true })
-}
-
-/** The hold that a SIGPAUSE adds: `user` for a single process, `subtree` for a signalled subtree. */
-export function pauseHold({ by, root }: Pick<PendingSignal, 'by' | 'root'>, at: number): Hold {
-  return root === null ? { reason: 'user', by, at } : { reason: 'subtree', root, by, at }
 }
 
 /**
