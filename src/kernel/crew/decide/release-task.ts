@@ -1,5 +1,5 @@
-// Takes tasks away from workers. Has the table of what each action does to a worker's task, phase, queue and files. Also requeues and
-// closes tasks and ends reviews, and notifies the workers and the coordinator. Must never leave a worker in a phase that nothing ends.
+// Takes tasks away from workers that retire, stop or are lost. Also requeues and closes tasks and ends reviews, and notifies the workers
+// and the coordinator. Must never leave a worker in a phase that nothing ends.
 // Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import { currentImplementer } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
@@ -8,30 +8,9 @@ import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { KeptFiles, MemberId, TaskId } from '../../model/crew/words.ts'
 
-export type TaskReleaseAction = 'retire' | 'replace' | 'stop' | 'cancel' | 'pause' | 'lose'
-
-interface ReleaseRule {
-  readonly task: 'back' | 'successor' | 'unchanged'
-  readonly phase: 'idle' | 'successor' | 'unchanged'
-  readonly queue: 'returned' | 'successor' | 'kept'
-  readonly files: 'removed' | 'successor' | 'kept' | 'reset' | 'unchanged'
-  /** the action counts as a failed attempt, unless the user caused it */
-  readonly counts: boolean
-}
-
-/** What each action changes. Files are salvaged to a ref before they are removed or reset. */
-export const RELEASE_RULES: { readonly [A in TaskReleaseAction]: ReleaseRule } = {
-  retire: { task: 'back', phase: 'idle', queue: 'returned', files: 'removed', counts: false },
-  replace: { task: 'successor', phase: 'successor', queue: 'successor', files: 'successor', counts: false },
-  stop: { task: 'back', phase: 'idle', queue: 'kept', files: 'kept', counts: false },
-  cancel: { task: 'back', phase: 'idle', queue: 'kept', files: 'reset', counts: false },
-  pause: { task: 'unchanged', phase: 'unchanged', queue: 'kept', files: 'unchanged', counts: false },
-  lose: { task: 'back', phase: 'idle', queue: 'kept', files: 'kept', counts: true },
-}
-
 /**
  * Requeues the member's task, or ends its review. An approved task of a lost member stays approved, and reeve commits it from the member's
- * files. `isByUser`: the user caused the release, so it is not a failed attempt.
+ * files. Only a loss counts as a failed attempt. `isByUser`: the user caused the release, so it is not a failed attempt.
  */
 export function releaseHeldTask(
   draft: CrewDraft,
@@ -41,7 +20,7 @@ export function releaseHeldTask(
   isByUser = false,
 ): void {
   const task = draft.findTask(member.task)
-  if (!task || RELEASE_RULES[action].task !== 'back') return
+  if (!task) return
   if (task.reviewer === member.id && member.phase === 'reviewing') {
     endReview(draft, task, reason, isByUser)
     // The member's own task waited during its review.
@@ -51,7 +30,7 @@ export function releaseHeldTask(
   if (action === 'lose' && task.prepared && needsOnlyFiles(task)) return
   // If the member's files are not prepared yet, the task's files are still those of its predecessor.
   const filesOwner = task.prepared ? member.id : member.heirOf
-  const counts = RELEASE_RULES[action].counts && !isByUser
+  const counts = action === 'lose' && !isByUser
   requeueTask(draft, task, {
     reason,
     counts: counts && hadTurn(task),

@@ -1,7 +1,6 @@
 // Every cell of the tables of crews: phases, task states, permitted issuers, and effects of releasing a task.
 import { describe, expect, test } from 'vitest'
 import { COMMAND_ISSUERS } from '../../../../../src/kernel/model/crew/commands.ts'
-import { RELEASE_RULES } from '../../../../../src/kernel/crew/decide/release-task.ts'
 import { nextPhase, PHASE_TABLE, type PhaseEvent } from '../../../../../src/kernel/crew/state/phases.ts'
 import { nextState, TASK_STATE_TABLE, type TaskEvent } from '../../../../../src/kernel/crew/state/task-states.ts'
 import { KernelError } from '../../../../../src/kernel/model/errors.ts'
@@ -121,26 +120,6 @@ describe('permitted issuers', () => {
 })
 
 describe("the effects of releasing a worker's task", () => {
-  test('are these, by action and state', () => {
-    expect(
-      drawTable(
-        Object.fromEntries(
-          Object.entries(RELEASE_RULES).map(([action, effect]) => [action, { ...effect, counts: effect.counts ? 'a try' : '' }]),
-        ),
-      ),
-    ).toMatchInlineSnapshot(`
-      "
-       | task | phase | queue | files | counts
-      retire | back | idle | returned | removed | 
-      replace | successor | successor | successor | successor | 
-      stop | back | idle | kept | kept | 
-      cancel | back | idle | kept | reset | 
-      pause | unchanged | unchanged | kept | unchanged | 
-      lose | back | idle | kept | kept | a try
-      "
-    `)
-  })
-
   /** The states in which the implementer holds the task. */
   const STATES: readonly TaskState[] = [
     'implementing',
