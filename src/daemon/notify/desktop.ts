@@ -67,7 +67,9 @@ export function desktopObstacle(): { readonly why: string; readonly remedy: stri
   } catch {
     return {
       why: `${program} is not installed`,
-      remedy: IS_MACOS ? 'put /usr/bin, which has osascript, into the PATH of the daemon' : 'install the package libnotify-bin, which has notify-send',
+      remedy: IS_MACOS
+        ? 'put /usr/bin, which has osascript, into the PATH of the daemon'
+        : 'install the package libnotify-bin, which has notify-send',
     }
   }
   const runtime = env['XDG_RUNTIME_DIR']

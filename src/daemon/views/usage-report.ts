@@ -46,7 +46,10 @@ export interface UsageDeps {
 }
 
 /** Returns the usage of all processes, or of a tree, removed processes included. */
-export async function usageReport(deps: UsageDeps, { by: keys, label, labelled, since, until, under }: UsageQuery): Promise<UsageReportView> {
+export async function usageReport(
+  deps: UsageDeps,
+  { by: keys, label, labelled, since, until, under }: UsageQuery,
+): Promise<UsageReportView> {
   const { store, table, reads } = deps
   const [by, split = null] = keys
   const top = under === undefined ? null : await reads.resolve(under)

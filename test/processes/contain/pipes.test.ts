@@ -60,7 +60,9 @@ test('the pipes of cancelled starts are used again', async () => {
     readdirSync(contained.dir)
       .filter((name) => name.startsWith('pipes'))
       .flatMap((name) => readdirSync(join(contained.dir, name))).length
-  await (await containment.spawn(contained.request(['true']))).exited
+  await (
+    await containment.spawn(contained.request(['true']))
+  ).exited
   const count = countPipes()
   for (let start = 0; start < count; start += 1) {
     const spawned = containment.spawn(contained.request(['true'], { stdin: 'pipe' }))

@@ -121,7 +121,12 @@ test('a failed notice is reported by doctor, and once in the log', async () => {
     'desktop: a notice is lost (the program ended with exit code 1), 1 so far',
   ])
   expect(await notifier.doctorChecks()).toMatchObject([
-    { name: 'notifications desktop', ok: false, detail: 'the program ended with exit code 1', hint: expect.stringMatching(/^try `/) as string },
+    {
+      name: 'notifications desktop',
+      ok: false,
+      detail: 'the program ended with exit code 1',
+      hint: expect.stringMatching(/^try `/) as string,
+    },
   ])
 })
 

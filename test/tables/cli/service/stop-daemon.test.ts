@@ -3,7 +3,16 @@ import { expect, test } from 'vitest'
 import { readStopEffects, stopWarnings } from '../../../../src/cli/service/stop-daemon.ts'
 import type { Reeve } from '../../../../src/index.ts'
 
-const BASE = { state: 'running', status: 'working', driver: 'command', format: null, interactive: false, sessionId: null, turn: 1, input: false }
+const BASE = {
+  state: 'running',
+  status: 'working',
+  driver: 'command',
+  format: null,
+  interactive: false,
+  sessionId: null,
+  turn: 1,
+  input: false,
+}
 
 /** The warnings of a stop while these processes live; their PIDs count from 1. */
 async function warningsOf(processes: readonly object[]): Promise<string[]> {

@@ -178,11 +178,7 @@ describe('a provider that refuses', () => {
       },
       360_000,
     ],
-    [
-      429,
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(WALL / 1_000 + 20) },
-      20_000,
-    ],
+    [429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(WALL / 1_000 + 20) }, 20_000],
     [429, {}, null],
     [429, { 'retry-after': 'soon' }, null],
     [500, { 'retry-after': '12' }, null],
