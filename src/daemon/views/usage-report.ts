@@ -156,7 +156,7 @@ async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | 
   }
 }
 
-/** What the ledger lacks of a process: for groups by project or label, which are empty if it was removed, and for the wanted label. */
+/** What the ledger lacks of a process: its groups by project and label, which are empty if it was removed. Also whether it is wanted. */
 interface Owner {
   readonly project: string
   /** the value of the label; empty: the process does not have it, or it has no value */

@@ -1,5 +1,5 @@
-// Recovery of an earlier daemon's commands: the command of each readable record is ended. The record of a survivor is logged and kept, and so is an
-// unreadable one.
+// Recovery of an earlier daemon's commands: the command of each readable record is ended. A record that is unreadable, or whose command
+// survives, is logged and kept.
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
