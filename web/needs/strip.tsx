@@ -99,7 +99,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
           <Since at={need?.at ?? row.why?.since ?? row.since} />
         </span>
       </a>
-      {ask && isAllShown ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} /> : null}
+      {ask && isAllShown ? <Answers key={ask.hash} uuid={uuid} ask={ask} /> : null}
       {ask && !isAllShown ? (
         <p class="buttons">
           <button type="button" data-look onClick={() => (peeked.value = uuid)}>

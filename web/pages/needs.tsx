@@ -100,7 +100,7 @@ function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
   const { ask, id, uuid } = need
   if (!ask) return <HelpfulButtons uuid={uuid} />
   if (isShownWhole(ask) && (need.task === null || commandOfQuestion(ask) !== null))
-    return <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={false} isShort />
+    return <Answers key={ask.hash} uuid={uuid} ask={ask} isShort />
   return (
     <p class="buttons">
       <button type="button" onClick={() => navigate(`/needs/${id}`)}>
@@ -234,8 +234,8 @@ function TaskChange({ diff }: { readonly diff: string }): JSX.Element {
   )
 }
 
-function NeedAnswers({ need: { uuid, ask, task } }: { readonly need: NeedView }): JSX.Element {
-  return ask ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasComment={task !== null} /> : <HelpfulButtons uuid={uuid} />
+function NeedAnswers({ need: { uuid, ask } }: { readonly need: NeedView }): JSX.Element {
+  return ask ? <Answers key={ask.hash} uuid={uuid} ask={ask} hasText /> : <HelpfulButtons uuid={uuid} />
 }
 
 interface WholeNeed {

@@ -19,7 +19,7 @@ import { Change } from './change.tsx'
 
 export interface QuestionsProps {
   readonly uuid: string
-  /** the task of a crew: only its questions are shown, and an answer may have a comment */
+  /** the task of a crew: only its questions are shown */
   readonly task?: string
 }
 
@@ -36,13 +36,15 @@ function OpenQuestions({ uuid, task }: QuestionsProps): JSX.Element | null {
       {value.value.asks
         .filter(({ id }) => task === undefined || taskOfQuestion(id) === task)
         .map((ask) => (
-          <Question key={ask.hash} uuid={uuid} ask={ask} hasComment={task !== undefined} />
+          <Question key={ask.hash} uuid={uuid} ask={ask} />
         ))}
     </>
   )
 }
 
 interface AnswersProps extends QuestionProps {
+  /** true: an option may have a text beside it, such as the reason of a denial */
+  readonly hasText?: boolean
   /** true: only the options that apply once; the others are on the page of the question */
   readonly isShort?: boolean
 }
@@ -50,11 +52,9 @@ interface AnswersProps extends QuestionProps {
 interface QuestionProps {
   readonly uuid: string
   readonly ask: AskView
-  /** true: an option may have a text beside it */
-  readonly hasComment: boolean
 }
 
-function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
+function Question({ uuid, ask }: QuestionProps): JSX.Element {
   return (
     <section class="question" data-ask={ask.id} aria-label="Question">
       <p class="ask-text">{visibleText(ask.text)}</p>
@@ -65,7 +65,7 @@ function Question({ uuid, ask, hasComment }: QuestionProps): JSX.Element {
         {ask.source === 'said' ? ' · as the agent says' : ''}
       </p>
       <Evidence ask={ask} />
-      <Answers uuid={uuid} ask={ask} hasComment={hasComment} />
+      <Answers uuid={uuid} ask={ask} hasText />
     </section>
   )
 }
@@ -85,11 +85,13 @@ export function Evidence({ ask }: { readonly ask: AskView }): JSX.Element {
 }
 
 /** The buttons of a question, or a field for a text. */
-export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps): JSX.Element | null {
+export function Answers({ uuid, ask, hasText = false, isShort = false }: AnswersProps): JSX.Element | null {
   const isReady = useHasElapsed(GUARD_MS)
   const key = `${uuid} ${ask.id}`
   const text = draftOf(key)
   const [touched, setTouched] = useState<string | null>(null)
+  const isOfCrew = rowSignal(uuid).value?.kind === 'crew'
+  const takesText = hasText && (isOfCrew || ask.kind !== 'question')
   const isDisabled = !isReady || isStale.value || isPending(uuid, 'answer')
   if (!may('answer')) return null
   if (ask.options.length > 0)
@@ -105,15 +107,20 @@ export function Answers({ uuid, ask, hasComment, isShort = false }: AnswersProps
             onClick={(event) => {
               // An option that applies from now on needs a second touch.
               if (kind.endsWith('_always') && isTouch(event) && touched !== id) setTouched(id)
-              else void answerOption(uuid, ask, id, hasComment ? text : '').then((isSent) => isSent && removeSentDraft(key, text))
+              else void answerOption(uuid, ask, id, takesText ? text : '').then((isSent) => isSent && removeSentDraft(key, text))
             }}
           >
             {visibleText(touched === id ? `${name}: touch again` : optionName(uuid, id, name))}{' '}
             {KEY_OF_OPTION[kind] === undefined ? null : <kbd>{KEY_OF_OPTION[kind]}</kbd>}
           </button>
         ))}
-        {hasComment ? (
-          <input aria-label="Comment" placeholder="comment" value={text} onInput={(event) => keepDraft(key, event.currentTarget.value)} />
+        {takesText ? (
+          <input
+            aria-label="Comment"
+            placeholder={isOfCrew ? 'comment' : 'why, or what to do instead'}
+            value={text}
+            onInput={(event) => keepDraft(key, event.currentTarget.value)}
+          />
         ) : null}
       </p>
     )

@@ -277,7 +277,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'reeve answer [--ask N] --yes|--no P',
     ],
     about: [
-      'Without an answer it lists the questions of the process, with their options. Name an option by its number, name or id; a question without options takes any text. A reason follows the option. While the process is suspended, the answer is kept and delivered when it resumes.',
+      'Without an answer it lists the questions of the process, with their options. Name an option by its number, name or id; a question without options takes any text. A reason follows the option: a native agent reads it with the denial. For an external agent it is the next message, because its protocol has no reasons. While the process is suspended, the answer is kept and delivered when it resumes.',
       '`reeve ps` marks processes with questions in NOTE, and `reeve wait --for waiting P` waits for a question. In `reeve attach`, and in `reeve run` on a terminal, type the number.',
     ],
     wordRange: [1, 3],

@@ -4,13 +4,15 @@
 // Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'
+import { checkQueueSpace, enqueueMessage, isQueueFull } from './messages.ts'
 import { freezeDrained } from './holds/release-holds.ts'
+import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { isEnding, isLiving, isSuspended } from '../model/status.ts'
 import type { InputOf } from '../model/inputs.ts'
 import type { Ack, ReportOf } from '../model/reports.ts'
 import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
-import { isAnswerDue, type Ask, type PendingAsk } from '../model/asks.ts'
+import { answerMessageId, isAnswerDue, type Ask, type PendingAsk, type UserAnswer } from '../model/asks.ts'
 import { fitToParent } from '../state/permissions.ts'
 import { ruleBypassProblem } from '../state/tool-rules.ts'
 import type { Sender, Uuid } from '../model/ids.ts'
@@ -63,15 +65,18 @@ export function withdrawAsk(draft: DecisionDraft, process: Process, { id }: Repo
 
 /**
  * Records the user's answer. It is delivered at once, unless the process is suspended or the user may take it back. Errors: NOT_FOUND,
- * PERMISSION, INVALID, CONFLICT.
+ * PERMISSION, INVALID, CONFLICT, RESOURCE_EXHAUSTED for a text that must be a message while the queue is full.
  */
 export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void {
   const { uuid, by, text } = input
   const process = draft.requireLiving(uuid)
   if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'only the user can answer a question of a process')
   if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
-  const { id, kind, options } = findOpenAsk(process, input)
-  const chosen = checkOption(process, input, options)
+  const ask = findOpenAsk(process, input)
+  const { id, kind } = ask
+  const chosen = checkOption(process, input, ask.options)
+  const hasMessage = isTextAMessage(process, ask, { option: chosen, text })
+  if (hasMessage) checkQueueSpace(process)
   const option = kind === 'plan' && chosen !== null ? applyPlanAnswer(draft, process, { option: chosen, by }) : chosen
   const canUndo = kind !== 'plan' && !process.spec.crew
   const { undoMs = 0 } = input
@@ -79,8 +84,9 @@ export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void 
   draft.emit(uuid, { type: 'process.answered', id, option, text, by, ...(delivery ? { delivery } : {}) })
   const isHeld = isSuspended(process)
   if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
-  else if (!isHeld && !delivery) draft.addEffect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
+  else if (!isHeld && !delivery) deliverAnswer(draft, process, ask, { option, text })
   const notes = [
+    ...(hasMessage ? ['the agent gets the text as a message, because the answer itself has no place for it'] : []),
     ...(option === chosen ? [] : [`its parent must ask, so the answer counts as \`${option}\``]),
     ...(isHeld && !process.spec.crew ? ['the process is suspended: it gets the answer when it resumes'] : []),
     ...(undoMs > 0 && !canUndo ? ['the answer counts at once, so it cannot be taken back'] : []),
@@ -114,14 +120,33 @@ function withdrawObstacle({ pid, spec }: Process, ask: PendingAsk | undefined): 
 /** Delivers the stored answers whose time has come to a running agent. */
 export function deliverDueAnswers(draft: DecisionDraft, uuid: Uuid): void {
   const process = draft.mustGet(uuid)
-  const { pid, life, asks = [] } = process
+  const { life, asks = [] } = process
   if (life.state !== 'running' || life.holds.length > 0 || isEnding(process)) return
   for (const ask of asks) {
     if (!ask.answer || !isAnswerDue(ask, draft.now.mono)) continue
-    const { option, text } = ask.answer
     draft.emit(uuid, { type: 'process.delivered', id: ask.id })
-    draft.addEffect({ type: 'driver.answer', uuid, pid, id: ask.id, option, text })
+    deliverAnswer(draft, process, ask, ask.answer)
   }
+}
+
+/** Gives the agent an answer, and as a message the text that the answer has no place for. A queue that is full by now takes no message. */
+function deliverAnswer(draft: DecisionDraft, process: Process, ask: Ask, answer: Pick<UserAnswer, 'option' | 'text'>): void {
+  const { uuid, pid } = process
+  const { option, text } = answer
+  draft.addEffect({ type: 'driver.answer', uuid, pid, id: ask.id, option, text })
+  if (text === null || !isTextAMessage(process, ask, answer)) return
+  const now = draft.mustGet(uuid)
+  if (!isQueueFull(now)) enqueueMessage(draft, uuid, { id: answerMessageId(now.seq), from: 'user', text, urgent: true })
+}
+
+/**
+ * Whether a text beside an option must be a message. A native agent reads the reason of a denial in the result of its call. The
+ * protocol of external agents has no reasons, and an approval has none anywhere.
+ */
+function isTextAMessage({ spec }: Process, { kind, options }: Ask, { option, text }: Pick<UserAnswer, 'option' | 'text'>): boolean {
+  if (text === null || option === null || kind === 'question' || !takesMessages(spec)) return false
+  const isDenial = options.find(({ id }) => id === option)?.kind.startsWith('reject') ?? false
+  return isExternal(spec) || !isDenial
 }
 
 /**

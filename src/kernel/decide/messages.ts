@@ -79,14 +79,19 @@ export function enqueueMessage(
   uuid: Uuid,
   message: { readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true },
 ): void {
-  if (isQueueFull(draft.mustGet(uuid)))
+  checkQueueSpace(draft.mustGet(uuid))
+  draft.emit(uuid, { type: 'process.queue', ...message })
+}
+
+/** Errors: RESOURCE_EXHAUSTED for a full queue. */
+export function checkQueueSpace(process: Process): void {
+  if (isQueueFull(process))
     throw new KernelError(
       'RESOURCE_EXHAUSTED',
       `${MAX_QUEUE} messages are already queued`,
       undefined,
       'The process reads one per turn; `reeve inspect` shows why it does not begin a turn.',
     )
-  draft.emit(uuid, { type: 'process.queue', ...message })
 }
 
 export function isQueueFull(process: Process): boolean {

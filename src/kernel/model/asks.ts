@@ -99,3 +99,8 @@ export type PendingAsk = Ask & {
 export function isAnswerDue({ answer }: PendingAsk, mono: number): boolean {
   return answer !== undefined && (answer.delivery === undefined || answer.delivery.dueMono <= mono)
 }
+
+/** The id of the message with the text of an answer. It is unique, because a process has each `seq` once. */
+export function answerMessageId(seq: number): string {
+  return `answer-${seq}`
+}

@@ -79,7 +79,7 @@ describe('an agent that asks', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
-  test('gets an answer at its time, unless the user takes the answer back', async () => {
+  test('gets an answer at its time, unless the user takes the answer back; its text begins another turn', async () => {
     const { uuid } = await start('ask execute npm test')
     const [ask] = (await waitForQuestion(uuid)).asks
     const withdraw = (): Promise<SteerView> => daemon.client.delete(`/v1/processes/${uuid}/answer/${ask?.id}`)
@@ -90,9 +90,14 @@ describe('an agent that asks', () => {
     const withdrawn = await withdraw()
     expectSteerResponse(withdrawn)
     expect(withdrawn.process.asks).toMatchObject([{ id: ask?.id, hash: ask?.hash }])
-    await answer(uuid, { option: 'no', seen: ask?.hash, undoMs: 1 })
-    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
-    expect((await readLogLines()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: no'])
+    const { note } = await answer(uuid, { option: 'no', text: 'keep the old API', seen: ask?.hash, undoMs: 1 })
+    expect(note).toBe('the agent gets the text as a message, because the answer itself has no place for it')
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 2 })
+    expect((await readLogLines()).filter((line) => /^(answer|prompt)/.test(line))).toEqual([
+      'prompt "ask execute npm test"',
+      'answer: no',
+      'prompt "keep the old API"',
+    ])
     expect(await daemon.readFactTypes(uuid)).toEqual(expect.arrayContaining(['process.unanswered', 'process.delivered']))
   })
 

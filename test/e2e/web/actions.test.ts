@@ -29,16 +29,18 @@ describePage('an action of the page', { config: CONFIG }, (world) => {
   const enabledOption = (page: Page, kind: string): ReturnType<Page['locator']> => page.locator(`button[data-kind="${kind}"]:enabled`)
 
   describe('on a question', () => {
-    test('allows one call, and denies the next', async () => {
+    test('allows one call, and denies the next with a reason', async () => {
       const uuid = await spawnAsking('echo first > made', 'echo second > made')
       const page = await world.visit(`/p/${uuid}`)
       await page.locator('.question pre', { hasText: 'echo first' }).waitFor()
       await enabledOption(page, 'allow_once').click()
       await page.locator('.question pre', { hasText: 'echo second' }).waitFor()
+      await page.getByLabel('Comment').fill('leave it alone')
       await enabledOption(page, 'reject_once').click()
       await page.locator('.status-word[data-status="completed"]').waitFor()
       expect(await page.locator('.question').count()).toBe(0)
       expect(await readFile(join(world.daemon.work, 'made'), 'utf8')).toBe('first\n')
+      expect(JSON.stringify(await world.daemon.readHistory(uuid))).toContain('the user denied this call: leave it alone')
     })
 
     test('takes an answer back by a key before the agent has it', async () => {

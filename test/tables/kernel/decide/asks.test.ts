@@ -72,6 +72,90 @@ test('an answer names one of several asks, and the last answer makes the agent w
   `)
 })
 
+describe('a text beside an option', () => {
+  test('is a message for an external agent, whose protocol has no reason for a denial', () => {
+    expect(
+      play(`${ASKED}
+      .report a asks q1 options=yes,no
+      answer a no text=keep
+      report a ended 1
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > answer a no text=keep
+      a.9 process.answered q1 no by user
+      a.10 process.queue answer-9
+        -> driver.answer a#1
+        -> done, 1 affected: the agent gets the text as a message, because the answer itself has no place for it
+        == a working
+      > report a ended 1
+      a.11 process.ready turn 1 ok
+      a.12 process.incoming answer-9 turn 2
+      a.13 process.working turn 2 answer-9
+        -> driver.deliver a#1 answer-9 turn 2
+        -> ack ok
+      "
+    `)
+  })
+
+  test('is a message for a native agent beside an approval, and the reason of a denial', () => {
+    expect(
+      play(`
+      .live a interactive intent=go
+      .report a asks q1 options=yes,deny
+      .report a asks q2 options=yes,deny
+      answer a yes id=q1 text=quickly
+      answer a deny id=q2 text=keep
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > answer a yes id=q1 text=quickly
+      a.9 process.answered q1 yes by user
+      a.10 process.queue answer-9
+        -> driver.answer a#1
+        -> done, 1 affected: the agent gets the text as a message, because the answer itself has no place for it
+      > answer a deny id=q2 text=keep
+      a.11 process.answered q2 deny by user
+        -> driver.answer a#1
+        -> done, 1 affected
+        == a working
+      "
+    `)
+  })
+
+  test('waits with the answer that can be taken back', () => {
+    expect(
+      play(`${ASKED}
+      .report a asks q1 options=yes,no
+      answer a no text=keep undo=5000
+      unanswer a q1
+      answer a no text=other undo=5000
+      wind 5000
+      tick a
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > answer a no text=keep undo=5000
+      a.9 process.answered q1 no by user due 6000
+        -> done, 1 affected: the agent gets the text as a message, because the answer itself has no place for it
+      > unanswer a q1
+      a.10 process.unanswered q1 by user
+        -> done, 1 affected
+      > answer a no text=other undo=5000
+      a.11 process.answered q1 no by user due 6000
+        -> done, 1 affected: the agent gets the text as a message, because the answer itself has no place for it
+      > wind 5000
+      tick a
+      a.12 process.delivered q1
+      a.13 process.queue answer-12
+        -> driver.answer a#1
+        == a working
+      > tick a
+      "
+    `)
+  })
+})
+
 test('a suspended process gets its answer when it resumes', () => {
   expect(
     play(`${ASKED}
