@@ -24,7 +24,7 @@ import { createIntern, loadLive, readDead, readForks, readProcess } from './rows
 import { findUuids } from './rows/references.ts'
 import type { IndexReadDeps } from './journal/fact-index.ts'
 import { Remover } from './write/remove.ts'
-import { ImportedUsage, UsageLedger, readSpent } from './rows/usage-ledger.ts'
+import { ImportedUsage, UsageLedger, readUsageRows } from './rows/usage-ledger.ts'
 import { PAGE_BYTES, makeWalCheckpoint, identityOf, openDatabase, raiseCounters, growCache } from './schema.ts'
 import { Stage } from './journal/staging.ts'
 import { DatabaseReader } from './database-reader.ts'
@@ -39,8 +39,8 @@ import type {
   FactQuery,
   HomeStore,
   LoadedPage,
-  SpentPage,
-  SpentRow,
+  UsageRowsQuery,
+  UsageRow,
   Staging,
   StepBounds,
   StoreSize,
@@ -207,8 +207,8 @@ class SqliteStore implements HomeStore {
     return this.#write('The usage ledger', () => this.#ledger.catchUp(this.#writer.counters.cursor))
   }
 
-  async usageRows(page: SpentPage): Promise<readonly SpentRow[]> {
-    return guard('The usage ledger', () => readSpent(this.#sql, page))
+  async usageRows(query: UsageRowsQuery): Promise<readonly UsageRow[]> {
+    return guard('The usage ledger', () => readUsageRows(this.#sql, query))
   }
 
   async countUnownedUsage(): Promise<number> {

@@ -1,4 +1,4 @@
-// The contract of the store, which has the facts, processes and usage of a home. All its methods are asynchronous. Defines a commit.
+// The contract of the store, which has the facts, processes and usage of a home. All methods but `stage` are asynchronous.
 // `Store` is what any engine can keep; `LocalStore` is about the disk and the runs of one daemon. sqlite.ts implements both on one file.
 // Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
 import type { Fact, FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
@@ -35,7 +35,7 @@ export interface LoadedPage {
   readonly next?: number
 }
 
-/** A page of dead processes, newest first. */
+/** Which page of the dead processes, newest first. */
 export interface DeadQuery {
   readonly limit: number
   /**
@@ -45,6 +45,7 @@ export interface DeadQuery {
   readonly before?: { readonly exitedAt: number; readonly uuid: Uuid }
 }
 
+/** Which page of the facts, in the order of the store. */
 export interface FactQuery {
   readonly afterCursor: number
   readonly limit: number
@@ -62,7 +63,7 @@ export interface Tombstone {
   readonly originUuid: Uuid | null
 }
 
-/** A page of collectable processes, oldest first. */
+/** Which page of the collectable processes, oldest first. */
 export interface CollectableQuery {
   readonly limit: number
   /** lists only processes that ended before this wall time in ms or have no exit time; those without an exit time come first */
@@ -112,7 +113,7 @@ export interface Staging extends AsyncDisposable {
 }
 
 /** The usage of one process in one hour by one model. */
-export interface SpentRow {
+export interface UsageRow {
   /** the key of the process in the ledger */
   readonly spender: number
   readonly uuid: Uuid
@@ -134,10 +135,11 @@ export interface SpentRow {
   readonly estimated: boolean
 }
 
-export interface SpentPage {
+/** Which page of the usage ledger, in the order of its keys: spender, hour, model. */
+export interface UsageRowsQuery {
   readonly limit: number
   /** the last row of the previous page */
-  readonly after?: Pick<SpentRow, 'spender' | 'hour' | 'model'>
+  readonly after?: Pick<UsageRow, 'spender' | 'hour' | 'model'>
   /** lists only rows of this hour and later */
   readonly sinceHour?: number
 }
@@ -190,7 +192,7 @@ export interface Store extends AsyncDisposable {
   /** Counts one limited batch of new facts into the usage ledger. Returns false when the ledger is up to date. */
   updateUsageLedger(): Promise<boolean>
   /** Returns a page of the usage ledger: the counted usage of all processes, including removed ones. */
-  usageRows(page: SpentPage): Promise<readonly SpentRow[]>
+  usageRows(query: UsageRowsQuery): Promise<readonly UsageRow[]>
   /** Returns the number of ledger rows whose process is unknown. No page contains them. */
   countUnownedUsage(): Promise<number>
   /**

@@ -14,10 +14,10 @@ import type { IndexReadDeps } from './journal/fact-index.ts'
 import { checkKept, checkRow, findKept } from './rows/row-lookup.ts'
 import { checkAscending } from './rows/page-order.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
-import { checkSpender, readSpent } from './rows/usage-ledger.ts'
+import { checkSpender, readUsageRows } from './rows/usage-ledger.ts'
 import type { KeptRow, ProcessRow, SpenderRow, Statements, TombstoneRow } from './statements.ts'
 import type { StoreQueryResult, StoreQuery, DatabaseReader } from './database-reader.ts'
-import type { SpentPage, SpentRow } from './store.ts'
+import type { UsageRowsQuery, UsageRow } from './store.ts'
 import { checkTombstone } from './rows/tombstones.ts'
 
 /** The number of rows or facts per page. */
@@ -77,7 +77,7 @@ export async function verifyStore(
       attempt(findings, () => checkSpender(row))
     },
   })
-  await verifySpent(deps, findings)
+  await verifyUsageRows(deps, findings)
   return findings.lines
 }
 
@@ -144,10 +144,10 @@ function tombstonesAfter(sql: Statements, after: string): readonly TombstoneRow[
   return rows
 }
 
-async function verifySpent({ sql }: IndexReadDeps, findings: Findings): Promise<void> {
-  for (let after: SpentPage['after']; !findings.isFull;) {
-    const page: SpentPage = after === undefined ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after }
-    const rows: readonly SpentRow[] = attempt(findings, () => readSpent(sql, page)) ?? []
+async function verifyUsageRows({ sql }: IndexReadDeps, findings: Findings): Promise<void> {
+  for (let after: UsageRowsQuery['after']; !findings.isFull;) {
+    const query: UsageRowsQuery = after === undefined ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after }
+    const rows: readonly UsageRow[] = attempt(findings, () => readUsageRows(sql, query)) ?? []
     after = rows.at(-1)
     if (after === undefined) break
     await setImmediate()

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import type { SpentRow, HomeStore } from '../../src/store/store.ts'
+import type { UsageRow, HomeStore } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { CommitMaker, endFacts, specOf, uuidOf } from '../support/store/facts.ts'
 import { tempDir } from '../support/tmp.ts'
@@ -189,10 +189,10 @@ class Lives {
   }
 }
 
-async function rowsOf(store: HomeStore): Promise<SpentRow[]> {
+async function rowsOf(store: HomeStore): Promise<UsageRow[]> {
   while (await store.updateUsageLedger());
-  const rows: SpentRow[] = []
-  for (let after: SpentRow | undefined; ;) {
+  const rows: UsageRow[] = []
+  for (let after: UsageRow | undefined; ;) {
     const page = await store.usageRows({ limit: 3, ...(after ? { after } : {}) })
     rows.push(...page)
     after = page.at(-1)

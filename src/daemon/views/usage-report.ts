@@ -11,7 +11,7 @@ import type { UsageBy, UsageRateView, UsageReportView, UsageRowView, UsageSumVie
 import type { Clock } from '../loop/clock.ts'
 import type { SpendingRate } from './spending-rate.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import type { SpentRow, Store } from '../../store/store.ts'
+import type { UsageRow, Store } from '../../store/store.ts'
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Home, HomeBudgets } from '../../kernel/model/home.ts'
 import type { HomeBudgetName } from '../../kernel/model/words.ts'
@@ -142,9 +142,9 @@ export async function updateLedger(store: Pick<Store, 'updateUsageLedger'>): Pro
   while (await store.updateUsageLedger()) await setImmediate()
 }
 
-async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | undefined): AsyncGenerator<SpentRow> {
-  for (let after: SpentRow | undefined; ;) {
-    const page: readonly SpentRow[] = await store.usageRows({
+async function* ledgerRows(store: Pick<Store, 'usageRows'>, sinceHour: number | undefined): AsyncGenerator<UsageRow> {
+  for (let after: UsageRow | undefined; ;) {
+    const page: readonly UsageRow[] = await store.usageRows({
       limit: PAGE_ROWS,
       ...(after ? { after } : {}),
       ...(sinceHour === undefined ? {} : { sinceHour }),
@@ -189,7 +189,7 @@ function ownerReader(
 }
 
 /** The group that a row of the ledger belongs to. */
-function keyOf({ agent, model, hour, root, uuid }: SpentRow, by: UsageBy, owner: Owner): string {
+function keyOf({ agent, model, hour, root, uuid }: UsageRow, by: UsageBy, owner: Owner): string {
   switch (by) {
     case 'agent':
       return agent
@@ -259,7 +259,7 @@ class Group {
     estimated: false,
   }
 
-  add(row: SpentRow): void {
+  add(row: UsageRow): void {
     // The first row of a tree belongs to its root.
     this.agent ||= row.agent
     this.#processes.add(row.uuid)

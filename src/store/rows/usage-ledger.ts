@@ -11,7 +11,7 @@ import { damageError } from '../errors.ts'
 import { readBrief } from '../journal/journal.ts'
 import { metaValue } from '../schema.ts'
 import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from '../statements.ts'
-import type { SpentPage, SpentRow } from '../store.ts'
+import type { UsageRowsQuery, UsageRow } from '../store.ts'
 import { rowSum } from './checksums.ts'
 import { checkPageLimit } from './page-limit.ts'
 import { checkAscending } from './page-order.ts'
@@ -23,7 +23,7 @@ const BATCH_CURSORS = 512
 const HOUR_MS = 3_600_000
 const SPENDING_CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))
 
-type Sums = { -readonly [K in keyof Omit<SpentRow, 'uuid' | 'agent' | 'root'>]: SpentRow[K] }
+type Sums = { -readonly [K in keyof Omit<UsageRow, 'uuid' | 'agent' | 'root'>]: UsageRow[K] }
 
 /** The usage of one process: what the ledger has counted already, and what must be added. */
 class Account {
@@ -175,7 +175,7 @@ export class UsageLedger {
 }
 
 /** Reads a page of the ledger, in the order of its keys. */
-export function readSpent(sql: Statements, { limit, after, sinceHour = Number.MIN_SAFE_INTEGER }: SpentPage): SpentRow[] {
+export function readUsageRows(sql: Statements, { limit, after, sinceHour = Number.MIN_SAFE_INTEGER }: UsageRowsQuery): UsageRow[] {
   checkPageLimit(limit)
   const { spender, hour, model } = after ?? { spender: -1, hour: 0, model: '' }
   const rows = sql.spentAfter.all(spender, hour, model, sinceHour, limit) as unknown as (SpentColumns & {
@@ -183,13 +183,13 @@ export function readSpent(sql: Statements, { limit, after, sinceHour = Number.MI
     readonly agent: string
     readonly root_uuid: string
   })[]
-  const spent = rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
+  const usageRows = rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
   checkAscending(
     'spent',
     [spender, hour, model],
     rows.map((row) => [row.spender, row.hour, row.model]),
   )
-  return spent
+  return usageRows
 }
 
 function emptySums(hour: number, model: string): Sums {

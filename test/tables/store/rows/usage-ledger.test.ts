@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../../../src/kernel/model/facts.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
-import type { SpentRow, Store } from '../../../../src/store/store.ts'
+import type { UsageRow, Store } from '../../../../src/store/store.ts'
 import { CommitMaker, endFacts, modelFinished, specOf, uuidOf } from '../../../support/store/facts.ts'
 import { SCHEMA_2, openTestStore } from '../../../support/store/test-store.ts'
 
@@ -16,7 +16,7 @@ const usageReported = (costUsd: number | null, estimated = false): FactBody => (
   usage: { inputTokens: 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd, ...(estimated ? { estimated } : {}) },
 })
 
-async function ledgerRows(store: Store): Promise<readonly SpentRow[]> {
+async function ledgerRows(store: Store): Promise<readonly UsageRow[]> {
   while (await store.updateUsageLedger());
   return store.usageRows({ limit: 1_000 })
 }
