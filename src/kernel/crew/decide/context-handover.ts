@@ -1,5 +1,5 @@
 // Hands the work of a member whose context is nearly full to a successor. The member is asked for a summary, with which its successor
-// continues. If an agent coordinates, that agent decides about workers. Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
+// continues. If an agent coordinates, that agent decides about workers. Test: test/tables/kernel/crew/decide/member-turns.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
 import { coordinatorRecipient, isActive } from '../state/queries.ts'
 import { dismissMember, MAX_COORDINATORS, replaceMember } from './commands/member-commands.ts'

@@ -7,7 +7,7 @@ import {
   canSpawn,
   MAX_LOSSES_IN_ROW,
   needsReview,
-  canRoleReview,
+  mayReview,
   isLooping,
   hasRoom,
   sortByRank,
@@ -98,7 +98,7 @@ const MAX_UNREVIEWED = 10
  */
 function reviewCommand(crew: Crew, spec: CrewSpec, task: Task): NextCommand {
   const askUser: NextCommand = canAskUser(crew) ? { type: 'ask_review', task: task.id } : null
-  const reviewers = workersOf(crew).filter((member) => canRoleReview(member.role) && member.id !== task.implementer)
+  const reviewers = workersOf(crew).filter((member) => mayReview(member, task))
   const uninvolved = reviewers.filter(({ id }) => !task.implementers.includes(id))
   const unasked = task.unreviewed >= MAX_UNREVIEWED ? [] : uninvolved.filter(({ id }) => !task.silent?.members.includes(id))
   const isExhausted = task.unreviewed >= spec.maxAttempts

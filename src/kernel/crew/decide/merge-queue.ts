@@ -2,7 +2,7 @@
 // approval, until its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back.
 // commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
-import { isGatedByUser, canRoleReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
+import { isGatedByUser, mayReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
 import { isClosed, isLanding } from '../state/task-states.ts'
 import { canImplement } from '../state/eligible-workers.ts'
 import { askForCommit, canCommit, requestCommitJob } from './commit-task.ts'
@@ -32,7 +32,7 @@ function mustLetOthersPass(crew: Crew, task: Task): boolean {
   const isAble =
     task.state === 'queued'
       ? (member: Member) => canImplement(member, task)
-      : (member: Member) => canRoleReview(member.role) && member.id !== task.implementer
+      : (member: Member) => mayReview(member, task)
   const needsWorker = task.state === 'queued' || task.state === 'awaiting_review'
   return (
     needsWorker &&

@@ -1,7 +1,7 @@
 // Questions of a crew to the user: a human task, a commit gate, a review that no worker can do. Has their texts and options. Must never
 // answer for the user. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { stateText } from '../state/phases.ts'
-import { canRoleReview, workersOf } from '../state/queries.ts'
+import { mayReview, workersOf } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
@@ -26,9 +26,10 @@ const QUESTIONS: { readonly [F in AskedFor]: (task: Task, crew: Crew) => string 
 }
 
 /** The reason why no worker reviews the task. */
-function noReviewReason({ silent, implementer, implementers }: Task, crew: Crew): string {
+function noReviewReason(task: Task, crew: Crew): string {
+  const { silent, implementers } = task
   if (silent) return `${joinNames(silent.members)} gave no verdict; the last reason: ${silent.reason}`
-  const others = workersOf(crew).filter((member) => canRoleReview(member.role) && member.id !== implementer)
+  const others = workersOf(crew).filter((member) => mayReview(member, task))
   if (others.length === 0) return 'no other worker can review'
   const busy = others.filter(({ id }) => !implementers.includes(id))
   return busy.length === 0

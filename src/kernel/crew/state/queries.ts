@@ -75,14 +75,19 @@ export function canRoleReview(role: WorkerRole | 'coordinator'): boolean {
   return role === 'reviewer' || role === 'generic' || role === 'implementer'
 }
 
+/** Whether the member may review the task at some time: its role reviews, and it is not the implementer. */
+export function mayReview({ role, id }: Member, { implementer }: Task): boolean {
+  return canRoleReview(role) && id !== implementer
+}
+
 /** The running coordinator; if two are running, the successor. Undefined when the engine coordinates, or when no coordinator is running. */
 export function coordinatorOf(crew: Crew): Member | undefined {
   return crew.members.findLast((member) => member.role === 'coordinator' && member.state === 'on')
 }
 
 /**
- * The coordinator that gets messages: the running one, else a starting one, else the last one. A later successor inherits its messages.
- * Undefined when the engine coordinates.
+ * The coordinator that gets messages: the running one, else a starting one, else the last one that had a process and has no successor, else
+ * the last one. A later successor inherits its messages. Undefined when the engine coordinates.
  */
 export function coordinatorRecipient(crew: Crew): Member | undefined {
   return (
@@ -191,11 +196,11 @@ export function needsReview({ state, reviews, cleared, ask }: Task): boolean {
   return reviews && !cleared && (state === 'awaiting_review' || (state === 'waiting' && ask?.for === 'review'))
 }
 
-/** Whether the task needs a review that no worker of the crew could do. */
+/** Whether the task needs a review that no worker can do, now or later. */
 export function hasNoReviewer(crew: Crew, task: Task): boolean {
   return (
     needsReview(task) &&
-    !workersOf(crew).some((member) => canRoleReview(member.role) && member.id !== task.implementer && canReviewLater(member))
+    !workersOf(crew).some((member) => mayReview(member, task) && canReviewLater(member))
   )
 }
 

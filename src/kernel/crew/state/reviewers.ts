@@ -1,6 +1,6 @@
 // Finds workers that can review now: idle workers, and workers whose own task waits. Guarantees that the files of such a worker are not
 // needed during its review. Must never change anything. Test: test/tables/kernel/crew/state/waiting-reviewers.test.ts.
-import { needsReview, canRoleReview, isFree, tasksById, workersOf } from './queries.ts'
+import { needsReview, mayReview, isFree, tasksById, workersOf } from './queries.ts'
 import { awaitsVerify } from './verify-rules.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
@@ -24,7 +24,7 @@ export function isReviewable(crew: Crew, spec: CrewSpec, task: Task): boolean {
     needsReview(task) &&
     workersOf(crew).some(
       (member) =>
-        canRoleReview(member.role) &&
+        mayReview(member, task) &&
         !task.implementers.includes(member.id) &&
         !task.silent?.members.includes(member.id) &&
         canTakeReview(crew, spec, member),

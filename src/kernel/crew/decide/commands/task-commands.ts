@@ -2,7 +2,7 @@
 // each refusal names what to do instead. Test: test/tables/kernel/crew/decide/engine.test.ts.
 import { refusalError } from '../refusal-error.ts'
 import { closeTask, failTask, requeueTask } from '../release-task.ts'
-import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, workersOf } from '../../state/queries.ts'
+import { needsReview, canRoleReview, mayReview, canRoleImplement, isActive, isReady, workersOf } from '../../state/queries.ts'
 import { taskName } from '../../state/task-text.ts'
 import { stateText } from '../../state/phases.ts'
 import { findCycle } from '../../../util/graph.ts'
@@ -200,13 +200,13 @@ export function assignReview(draft: CrewDraft, { task: id, member: to }: Command
     throw refusalError(
       'INVALID',
       `${to} implemented ${taskName(task)}`,
-      `Choose another: ${workerNames(draft, (candidate) => canRoleReview(candidate.role) && candidate.id !== to) || 'spawn_worker starts one'}.`,
+      `Choose another: ${workerNames(draft, (candidate) => mayReview(candidate, task)) || 'spawn_worker starts one'}.`,
     )
   if (!canRoleReview(member.role))
     throw refusalError(
       'INVALID',
       `${to} is a ${member.role}`,
-      `Choose one of ${workerNames(draft, (candidate) => canRoleReview(candidate.role) && candidate.id !== task.implementer) || 'those that you start with spawn_worker'}.`,
+      `Choose one of ${workerNames(draft, (candidate) => mayReview(candidate, task)) || 'those that you start with spawn_worker'}.`,
     )
   const isEarlierImplementer = task.implementers.includes(to)
   const others = workerNames(draft, (candidate) => canRoleReview(candidate.role) && !task.implementers.includes(candidate.id))

@@ -1,5 +1,5 @@
 // Handles the commands of workers, each called within a turn. Guarantees that a report is about the work that the worker had when the turn
-// began. A worker that got other work in the middle of a turn must report again. Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
+// began. A worker that got other work in the middle of a turn must report again. Test: test/tables/kernel/crew/decide/member-turns.test.ts.
 import { refusalError } from '../refusal-error.ts'
 import { failTask, failedAttemptsText } from '../release-task.ts'
 import { handOverIfFull } from '../context-handover.ts'

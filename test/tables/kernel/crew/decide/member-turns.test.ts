@@ -1,5 +1,5 @@
-// Turn completion: every outcome of a worker's turn, late and repeated reports, handover of members with a full context, and idle
-// coordinators. `orchestrator defect N` names the defect of an earlier orchestrator that the test rules out.
+// The turns of members: every outcome of a worker's turn, late and repeated reports, lost messages, and handover of members with a full
+// context. `orchestrator defect N` names the defect of an earlier orchestrator that the test rules out.
 import { describe, expect, test } from 'vitest'
 import {
   runWithoutFaults,
@@ -437,23 +437,6 @@ describe('a member whose context is nearly full', () => {
 })
 
 describe('a coordinator', () => {
-  test('that does nothing is notified twice, then the user is notified', () => {
-    const world = startedWorld({ coordinator: 'agent' })
-    for (let time = 0; time < 6; time += 1) {
-      const proc = world.requireProcess('coordinator')
-      if (proc.queue.length > 0) beginTurn(world, proc)
-      if (!proc.reading) continue
-      proc.plan = []
-      endTurn(world, proc, 'ok')
-    }
-    expect(world.journal.filter(({ type }) => type === 'crew.stalled')).toHaveLength(3)
-    const text = 'The coordinator is idle while tasks wait: one "the first" waits for the coordinator to assign it'
-    expect([world.notices.at(-1), world.journal.filter(({ type }) => type === 'crew.notified')]).toEqual([
-      text,
-      [{ type: 'crew.notified', text }],
-    ])
-  })
-
   test('is notified of a report at once, exactly once', () => {
     const world = startedWorld({ coordinator: 'agent' })
     const proc = world.requireProcess('coordinator')

@@ -1,32 +1,25 @@
-// Begins and ends the turns of members. A worker must end its turn with one of four tools. Otherwise it is reminded, at most twice, and
-// then the turn is accepted as it is. Guarantees that no worker stays in a phase forever. A worker that owes a report gets a reminder or
-// loses its task, unless a message waits for it. The end of a turn that is not the current one changes nothing. Test:
-// test/tables/kernel/crew/decide/worker-turns.test.ts.
+// Begins and ends the turns of members. A worker must end its turn with one of four tools; otherwise it is reminded. After two reminders the
+// turn is accepted. Under the engine, a worker that owes a report then loses its task, so no worker stays in a phase forever. A coordinator
+// that is an agent gets a message instead, and decides. The end of a turn that is not the current one changes nothing.
+// Test: test/tables/kernel/crew/decide/member-turns.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
-import { askUser, canAskUser } from './user-questions.ts'
-import { coordinatorOf, hasJobsThatNeedMember, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
+import { hasJobsThatNeedMember, isActive, isWorker } from '../state/queries.ts'
 import { taskName } from '../state/task-text.ts'
 import { handOverIfFull } from './context-handover.ts'
 import { requestCommitJob } from './commit-task.ts'
-import { isReviewable } from '../state/reviewers.ts'
 import { requestDeferredJobs } from './lifecycle.ts'
-import { readyButHoldingText, stalledText } from '../text/status-text.ts'
+import { readyButHoldingText } from '../text/status-text.ts'
 import { stopAtLimit } from './task-limits.ts'
 import { reminderText } from '../text/messages.ts'
-import { describeWaits } from '../text/blocked-on.ts'
 import type { CommandOf } from '../../model/crew/commands.ts'
 import type { CrewDraft } from './draft.ts'
-import type { TurnEnd, Job } from '../../model/crew/facts.ts'
+import type { TurnEnd } from '../../model/crew/facts.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 
 type TurnResult = Omit<CommandOf<'turn_ended'>, 'type' | 'member'>
 
 /** maximum number of reminders to a worker before its turn is accepted */
 const MAX_REMINDERS = 2
-/** number of stall notices to a coordinator after which the user is notified */
-const MAX_STALL_NOTICES = 2
-/** maximum number of reasons that one notification names */
-const MAX_NAMED_WAITS = 5
 
 export function handleTurnBegun(draft: CrewDraft, { member: id, turn, from }: CommandOf<'turn_begun'>): string {
   const member = draft.findMember(id)
@@ -147,42 +140,4 @@ function acceptSilence(draft: CrewDraft, member: Member, task: Task | undefined)
 function finishCoordinatorTurn(draft: CrewDraft, member: Member, { outcome, text = '', error }: TurnResult): void {
   if (outcome === 'error') draft.addAct({ type: 'warn', text: `a turn of ${member.id} failed${error ? `: ${error}` : ''}` })
   if (outcome === 'ok') handOverIfFull(draft, member, text)
-}
-
-/** Sends a stall notice to an idle coordinator if tasks are open and nothing makes progress. After two notices, the user is notified. */
-export function remindStalledCoordinator(draft: CrewDraft): void {
-  const { crew, spec } = draft
-  const coordinator = coordinatorOf(crew)
-  const isIdle =
-    coordinator && isActive(coordinator) && !coordinator.held && !coordinator.told && coordinator.turn.open === null && !coordinator.fresh
-  const open = openTasks(crew)
-  if (!isIdle || crew.ending || crew.stalls > MAX_STALL_NOTICES || crew.tasks.length === 0 || (open.length === 0 && spec.stay)) return
-  if (
-    crew.jobs.some(isAwaited) ||
-    crew.members.some(isProgressing) ||
-    open.some((task) => task.state === 'waiting' && !isReviewable(crew, spec, task))
-  )
-    return
-  const text = stalledText(crew, spec)
-  if (text === null) return
-  draft.emit({ type: 'crew.stalled' })
-  if (draft.crew.stalls <= MAX_STALL_NOTICES) return draft.send(coordinator.id, { from: 'system', text })
-  const waits = describeWaits(crew, spec)
-  const more = waits.length > MAX_NAMED_WAITS ? `; and ${waits.length - MAX_NAMED_WAITS} more` : ''
-  draft.notifyUser(`The coordinator is idle while tasks wait: ${waits.slice(0, MAX_NAMED_WAITS).join('; ')}${more}`)
-  for (const task of open)
-    if (task.state === 'awaiting_review' && hasNoReviewer(crew, task) && canAskUser(draft.crew)) askUser(draft, task, 'review')
-}
-
-/** Whether the job ends without the user. A patient merge may wait until the user checks out another branch. */
-function isAwaited(job: Job): boolean {
-  return !(job.type === 'merge' && job.patient)
-}
-
-/** Whether the member continues without the coordinator: it starts, has a turn, or is paused until the user or a timer resumes it. */
-function isProgressing(member: Member): boolean {
-  const { state, held, heldFor, wakes, phase, turn, told } = member
-  if (!isWorker(member) || state === 'gone') return false
-  if (held && state === 'on') return phase !== 'idle' && (wakes === true || heldFor === 'user' || heldFor === 'subtree')
-  return state !== 'on' || turn.open !== null || told
 }
