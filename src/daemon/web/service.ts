@@ -100,7 +100,7 @@ export class WebService {
     const { right = 'all', only, redact = false, ttlMs, label, remember = false, proxyHost, tls, port } = body
     const way = tls ? 'tls' : proxyHost === undefined ? 'loopback' : 'proxy'
     if (proxyHost !== undefined && tls)
-      throw new KernelError('INVALID', 'a proxy ends TLS itself, so `proxyHost` and `tls` exclude each other')
+      throw new KernelError('INVALID', 'the proxy already terminates TLS, so `proxyHost` and `tls` exclude each other')
     if (remember && way === 'loopback')
       throw new KernelError('INVALID', 'a session on loopback is not remembered', undefined, 'No certificate proves there who answers.')
     const root = only === undefined ? null : await this.#deps.resolve(only)

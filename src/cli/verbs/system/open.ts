@@ -1,8 +1,8 @@
 // `reeve open`: opens the page in the browser at a process, or prints the link. Test: test/e2e/web/access/verb.test.ts.
 import { refuseInProcess } from '../../actions/open-browser.ts'
+import { openLink } from '../../actions/open-web-link.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { VerbCall } from '../../table/verb.ts'
-import { openLink } from './web.ts'
 
 export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call

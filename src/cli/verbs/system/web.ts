@@ -1,12 +1,12 @@
-// `reeve web`: makes a link to the page and opens it, lists and ends sessions, and closes the page. Watches its link until the code is
-// void, and reports a second use. Test: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
+// `reeve web`: opens a link to the page, lists and ends sessions, and closes the page. Tests: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import type { WebOpenBody, WebOpenedView, WebSessionView } from '../../../api/views/web.ts'
+import type { WebOpenBody, WebSessionView } from '../../../api/views/web.ts'
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
-import { linkTo, openBrowser, refuseInProcess, type OpenedFile } from '../../actions/open-browser.ts'
-import { SIGINT_EXIT, UsageError } from '../../errors.ts'
+import { openBrowser, refuseInProcess } from '../../actions/open-browser.ts'
+import { openLink } from '../../actions/open-web-link.ts'
+import { UsageError } from '../../errors.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
 import type { VerbCall } from '../../table/verb.ts'
@@ -18,8 +18,6 @@ const LINK_FLAGS = [
 /** the usual port with TLS */
 const TLS_PORT = 7443
 const OTHER_USES = ['sessions', 'revoke', 'stop']
-/** the longest wait of one request, in ms */
-const WAIT_MS = 60_000
 
 export async function run(call: VerbCall): Promise<number> {
   const { args } = call
@@ -63,32 +61,6 @@ function open(call: VerbCall): Promise<number> {
   return openLink(call, linkBody(args), { mayOpenBrowser: !args.on('no-open') && !isForElsewhere })
 }
 
-/**
- * Opens a link to the page in the browser if it may, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`.
- */
-export async function openLink(
-  { out, reeve }: VerbCall,
-  body: WebOpenBody,
-  { path = '', mayOpenBrowser }: { readonly path?: string; readonly mayOpenBrowser: boolean },
-): Promise<number> {
-  const opened = await reeve.web.open(body)
-  const { number } = opened
-  const link = linkTo(opened, path)
-  if (out.json) {
-    await out.value({ link, url: opened.url, id: opened.link, usableMs: opened.usableMs, ...(number === null ? {} : { number }) })
-    return 0
-  }
-  const file = mayOpenBrowser ? openBrowser(link) : null
-  if (file === null) await out.line(link)
-  else await out.message(`the page opens in your browser, at ${opened.url}`)
-  if (number !== null)
-    await out.message(`the browser asks for this number: ${number}. Your proxy must reach http://127.0.0.1:${opened.localPort}`)
-  if (file === null && !out.isTerminal('stderr')) return 0
-  if (file === null) await out.message(`this link works once, for ${number === null ? 'a minute' : 'five minutes'}`)
-  await watchLink(opened, file, { out, reeve })
-  return 0
-}
-
 function linkBody(args: VerbCall['args']): WebOpenBody {
   const isReadOnly = args.on('read-only')
   const narrowing = ['share', 'only', 'redact'].find((flag) => args.on(flag))
@@ -101,7 +73,7 @@ function linkBody(args: VerbCall['args']): WebOpenBody {
   const [only, ttlMs, label] = [args.text('only'), args.duration('for'), args.text('label')]
   const proxyHost = args.text('allow-host')?.toLowerCase()
   const tls = tlsPart(args)
-  if (proxyHost !== undefined && tls) throw new UsageError('--allow-host does not go with --listen', 'A proxy ends TLS itself.')
+  if (proxyHost !== undefined && tls) throw new UsageError('--allow-host does not go with --listen', 'The proxy already terminates TLS.')
   if (args.on('remember') && proxyHost === undefined && !tls)
     throw new UsageError('--remember needs --allow-host or --listen', 'On loopback no certificate proves who answers.')
   const port = args.number('port')
@@ -118,14 +90,14 @@ function linkBody(args: VerbCall['args']): WebOpenBody {
   }
 }
 
-/** The address with TLS. Nothing but loopback is open without TLS, so both files are needed. */
+/** The address with TLS. Without TLS, the page is served on loopback only, so both files are needed. */
 function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
   const [listen, cert, key] = [args.text('listen'), args.text('tls-cert'), args.text('tls-key')]
   if (listen === undefined && cert === undefined && key === undefined) return undefined
   if (listen === undefined) throw new UsageError('--tls-cert and --tls-key belong to --listen')
   if (cert === undefined || key === undefined)
     throw new UsageError(
-      '--listen needs --tls-cert and --tls-key: the page is open beyond this machine with TLS alone',
+      '--listen needs --tls-cert and --tls-key: beyond this machine the page is served only over TLS',
       'By ssh or through a proxy it needs no certificate of yours: see docs/guides/another-machine.md.',
     )
   const [, inBrackets, plain, portText] = /^(?:\[(.+)\]|([^:]+|[0-9a-fA-F:]+?))(?::(\d+))?$/.exec(listen) ?? []
@@ -136,38 +108,6 @@ function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
       'Give an IP address of this machine, as in 100.64.0.7:7443 or [fd7a::7]:7443.',
     )
   return { address, port, cert: resolve(cert), key: resolve(key) }
-}
-
-/** Waits until the code of a link is void. Removes its file at the first use, and reports each further one. */
-async function watchLink(
-  { link, usableMs }: WebOpenedView,
-  file: OpenedFile | null,
-  { out, reeve }: Pick<VerbCall, 'out' | 'reeve'>,
-): Promise<void> {
-  const leave = (): void => {
-    file?.remove()
-    process.exit(SIGINT_EXIT)
-  }
-  process.once('SIGINT', leave)
-  try {
-    for (let uses = 0, wrongNumbers = 0, leftMs = usableMs; leftMs > 0;) {
-      const now = await reeve.web.waitForLink(link, { uses, wrongNumbers, timeoutMs: Math.min(leftMs, WAIT_MS) })
-      if (now.uses > 0) file?.remove()
-      if (uses === 0 && now.uses === 1) await out.message('the link was used: your session has begun')
-      if (now.uses > 1 && now.uses > uses)
-        await out.message(out.paintMessage('red', 'the link was used twice: it may have been seen. `reeve web --revoke` ends all sessions'))
-      if (now.wrongNumbers > wrongNumbers) await out.message(out.paintMessage('red', 'the link was opened with a wrong number'))
-      if (uses === 0 && now.uses === 0 && now.usableMs === 0) await out.message('the link was not used, and is void now')
-      // Without a terminal there is no reader for a later warning.
-      if (now.uses > 0 && !out.isTerminal('stderr')) return
-      uses = now.uses
-      wrongNumbers = now.wrongNumbers
-      leftMs = now.usableMs
-    }
-  } finally {
-    process.off('SIGINT', leave)
-    file?.remove()
-  }
 }
 
 async function listSessions({ out, reeve }: VerbCall): Promise<number> {
