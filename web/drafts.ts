@@ -2,7 +2,7 @@
 // daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts
 // must not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see
 // them.
-// Tests: test/tables/faces/process/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
+// Tests: test/tables/web/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 
 const KEY = 'reeve.drafts'

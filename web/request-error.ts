@@ -1,5 +1,5 @@
 // The errors of requests: a refusal of the daemon, and what the user reads when several requests fail. Tests: test/e2e/web/page.test.ts,
-// test/tables/faces/process/request-error.test.ts.
+// test/tables/web/request-error.test.ts.
 
 /** What the user reads of an error. */
 export interface Failure {

@@ -1,5 +1,5 @@
 // Arranges changed files as a tree of folders with the sums of what is below. Folders that have only one folder share a line. Pure.
-// Test: test/tables/faces/process/file-tree.test.ts.
+// Test: test/tables/faces/file-tree.test.ts.
 import type { ChangedFileView } from '../api/views/diff.ts'
 
 interface LineBase {

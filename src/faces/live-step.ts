@@ -1,5 +1,5 @@
 // What the open step of a process has written so far, from the events that are not stored. Bounded: of long texts the end is kept, until
-// the whole text is in the journal. Pure. Test: test/tables/faces/process/live-step.test.ts.
+// the whole text is in the journal. Pure. Test: test/tables/faces/live-step.test.ts.
 import type { EventView } from '../api/views/daemon.ts'
 
 /** The types to request from the API. The fact `model.started` arrives as the event `step.started`, and `live.gap` without a request. */

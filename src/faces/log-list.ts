@@ -1,5 +1,5 @@
 // The lines of a log as a viewer keeps them. Joins newly read lines with the known ones, and finds a text in them. The number of a line
-// stays the same, so that a viewer keeps its place. Pure. Test: test/tables/faces/process/log-list.test.ts.
+// stays the same, so that a viewer keeps its place. Pure. Test: test/tables/faces/log-list.test.ts.
 import type { LogLine } from '../api/views/process.ts'
 import { colouredParts, type ColouredPart } from './visible-text.ts'
 

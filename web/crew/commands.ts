@@ -1,5 +1,5 @@
 // What the user can tell a crew, one of its tasks or one of its members: when that is possible, what it asks for, what is sent, and the
-// command line that does the same. The crew decides whether it obeys. Test: test/tables/faces/crew-commands.test.ts.
+// command line that does the same. The crew decides whether it obeys. Test: test/tables/web/crew-commands.test.ts.
 import type { CrewCommandBody, CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'
 import { crewCommandName } from '../../src/api/text/answer-command.ts'
 import type { Field, Values } from '../parts/forms/field-values.ts'

@@ -1,4 +1,4 @@
-// What the form for a new crew asks for, as the request and as the command line. Pure. Test: test/tables/faces/crew-commands.test.ts.
+// What the form for a new crew asks for, as the request and as the command line. Pure. Test: test/tables/web/crew-commands.test.ts.
 import type { CrewTaskBody, CrewUpBody } from '../../src/api/views/crew-up.ts'
 import { COMMIT_GATES } from '../word-lists.ts'
 

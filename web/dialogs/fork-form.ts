@@ -1,4 +1,4 @@
-// What the dialog of a fork sends. Must make no request. Pure. Test: test/tables/faces/fork-form.test.ts.
+// What the dialog of a fork sends. Must make no request. Pure. Test: test/tables/web/fork-form.test.ts.
 import type { ForkChanges } from '../../src/faces/fork-plan.ts'
 import { filledFields, isAmountValid } from './resume-form.ts'
 

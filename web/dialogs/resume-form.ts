@@ -1,5 +1,5 @@
 // What the dialog of a resume sends, and the command line that does the same. Must make no request. Pure.
-// Test: test/tables/faces/resume-form.test.ts.
+// Test: test/tables/web/resume-form.test.ts.
 import type { ProcessView, ResumeBody } from '../../src/api/views/process.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { commandName } from '../../src/faces/process-names.ts'

@@ -1,4 +1,4 @@
-// The keys of the rows of a list that draws only the visible ones. Pure. Test: test/tables/faces/row-slots.test.ts.
+// The keys of the rows of a list that draws only the visible ones. Pure. Test: test/tables/web/row-slots.test.ts.
 
 /** the number of slots is a multiple of this, so that it stays the same while the list is scrolled */
 const SLOTS = 200

@@ -1,4 +1,4 @@
-// The limits of a process: their names, units and flags. Test: test/tables/faces/resume-form.test.ts.
+// The limits of a process: their names, units and flags. Test: test/tables/web/resume-form.test.ts.
 import type { LimitUseView } from '../../src/api/views/process.ts'
 import { formatBytes, formatElapsed, formatLimitUsd, formatTokens } from '../../src/faces/format.ts'
 

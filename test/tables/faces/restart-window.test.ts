@@ -18,7 +18,7 @@ test.each([
   expect(restartWindow(child(...seconds), policy, NOW)).toEqual({ marks, text, isFull })
 })
 
-test('a supervisor gives up with the next failure of a child until its earliest restart leaves the window', () => {
+test('one more failure makes the supervisor give up, unless the earliest restart has left the window', () => {
   expect(giveUpTexts([child(225, 150, 75), { ...child(10), id: 'notes' }], policy, NOW)).toEqual([
     'one more failure of server within 1m 15s: the supervisor gives up',
   ])

@@ -1,4 +1,4 @@
-// The fields of a form that is made from a list, with its values as texts. Pure. Test: test/tables/faces/crew-commands.test.ts.
+// The fields of a form that is made from a list, with its values as texts. Pure. Test: test/tables/web/crew-commands.test.ts.
 
 export interface Field {
   readonly name: string

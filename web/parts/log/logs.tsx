@@ -1,6 +1,6 @@
 // The log of a process, or of it and all below it: the newest lines at the end, and earlier ones on request. It follows new lines until the
 // user scrolls up. A line is drawn only once, and the browser leaves out what is not visible.
-// Tests: test/e2e/web/process/logs.test.ts, test/tables/faces/process/log-list.test.ts.
+// Tests: test/e2e/web/process/logs.test.ts, test/tables/faces/log-list.test.ts.
 import { signal, useSignal, type Signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JSX, VNode } from 'preact'

@@ -10,7 +10,7 @@ import {
   parseDrafts,
   restoreDrafts,
   withDraft,
-} from '../../../../web/drafts.ts'
+} from '../../../web/drafts.ts'
 
 test.each([
   ['nothing was stored', null, []],

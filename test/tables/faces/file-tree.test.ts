@@ -1,6 +1,6 @@
 // Changed files as a tree of folders.
 import { expect, test } from 'vitest'
-import { fileTreeLines, folderIndexOf } from '../../../../src/faces/file-tree.ts'
+import { fileTreeLines, folderIndexOf } from '../../../src/faces/file-tree.ts'
 
 const file = (path: string, insertions: number | null = 1, deletions: number | null = 0) => ({ path, insertions, deletions })
 const FILES = [

@@ -1,6 +1,6 @@
 // The lines of a log as a viewer keeps them, and a search in them.
 import { describe, expect, test } from 'vitest'
-import type { LogLine } from '../../../../src/api/views/process.ts'
+import type { LogLine } from '../../../src/api/views/process.ts'
 import {
   hiddenChars,
   joinEarlier,
@@ -11,7 +11,7 @@ import {
   nextMatch,
   patternOf,
   type LogList,
-} from '../../../../src/faces/log-list.ts'
+} from '../../../src/faces/log-list.ts'
 
 const line = (number: number, text = `line ${number}`): LogLine => ({
   at: new Date(number * 1_000).toISOString(),

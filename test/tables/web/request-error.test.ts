@@ -1,6 +1,6 @@
 // What the user reads when requests that were sent together fail.
 import { expect, test } from 'vitest'
-import { failureOfAll, type Failure } from '../../../../web/request-error.ts'
+import { failureOfAll, type Failure } from '../../../web/request-error.ts'
 
 const NAME: Failure = { message: 'the name is taken', hint: 'Choose another.' }
 const GONE: Failure = { message: 'no process 7', hint: '' }

@@ -1,7 +1,7 @@
 // What the open step has written so far.
 import { expect, test } from 'vitest'
-import type { EventView } from '../../../../src/api/views/daemon.ts'
-import { NOTHING_LIVE, withLiveEvent, type LiveStep } from '../../../../src/faces/live-step.ts'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import { NOTHING_LIVE, withLiveEvent, type LiveStep } from '../../../src/faces/live-step.ts'
 
 const after = (...events: readonly object[]): LiveStep =>
   events.reduce<LiveStep>((live, event) => withLiveEvent(live, event as EventView), NOTHING_LIVE)
