@@ -26,7 +26,11 @@ export interface NeedView {
   /** the topmost living process above it, or the process itself */
   root: string
   rootName: string | null
-  /** `choice` and `text`: questions; `gate`, `review`, `human-task` and `merge`: of a crew; `failed`, `silent`, `finished`: not seen yet */
+  /**
+   * `command`, `edit`, `fetch`, `permission`: a call that needs a permission; `plan`: a plan to approve; `choice`, `text`: a question;
+   * `gate`, `review`, `human-task`, `merge`: a question about a task of a crew; `hold`: a pause that only the user can end; `failed`,
+   * `finished`: an end; `silent`: no sign of life
+   */
   kind:
     | 'command'
     | 'edit'
@@ -51,7 +55,7 @@ export interface NeedView {
   title: string
   /** true: the user has seen it */
   seen: boolean
-  /** null: it is not put off. In the stream of rows, the time may be over */
+  /** null: it is not put off. In the stream of rows the time may have passed */
   snoozedUntil: string | null
   /** the question, with the call and its diff */
   ask: AskView | null

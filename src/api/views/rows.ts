@@ -127,7 +127,7 @@ export interface RowView {
   attention: number
   /** true: the user has not seen one of its needs, such as a question, a hold or its end */
   unseen: boolean
-  /** when its needs count again; null: they are not put off. The time may be over */
+  /** when its needs count again; null: they are not put off. The time may have passed */
   snoozedUntil: string | null
   pinned: boolean
   /** the last assistant text, truncated to 160 characters */

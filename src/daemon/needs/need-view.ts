@@ -25,7 +25,7 @@ const TITLE_CHARS = 200
 
 export interface NeedViewContext {
   readonly table: Pick<LiveTable, 'get'>
-  /** wall ms; -Infinity: a snooze is shown although its time may be over */
+  /** wall ms; -Infinity: a snooze is shown although its time may have passed */
   readonly wall: number
   /** the process above which nothing is shown; null: there is none */
   readonly top: Uuid | null

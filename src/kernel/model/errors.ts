@@ -22,7 +22,7 @@ export const ERRORS = {
     exit: 64,
   },
   NOT_FOUND: {
-    meaning: 'No such process, or it has ended.',
+    meaning: 'What the request names does not exist, or has ended: a process, or a part of one, such as a task, a node, a step or a session.',
     hint: '`reeve ps -a` lists all processes, also the ended ones.',
     http: 404,
     exit: 3,
@@ -40,7 +40,7 @@ export const ERRORS = {
     exit: 3,
   },
   CONFLICT: {
-    meaning: 'The name is already in use, or a process must end before the request is possible.',
+    meaning: 'The request contradicts the present state: a name, directory or branch is in use, or something must end first.',
     hint: 'Choose another name, or end the process that has it (`reeve stop`).',
     http: 409,
     exit: 1,

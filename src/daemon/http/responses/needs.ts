@@ -29,13 +29,17 @@ export const need = z
     kind: z
       .enum(NEED_KINDS)
       .describe(
-        '`choice` and `text`: questions; `gate`, `review`, `human-task` and `merge`: of a crew; `failed`, `silent`, `finished`: not seen yet',
+        [
+          '`command`, `edit`, `fetch`, `permission`: a call that needs a permission; `plan`: a plan to approve; `choice`, `text`: a question',
+          '`gate`, `review`, `human-task`, `merge`: a question about a task of a crew; `hold`: a pause that only the user can end',
+          '`failed`, `finished`: an end; `silent`: no sign of life',
+        ].join('; '),
       ),
     rank: count.describe('its urgency; 1: most urgent'),
     at: time.describe('when it began'),
     title: text.describe('one line'),
     seen: z.boolean().describe('true: the user has seen it'),
-    snoozedUntil: time.nullable().describe('null: it is not put off. In the stream of rows, the time may be over'),
+    snoozedUntil: time.nullable().describe('null: it is not put off. In the stream of rows the time may have passed'),
     ask: ask.nullable().describe('the question, with the call and its diff'),
     hold: hold.nullable(),
     task: task.nullable(),

@@ -88,7 +88,7 @@ const row = z
       'how urgently it needs the user: 6 a question, 5 of a crew, 4 a hold, 3 a failure, 2 a silence, 1 an end; 0: it does not',
     ),
     unseen: z.boolean().describe('true: the user has not seen one of its needs, such as a question, a hold or its end'),
-    snoozedUntil: time.nullable().describe('when its needs count again; null: they are not put off. The time may be over'),
+    snoozedUntil: time.nullable().describe('when its needs count again; null: they are not put off. The time may have passed'),
     pinned: z.boolean(),
     lastText: text.nullable().describe('the last assistant text, truncated to 160 characters'),
     exit: z.object({ code: z.int(), reason: text, signal: text.exactOptional(), error: text.exactOptional() }).nullable(),
