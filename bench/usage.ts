@@ -1,5 +1,5 @@
 // Measures the first `reeve usage` of a store: the journal is counted into the ledger batch by batch, and each batch blocks the
-// daemon's loop. Then the ledger itself is read. There is no reference.
+// daemon's loop. Then the ledger itself is read. There is no reference: no other tool has such a ledger.
 // Usage: node bench/usage.ts [steps of each of 20 processes, default 2,500].
 import type { FactBody } from '../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'

@@ -1,7 +1,7 @@
 // `npm run test:agents [-- [--only claude,codex] [--long] [--pinned] VITEST ARGUMENTS]` runs test/agents; `npm test` does not.
 // It installs the missing coding agents of scripts/install-agents.ts, also in their newest versions (not with `--pinned`), and builds
 // first. An agent that cannot be installed is skipped, with a line of output; if none can, the run fails. `--long` pauses agents for 330 s
-// instead of 5. If possible, the tests run in a network namespace with a loopback only: agents then reach just the local model server.
+// instead of 5. If possible, the tests run in a network namespace with loopback only, where agents reach just the local model server.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { AGENTS, installedProgram, type AgentName } from './install-agents.ts'
@@ -75,7 +75,7 @@ run([process.execPath, 'scripts/build.mjs'])
 const withoutNetworkArgv = findNoNetworkCommand()
 console.log(
   withoutNetworkArgv.length > 0
-    ? `test:agents: with a loopback alone (${withoutNetworkArgv.slice(0, withoutNetworkArgv.indexOf('sh')).join(' ')})`
+    ? `test:agents: with loopback only (${withoutNetworkArgv.slice(0, withoutNetworkArgv.indexOf('sh')).join(' ')})`
     : 'test:agents: no network namespace here: with the network of this machine',
 )
 const vitest = [

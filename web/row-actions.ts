@@ -1,5 +1,5 @@
-// What keys, buttons and the palette do to one process or to several: one table with the right that each action needs, when it is possible,
-// and its command line. Test: test/e2e/web/keys.test.ts.
+// What keys, buttons and the palette do to one process or to several: one table with the right that each action needs, and
+// its command line. Whether a row allows it: allowsVerb of src/faces/row-verbs.ts. Test: test/e2e/web/keys.test.ts.
 import type { RowView } from '../src/api/views/rows.ts'
 import { KEYS, type KeyAction } from '../src/faces/keys.ts'
 import { interrupt, markSeen, pauseNow, pauseOrResume } from './actions.ts'
@@ -109,7 +109,7 @@ export function isPossible(name: RowActionName, row: RowView): boolean {
   return (right === null || may(right)) && (isRead(name) || allowsVerb(row, name))
 }
 
-/** Whether an action must wait until the page hears of the daemon again. */
+/** Whether an action must wait until the page hears from the daemon again. */
 function mustWait(name: RowActionName): boolean {
   return actionOf(name).right !== null && isStale.value
 }
@@ -135,8 +135,8 @@ export function commandLineOf(name: RowActionName, row: RowView): string | null 
   return command === null ? null : `reeve ${command}`
 }
 
-/** What an action does, as the help of keys has it. */
-export function nameOfAction(name: RowActionName, row: RowView): string {
+/** The label of an action: what it does, as in the help of keys. */
+export function labelOfAction(name: RowActionName, row: RowView): string {
   return name === 'pauseOrResume' ? (isHeld(row) ? 'resume with all below' : 'pause with all below') : KEYS[name].does
 }
 

@@ -11,7 +11,7 @@ import { selectedUuid } from '../fleet/list-state.ts'
 import { PAGES } from '../pages.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { commandLineOf, nameOfAction, possibleActions, runAction } from '../row-actions.ts'
+import { commandLineOf, labelOfAction, possibleActions, runAction } from '../row-actions.ts'
 import { navigate, path } from '../router.ts'
 import { rows } from '../rows.ts'
 import { openHelp } from './help.tsx'
@@ -60,7 +60,7 @@ function actionChoices(): Choice[] {
   if (!row) return []
   return possibleActions(row).map((name) => ({
     id: `action ${name}`,
-    text: `${titleOf(row)}: ${nameOfAction(name, row)}`,
+    text: `${titleOf(row)}: ${labelOfAction(name, row)}`,
     detail: commandLineOf(name, row) ?? keyTexts(name).join(' '),
     run: () => runAction(name, [row]),
   }))

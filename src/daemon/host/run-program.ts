@@ -1,12 +1,12 @@
-// Runs a short program for the daemon itself: the user's key command, or a desktop notification. Limits its time and output. Ends all its
-// OS processes afterwards. Tests: test/e2e/models/credentials.test.ts, test/e2e/daemon/notifications.test.ts.
+// Runs a short program for the daemon itself: the user's key command, or a desktop notification. Limits its time and output. Ends all
+// OS processes of the program afterwards. Tests: test/e2e/models/credentials.test.ts, test/e2e/daemon/notifications.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
 /** The largest number of characters of stdout that are kept. */
 const MAX_CHARS = 64 * 1024
-/** The program is killed after this time. */
+/** The time after which the program is killed. */
 const MAX_MS = 30_000
 
 export type RunProgram = (argv: readonly string[]) => Promise<{ readonly code: number; readonly stdout: string }>

@@ -98,7 +98,7 @@ test('`spawn` adds, `replace` replaces and `retire` retires a member', { timeout
   await reeve('crew', 'stop', 'fix')
 })
 
-test('the history of a task names the successor and its summary', { timeout: TIMEOUT_MS }, async () => {
+test('the history of a task names the successor, and the summary for it', { timeout: TIMEOUT_MS }, async () => {
   repository.commit({ 'tasks.md': '## lexer: The lexer\nWrite lexer.txt with tokens.\n' })
   writeFileSync(join(daemon.work, 'hold-task-lexer'), '')
   expect(

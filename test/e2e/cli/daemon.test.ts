@@ -55,7 +55,7 @@ describe('the daemon', () => {
     expect(await connect({ home: dir.path }).list()).toEqual([])
   })
 
-  test('status reports whether it runs, and does not start it', async () => {
+  test('`daemon status` reports whether it runs, and does not start it', async () => {
     const none = await run('daemon', 'status')
     expect([none.code, none.stdout, none.stderr.split('\n')[0]]).toEqual([4, '', 'reeve: the daemon is not running'])
     await run('daemon', 'start')
@@ -63,7 +63,7 @@ describe('the daemon', () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ version: 1, home: dir.path })])
   })
 
-  test('stop returns when the daemon is gone, and succeeds without one', async () => {
+  test('`daemon stop` returns when the daemon is gone, and succeeds without one', async () => {
     await run('daemon', 'start')
     const { pid } = await readDaemon()
     expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon has ended\n' })
@@ -72,7 +72,7 @@ describe('the daemon', () => {
     expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
   })
 
-  test('stop reports the processes that continue later, and those that cannot', async () => {
+  test('`daemon stop` reports the processes that continue later, and those that cannot', async () => {
     writeFileSync(join(dir.path, 'wait.yaml'), '- text: never\n')
     await run('run', '-d', '--interactive', '--model', `script:${join(dir.path, 'wait.yaml')}`)
     await run('run', '-d', '--', 'sleep', '1000')
@@ -84,7 +84,7 @@ describe('the daemon', () => {
     )
   })
 
-  test('stop suggests no rerun for a command that had input, because its input is not recorded', async () => {
+  test('`daemon stop` suggests no rerun for a command that had input, because its input is not recorded', async () => {
     await run('run', '-d', '--', 'sleep', '1000')
     await connect({ home: dir.path, start: false }).spawn({ argv: ['sleep', '1000'], input: 'x', cwd: dir.path })
     expect((await run('daemon', 'stop')).stderr).toBe(
@@ -93,7 +93,7 @@ describe('the daemon', () => {
     )
   })
 
-  test('stop counts a process without a program neither as agent nor as command, because it continues by itself', async () => {
+  test('`daemon stop` counts a process without a program neither as agent nor as command, because it continues by itself', async () => {
     writeFileSync(join(dir.path, 'reeve.yaml'), 'supervisors: { team: { children: [{ id: a, command: [sleep, "600"] }] } }\n')
     expect(await runCli(dir.path, ['run', '-d', '--supervisor', 'team'], { cwd: dir.path })).toMatchObject({ code: 0 })
     expect((await run('daemon', 'stop')).stderr).toBe(
@@ -101,7 +101,7 @@ describe('the daemon', () => {
     )
   })
 
-  test('stop waits for work in flight as long as --drain allows', async () => {
+  test('`daemon stop` waits for work in flight as long as --drain allows', async () => {
     writeFileSync(
       join(dir.path, 'tool.yaml'),
       JSON.stringify([{ tools: [{ name: 'bash', input: { command: 'touch begun; sleep 600' } }] }, { text: 'done' }]),
@@ -126,7 +126,7 @@ describe('the daemon', () => {
     expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(description) as string })
   })
 
-  test('restart keeps the old daemon when the new one cannot start', async () => {
+  test('`daemon restart` keeps the old daemon when the new one cannot start', async () => {
     await run('daemon', 'start')
     const viewBefore = await readDaemon()
     writeFileSync(join(dir.path, 'config.yaml'), 'maxProcesses: many\n')
@@ -134,7 +134,7 @@ describe('the daemon', () => {
     expect((await readDaemon()).pid).toBe(viewBefore.pid)
   })
 
-  test('restart replaces the daemon', async () => {
+  test('`daemon restart` replaces the daemon', async () => {
     await run('daemon', 'start')
     const viewBefore = await readDaemon()
     expect((await run('daemon', 'restart')).code).toBe(0)

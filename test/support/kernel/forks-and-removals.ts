@@ -235,8 +235,8 @@ export class ForksAndRemovals {
   async #get(core: Core, uuid: Uuid): Promise<Process> {
     const process = core.table.get(uuid) ?? (await core.store.process(uuid))
     if (process) return process
-    const isGone = await core.store.tombstone(uuid)
-    throw new KernelError(isGone ? 'COLLECTED' : 'NOT_FOUND', `no process ${uuid}`)
+    const tombstone = await core.store.tombstone(uuid)
+    throw new KernelError(tombstone ? 'COLLECTED' : 'NOT_FOUND', `no process ${uuid}`)
   }
 
   /** Ignores refusals; any other error is a defect. */

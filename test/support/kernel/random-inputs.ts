@@ -344,7 +344,7 @@ export class RandomInputs {
       }
     const stepOffset = pick(12) === 0 ? 1 : 0
     if (row?.life.state === 'running' && row.life.stopping && pick(6) === 0) return { type: 'escalated', from: 'SIGTERM', afterMs: 300 }
-    if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + stepOffset)
+    if (progress.modelOpen && pick(2) === 0) return this.#modelAnswer(pick, progress.step + stepOffset)
     if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#externalReport(pick, row)
     if (row?.context?.compacting === true && pick(2) === 0) return this.#compactionReport(pick, progress.wholeStep + stepOffset, seq)
     switch (pick(19)) {
@@ -361,7 +361,7 @@ export class RandomInputs {
         }
       case 4:
       case 5:
-        return this.#answer(pick, progress.step + stepOffset)
+        return this.#modelAnswer(pick, progress.step + stepOffset)
       case 6:
         return { type: 'model.failed', step: progress.step + stepOffset, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
       case 7:
@@ -459,7 +459,7 @@ export class RandomInputs {
     }
   }
 
-  #answer(pick: PickNumber, step: number): Report {
+  #modelAnswer(pick: PickNumber, step: number): Report {
     const calls = Array.from({ length: pick(3) }, (_, index): RequestedCall => ({
       callId: `c${this.#replies}.${index}`,
       name: 'bash',
@@ -477,16 +477,16 @@ export class RandomInputs {
   }
 
   #by(pick: PickNumber): Sender {
-    const percent = pick(8)
-    if (percent < 5) return 'user'
-    return percent === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
+    const choice = pick(8)
+    if (choice < 5) return 'user'
+    return choice === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
   }
 
   /** Picks a process: usually a living one, sometimes any, sometimes an unknown one. */
   #uuid(pick: PickNumber): Uuid {
-    const percent = pick(60)
-    if (percent === 0) return 'nobody'
-    if (percent < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
+    const choice = pick(60)
+    if (choice === 0) return 'nobody'
+    if (choice < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
     return this.#matchingUuid(pick, ({ life }) => life.state !== 'zombie')
   }
 

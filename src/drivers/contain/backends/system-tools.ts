@@ -9,7 +9,7 @@ import { truncate } from '../../../kernel/util/truncate.ts'
 /** The time limit of a tool, in ms. */
 const TOOL_MS = 5_000
 const MAX_STDERR_CHARS = 500
-/** Directories of system programs that may be missing in the daemon's PATH. */
+/** Directories of system programs that may be missing from the daemon's PATH. */
 const SYSTEM_DIRS = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin']
 
 /** Whether a new user namespace is needed. Root needs none, and without one `sudo` and the like still work inside. */

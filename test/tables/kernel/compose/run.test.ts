@@ -94,46 +94,46 @@ describe('the next fact of a run', () => {
   const makeRun = (...states: readonly NodeState[]): ComposeRun => ({
     nodes: states.map((state, index) => makeNode('abcdef'[index] ?? '', state, { ask: index })),
   })
-  const V_SHAPE = { a: [], b: ['a'], c: ['a', 'b'] }
+  const TRIANGLE = { a: [], b: ['a'], c: ['a', 'b'] }
 
   test.each([
     [
       'starts the first node without open dependencies',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('waiting', 'waiting', 'waiting'),
       { type: 'compose.starting', node: 'a', ask: 3 },
     ],
-    ['is none while the only possible node runs', makeSpec(V_SHAPE), makeRun('running', 'waiting', 'waiting'), null],
-    ['is none while the only possible node starts', makeSpec(V_SHAPE), makeRun('starting', 'waiting', 'waiting'), null],
+    ['is none while the only possible node runs', makeSpec(TRIANGLE), makeRun('running', 'waiting', 'waiting'), null],
+    ['is none while the only possible node starts', makeSpec(TRIANGLE), makeRun('starting', 'waiting', 'waiting'), null],
     [
       'starts the next node when its dependency has completed',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('completed', 'waiting', 'waiting'),
       { type: 'compose.starting', node: 'b', ask: 3 },
     ],
-    ['is none while one of two dependencies runs', makeSpec(V_SHAPE), makeRun('completed', 'running', 'waiting'), null],
+    ['is none while one of two dependencies runs', makeSpec(TRIANGLE), makeRun('completed', 'running', 'waiting'), null],
     [
       'blocks a node whose dependency has failed',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('failed', 'waiting', 'waiting'),
       { type: 'compose.blocked', node: 'b', by: 'a' },
     ],
     [
       'blocks a node whose dependency is blocked',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('failed', 'blocked', 'waiting'),
       { type: 'compose.blocked', node: 'c', by: 'a' },
     ],
     [
       'blocks a node whose dependency was cancelled',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('completed', 'cancelled', 'waiting'),
       { type: 'compose.blocked', node: 'c', by: 'b' },
     ],
-    ['does not start a starting node twice', makeSpec(V_SHAPE), makeRun('completed', 'completed', 'starting'), null],
+    ['does not start a starting node twice', makeSpec(TRIANGLE), makeRun('completed', 'completed', 'starting'), null],
     [
       'finishes a run whose nodes have all ended',
-      makeSpec(V_SHAPE),
+      makeSpec(TRIANGLE),
       makeRun('completed', 'failed', 'blocked'),
       { type: 'compose.finished', outcome: { completed: ['a'], failed: ['b'], blocked: ['c'], cancelled: [] } },
     ],

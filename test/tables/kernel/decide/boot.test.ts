@@ -91,7 +91,7 @@ describe.each(['native', 'acp', 'command'])('a process of the driver %s', (drive
     if (survived === 'zombie' || survived === 'suspended') expect(stuck.note).toContain('77')
   })
 
-  test('with a program that may still run has a note why the program was not signalled, unless it is native', () => {
+  test('with a program that may still run has a note that says why the program was not signalled, unless it is native', () => {
     for (const [doubt, words] of [
       ['unowned', 'may still run'],
       ['stale', 'belongs to another program'],
