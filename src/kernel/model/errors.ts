@@ -22,7 +22,8 @@ export const ERRORS = {
     exit: 64,
   },
   NOT_FOUND: {
-    meaning: 'What the request names does not exist, or has ended: a process, or a part of one, such as a task, a node, a step or a session.',
+    meaning:
+      'What the request names does not exist, or has ended: a process, or a part of one, such as a task, a node, a step or a session.',
     hint: '`reeve ps -a` lists all processes, also the ended ones.',
     http: 404,
     exit: 3,

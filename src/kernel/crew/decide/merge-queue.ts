@@ -29,10 +29,7 @@ function nextTaskToCommit(crew: Crew, canBeCommitted: (task: Task) => boolean): 
  */
 function mustLetOthersPass(crew: Crew, task: Task): boolean {
   if (task.state === 'waiting') return true
-  const isAble =
-    task.state === 'queued'
-      ? (member: Member) => canImplement(member, task)
-      : (member: Member) => mayReview(member, task)
+  const isAble = task.state === 'queued' ? (member: Member) => canImplement(member, task) : (member: Member) => mayReview(member, task)
   const needsWorker = task.state === 'queued' || task.state === 'awaiting_review'
   return (
     needsWorker &&

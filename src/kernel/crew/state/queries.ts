@@ -198,10 +198,7 @@ export function needsReview({ state, reviews, cleared, ask }: Task): boolean {
 
 /** Whether the task needs a review that no worker can do, now or later. */
 export function hasNoReviewer(crew: Crew, task: Task): boolean {
-  return (
-    needsReview(task) &&
-    !workersOf(crew).some((member) => mayReview(member, task) && canReviewLater(member))
-  )
+  return needsReview(task) && !workersOf(crew).some((member) => mayReview(member, task) && canReviewLater(member))
 }
 
 /** Number of workers lost in a row, including those that are still leaving. */
