@@ -1,5 +1,5 @@
 // Arranges rows for lists: as a tree with folds, or flat in a chosen order. In the tree the place of a row depends only on its parent and
-// its birth, so that rows never move. Pure. Test: test/tables/faces/tree.test.ts.
+// the time of its creation, so that rows never move. Pure. Test: test/tables/faces/tree.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 
 /** A row in its place. */
@@ -13,11 +13,11 @@ export interface TreeLine {
   readonly isContext: boolean
 }
 
-type Born = Pick<RowView, 'uuid'>
-type Placed = Born & Pick<RowView, 'parent'>
+type Created = Pick<RowView, 'uuid'>
+type Placed = Created & Pick<RowView, 'parent'>
 
-/** UUIDs begin with the time of their birth, so their order is the order of birth. */
-const byBirth = (a: Born, b: Born): number => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : 0)
+/** UUIDs begin with the time of their creation, so their order is the order of creation. */
+const byCreation = (a: Created, b: Created): number => (a.uuid < b.uuid ? -1 : a.uuid > b.uuid ? 1 : 0)
 
 /**
  * Returns the visible rows of the tree, each after its parent. A row whose parent is not in the list is a root. With `isMatch`, only
@@ -53,12 +53,12 @@ function childrenByParent<T extends Placed>(rows: ReadonlyMap<string, T>, shown?
     if (siblings) siblings.push(row)
     else children.set(parent, [row])
   }
-  for (const siblings of children.values()) if (!isSorted(siblings)) siblings.sort(byBirth)
+  for (const siblings of children.values()) if (!isSorted(siblings)) siblings.sort(byCreation)
   return children
 }
 
-/** Rows mostly come in the order of their birth. */
-function isSorted(rows: readonly Born[]): boolean {
+/** Rows mostly come in the order of their creation. */
+function isSorted(rows: readonly Created[]): boolean {
   for (let index = 1; index < rows.length; index += 1) if ((rows[index - 1]?.uuid ?? '') > (rows[index]?.uuid ?? '')) return false
   return true
 }
@@ -103,11 +103,11 @@ const ORDERS: Readonly<Record<FlatOrder, <T extends Sorted>(rows: readonly T[]) 
     ),
 }
 
-/** Returns the rows in a flat order; equal rows stay in the order of birth. */
+/** Returns the rows in a flat order; equal rows stay in the order of creation. */
 export function flatOrder<T extends Sorted>(rows: Iterable<T>, order: FlatOrder): T[] {
-  const born = [...rows]
-  if (!isSorted(born)) born.sort(byBirth)
-  return ORDERS[order](born)
+  const created = [...rows]
+  if (!isSorted(created)) created.sort(byCreation)
+  return ORDERS[order](created)
 }
 
 function sortedBy<T, K>(rows: readonly T[], keyOf: (row: T) => K, compare: (a: K, b: K) => number): T[] {

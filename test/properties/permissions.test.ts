@@ -153,7 +153,7 @@ test('the common tools of two lists are those that both lists allow', () => {
   )
 })
 
-test('a child that a limited parent accepts is a native agent, or has no more rights than its parent', () => {
+test('a parent without bash refuses each child that is not native, because that child cannot be limited', () => {
   fc.assert(
     fc.property(spec, spec, (requested, parentSpec) => {
       const parent = fitAlone(parentSpec)

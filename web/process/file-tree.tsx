@@ -1,4 +1,4 @@
-// The changed files as a tree of folders, which is moved through by keys: a file is shown as soon as it is reached, and folders fold. Only
+// Shows the changed files as a tree of folders, with keys: the diff of a file is shown as soon as the keys reach it, and folders fold. Only
 // the visible lines are drawn. Test: test/e2e/web/files.test.ts.
 import { useMemo, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -9,8 +9,9 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { isNarrow } from '../frame/narrow.ts'
 import { RowWindow } from '../parts/row-window.tsx'
 
+/** the height of a line, in CSS pixels */
 const LINE_HEIGHT = 26
-/** the same for a finger */
+/** the same on a narrow screen, where a finger taps the line */
 const TOUCH_HEIGHT = 44
 /** the lines of a page */
 const PAGE_LINES = 15
@@ -25,7 +26,7 @@ interface FileTreeProps {
 
 export function FileTree({ files, selected, onSelect }: FileTreeProps): JSX.Element {
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set())
-  /** the folder at which the keys are; null: they are at the selected file */
+  /** the folder on which keys act; null: they act on the selected file */
   const [folder, setFolder] = useState<string | null>(null)
   const lines = useMemo(() => fileTreeLines(files, folded), [files, folded])
   const found = lines.findIndex(({ kind, path }) =>
@@ -112,7 +113,7 @@ interface FileTreeRowProps {
   readonly top: number
   /** true: its diff is shown */
   readonly isShown: boolean
-  /** true: the keys are at it */
+  /** true: keys act on it */
   readonly isActive: boolean
   readonly onChoose: () => void
 }

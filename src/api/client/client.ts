@@ -130,8 +130,8 @@ export class Client {
 
   /**
    * Streams events in order. With `follow` in the query the stream survives broken connections and restarts of the daemon: it continues
-   * after the last delivered event. The stream ends when the signal aborts, or when the daemon has not answered for 30 s. It never
-   * starts the daemon again.
+   * after the last delivered event. It never starts the daemon again. The stream ends when the daemon ends it, when the signal aborts, or
+   * when the connection breaks after the last event. Errors: `UNAVAILABLE` if the daemon has not answered for 30 s.
    */
   events(path: typeof ROWS_PATH, options: Omit<StreamOptions, 'isLast'>): AsyncGenerator<RowEvent, void>
   events(path: string, options: StreamOptions): AsyncGenerator<ReeveEvent, void>

@@ -13,7 +13,7 @@ export interface ReportUsageView {
   cacheReadTokens: number
   cacheWriteTokens: number
   costUsd: number | null
-  /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+  /** true: the price of some call is unknown, so the cost is a lower bound */
   unpriced: boolean
   /** true: some call was cut off, and its cost is an estimate */
   estimated: boolean

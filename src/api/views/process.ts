@@ -184,7 +184,7 @@ export interface UsageView {
   contextTokens: number
   /** null if no price is known; a lower bound if `unpriced` is true */
   costUsd: number | null
-  /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+  /** true: the price of some call is unknown, so the cost is a lower bound */
   unpriced: boolean
   /** true: some call was cut off, and its cost is an estimate */
   estimated: boolean

@@ -103,7 +103,7 @@ export interface RowView {
   }
   cost: {
     usd: number | null
-    /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+    /** true: the price of some call is unknown, so the cost is a lower bound */
     unpriced: boolean
     /** true: some call was cut off, and its cost is an estimate */
     estimated: boolean
@@ -139,7 +139,7 @@ export interface RowView {
   seq: number
 }
 
-/** Rows in the order of their birth (`shape=objects`). */
+/** Rows in the order in which the processes were created (`shape=objects`). */
 export interface RowsView {
   version: 1
   /** the state of the rows; `after` of a stream continues there */

@@ -95,7 +95,7 @@ export interface StepDetailView {
   heldMs: number
   /** the attempts of its model call */
   calls: StepAttemptView[]
-  /** the messages that the agent read since the step before, and before its model call */
+  /** the messages that the agent read between the previous step and the model call of this one */
   messages: {
     id: string
     from: string

@@ -13,7 +13,7 @@ export interface UsageSumView {
   cacheReadTokens: number
   cacheWriteTokens: number
   costUsd: number | null
-  /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+  /** true: the price of some call is unknown, so the cost is a lower bound */
   unpriced: boolean
   /** true: some call was cut off, and its cost is an estimate */
   estimated: boolean
@@ -21,7 +21,7 @@ export interface UsageSumView {
 
 export interface UsageRowView {
   /**
-   * the agent, the model, the directory, the value of the label, or the UUID of the process or of the root process. Empty: not known, or no
+   * the agent, model, directory, day or hour, the value of the label, or the UUID of the process or root process. Empty: not known, or no
    * such label. Days and hours are those of the time zone of the daemon
    */
   key: string
@@ -43,7 +43,7 @@ export interface UsageRowView {
   cacheReadTokens: number
   cacheWriteTokens: number
   costUsd: number | null
-  /** true: the price of some call is unknown, so `costUsd` is a lower bound */
+  /** true: the price of some call is unknown, so the cost is a lower bound */
   unpriced: boolean
   /** true: some call was cut off, and its cost is an estimate */
   estimated: boolean

@@ -1,5 +1,5 @@
-// Loads the code of the page's listener at its first use. If the page was open when the last daemon ended, that is at the start of this
-// one. Closes the listener with the daemon. Must stay small: the daemon loads this file at its start.
+// Loads the code of the page's listener at its first use. If the last daemon left the page open, this daemon loads the code at its start.
+// Closes the listener with the daemon. Must stay small: the daemon loads this file at its start.
 // Test: test/e2e/web/access/listener.test.ts.
 import { existsSync } from 'node:fs'
 import { ROUTES } from '../http/routes.ts'

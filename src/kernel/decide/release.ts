@@ -1,6 +1,7 @@
 // The release of an incarnation at its end. Its steps in order: 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead ·
-// 6 the row leaves the table. Each step runs once, whatever ends the incarnation. `terminate` does steps 0 to 2 and records the exit;
-// `reap` does the others when the driver has ended. Test: test/tables/kernel/decide/release.test.ts.
+// 6 the row leaves the table. `terminate` records the exit and does steps 0 to 2; `reap` does the others when the driver has ended. Without
+// a driver, steps 1 and 2 are left out. A daemon that starts repeats step 2 for zombies with surviving programs.
+// Test: test/tables/kernel/decide/release.test.ts.
 import { mayRestart, holdsToKeep } from './children.ts'
 import { closeReservedCalls } from './close-open-calls.ts'
 import { isProviderLimited } from '../model/exit.ts'

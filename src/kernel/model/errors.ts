@@ -23,7 +23,7 @@ export const ERRORS = {
   },
   NOT_FOUND: {
     meaning:
-      'What the request names does not exist, or has ended: a process, or a part of one, such as a task, a node, a step or a session.',
+      'What the request names does not exist, or has ended. It may be a process, or a part of one, such as a task, a node or a step.',
     hint: '`reeve ps -a` lists all processes, also the ended ones.',
     http: 404,
     exit: 3,

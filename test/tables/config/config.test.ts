@@ -1,4 +1,4 @@
-// The configuration: every key, its default, the files that may set it, and the precedence of the sources; the messages for invalid files.
+// The configuration: its keys and defaults, the files that may set them, and the precedence of the sources; the messages for invalid files.
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { spawnSync } from 'node:child_process'
@@ -53,7 +53,7 @@ describe('the configuration', () => {
     expect(await workspace.load()).toEqual(DEFAULTS)
   })
 
-  test('has every key that the user can set', async () => {
+  test("takes the values of the user's file", async () => {
     await using workspace = await newWorkspace()
     workspace.user(
       'maxProcesses: 64',

@@ -1,4 +1,5 @@
-// `reeve web`: opens a link to the page, lists and ends sessions, and closes the page. Tests: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
+// `reeve web`: opens a link to the page, lists and ends sessions, and closes the page.
+// Tests: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { WebOpenBody, WebSessionView } from '../../../api/views/web.ts'

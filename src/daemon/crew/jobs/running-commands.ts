@@ -1,5 +1,5 @@
-// Keeps track of the jobs of crews that run shell commands, and aborts a job when its result is no longer needed. The caller starts the commands.
-// Test: test/processes/crew/verify.test.ts.
+// Keeps track of the jobs of crews that run shell commands, and aborts a job when its result is no longer needed. The caller
+// starts the commands. Test: test/processes/crew/verify.test.ts.
 import type { StoredFact } from '../../../kernel/model/facts.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 import type { MemberId, TaskId } from '../../../kernel/model/crew/words.ts'

@@ -27,7 +27,7 @@ export const unbegunField = z
 /** The cost of several model calls. */
 export const costFields = {
   costUsd: usd.nullable(),
-  unpriced: z.boolean().describe('true: the price of some call is unknown, so `costUsd` is a lower bound'),
+  unpriced: z.boolean().describe('true: the price of some call is unknown, so the cost is a lower bound'),
   estimated: z.boolean().describe('true: some call was cut off, and its cost is an estimate'),
 }
 

@@ -108,7 +108,7 @@ const head = {
 }
 const rows = z
   .object({ ...head, rows: z.array(row) })
-  .meta({ id: 'RowsView', description: 'Rows in the order of their birth (`shape=objects`).' })
+  .meta({ id: 'RowsView', description: 'Rows in the order in which the processes were created (`shape=objects`).' })
 const rowColumns = z
   .object({ ...head, columns: z.record(text, z.array(z.unknown())) })
   .meta({ id: 'RowColumnsView', description: 'The same rows by field: the n-th value of each list belongs to the n-th row.' })

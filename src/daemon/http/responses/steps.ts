@@ -73,7 +73,7 @@ const stepDetail = z
     calls: z.array(attempt).describe('the attempts of its model call'),
     messages: z
       .array(z.object({ id: text, from: text, text, at: time, truncated: z.boolean() }))
-      .describe('the messages that the agent read since the step before, and before its model call'),
+      .describe('the messages that the agent read between the previous step and the model call of this one'),
     asks: z
       .array(
         z.object({

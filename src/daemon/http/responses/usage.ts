@@ -11,7 +11,7 @@ const root = z.object({ uuid: text, pid: count.nullable(), name: text.nullable()
 
 const row = z.object({
   key: text.describe(
-    'the agent, the model, the directory, the value of the label, or the UUID of the process or of the root process. Empty: not known, or no such label. Days and hours are those of the time zone of the daemon',
+    'the agent, model, directory, day or hour, the value of the label, or the UUID of the process or root process. Empty: not known, or no such label. Days and hours are those of the time zone of the daemon',
   ),
   part: text.nullable().describe('the value of the second group, written as `key`; null: there is no second group'),
   root: root.nullable().describe('the process, or the root process of a tree; `pid` and `name` are null if its record is gone'),

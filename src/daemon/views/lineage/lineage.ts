@@ -1,4 +1,4 @@
-// The tree of forks of a process, and the comparison of two processes. Works in bounded pages. Must never read a journal: rows and
+// The tree of forks of a process, and the comparison of two processes. Must never read a journal: rows and
 // tombstones are enough. Tests: test/e2e/cli/resume.test.ts, test/e2e/lifecycle/compare.test.ts.
 import { knownCost } from '../../../api/known-cost.ts'
 import { reasonText } from '../../../api/text/exit-reason.ts'
@@ -137,7 +137,7 @@ interface Difference {
   readonly values: readonly [unknown, unknown]
 }
 
-/** Returns the settings in which two specifications differ. A worktree of its own does not count. */
+/** Returns the settings in which two specifications differ. */
 function differencesOf(a: ProcessSpec, b: ProcessSpec): Difference[] {
   return COMPARED_FIELDS.flatMap((field): Difference[] => {
     const values = [a[field], b[field]] as const

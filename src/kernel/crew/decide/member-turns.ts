@@ -1,6 +1,6 @@
-// Begins and ends the turns of members. A worker must end its turn with one of four tools; otherwise it is reminded. After two reminders the
-// turn is accepted. Under the engine, a worker that owes a report then loses its task, so no worker stays in a phase forever. A coordinator
-// that is an agent gets a message instead, and decides. The end of a turn that is not the current one changes nothing.
+// Begins and ends the turns of members. A worker must end its turn with one of four tools; otherwise it is reminded. After two reminders
+// the turn is accepted. Under the engine, a worker that owes a report then loses its task, so no worker stays in a phase forever. A
+// coordinator that is an agent gets a message instead, and decides. The end of a turn that is not the current one changes nothing.
 // Test: test/tables/kernel/crew/decide/member-turns.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
 import { hasJobsThatNeedMember, isActive, isWorker } from '../state/queries.ts'

@@ -1,6 +1,6 @@
-// The rules of a crew, which are the same for every kind of coordinator. They fail tasks whose needs failed, pass gates, land commits,
-// prepare files, brief reviewers and end the crew. Has the rules in their order. Each rule makes at most one change. The rules are applied
-// until no rule makes a change. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// The rules of a crew, in their order; they are the same for every kind of coordinator. They fail tasks whose needs failed, pass gates,
+// land commits, prepare files, brief reviewers and end the crew. Each rule makes at most one change. The rules are applied until none makes
+// a change; then a stalled coordinator is reminded. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { askUser, canAskUser } from './user-questions.ts'
 import { briefWorker, seqsToRead } from './brief-job.ts'

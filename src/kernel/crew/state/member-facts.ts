@@ -121,9 +121,9 @@ function holdsOf({ life }: Process): readonly Hold[] {
 function onUsage(change: Change): readonly SystemCommand[] {
   const { after, member, isLimited } = change
   const contextFull = contextFullCommand(change)
-  const spentCommands: SystemCommand[] =
+  const usageCommands: SystemCommand[] =
     isLimited && after.progress.turnOpen ? [{ type: 'member_usage', member, spent: usageSince(after.usage, after.progress.before) }] : []
-  return [...spentCommands, ...(contextFull ? [contextFull] : [])]
+  return [...usageCommands, ...(contextFull ? [contextFull] : [])]
 }
 
 function contextFullCommand({ before, after, member, handOver }: Change): SystemCommand | null {

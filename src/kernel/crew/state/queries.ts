@@ -86,8 +86,8 @@ export function coordinatorOf(crew: Crew): Member | undefined {
 }
 
 /**
- * The coordinator that gets messages: the running one, else a starting one, else the last one that had a process and has no successor, else
- * the last one. A later successor inherits its messages. Undefined when the engine coordinates.
+ * The coordinator that gets messages: the running one, else a starting one. If there is neither, it is the last one that had a process and
+ * has no successor, else the last one. A later successor inherits its messages. Undefined when the engine coordinates.
  */
 export function coordinatorRecipient(crew: Crew): Member | undefined {
   return (

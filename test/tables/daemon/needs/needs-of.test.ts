@@ -162,7 +162,7 @@ test('a snooze applies to the asks before it, not to later ones; it ends with an
   expect(viewsOf(processOf(...START, asked(), snoozed), until).map(({ snoozedUntil }) => snoozedUntil)).toEqual([null])
 })
 
-test('an ask whose answer can be taken back is no need; taken back it is a new one, which was not seen or put off', () => {
+test('an ask is no need while its answer can be taken back; then it is a new need, neither seen nor put off', () => {
   const answer: FactBody = { type: 'process.answered', id: 'q1', option: null, text: 'x', by: 'user', delivery: { at: 0, dueMono: 0 } }
   const before: readonly FactBody[] = [...START, asked(), { type: 'process.snoozed', until: START_AT + 3_600_000, by: 'user' }, answer]
   expect(kindsOf(processOf(...before))).toEqual([])
