@@ -13,7 +13,7 @@ export function WhyLine({ row }: { readonly row: RowView }): JSX.Element | null 
     <>
       {visibleText(row.why.text)}{' '}
       <span class="quiet">
-        for <Since at={row.why.since} />
+        · <Since at={row.why.since} />
         {cause === null ? null : (
           <>
             {' · '}
