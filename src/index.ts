@@ -151,7 +151,7 @@ export interface ConnectOptions {
   readonly onOtherBuild?: () => void
   /** called once for each outdated PID in a call: a resume has given the process a new one, `pid` */
   readonly onPresentPid?: (retiredPid: number, pid: number) => void
-  /** called when a call has had no answer for two seconds, apart from `wait`; `answered` settles with the call */
+  /** called when a call has had no answer for two seconds, apart from `wait` and `web.waitForLink`; `answered` settles with the call */
   readonly onSlow?: (answered: Promise<unknown>) => void
 }
 

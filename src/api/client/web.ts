@@ -45,7 +45,7 @@ export class Web {
     return this.#client.get(
       `/v1/web/links/${encodeURIComponent(link)}/wait`,
       { uses, wrongNumbers, timeoutMs },
-      { signal, extraMs: timeoutMs },
+      { signal, extraMs: timeoutMs, isPoll: true },
     )
   }
 

@@ -2,7 +2,9 @@
 // streams that survive a broken connection.
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ServerResponse } from 'node:http'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ApiError } from '../../../../src/api/client/api-error.ts'
 import { Client } from '../../../../src/api/client/client.ts'
 import { eventData, rowEvents } from '../../../../src/api/client/event-stream.ts'
@@ -284,6 +286,33 @@ describe('the library', () => {
     expect(daemon.requests.map(({ query }) => query.get('for'))).toEqual(['exited', 'exited', 'exited'])
     pollCount = 0
     expect(await reeve.wait('5', { timeoutMs: 0 })).toMatchObject({ timedOut: true })
+  })
+
+  test('reports a slow answer, but not that of a long poll', async () => {
+    const open: ServerResponse[] = []
+    const hold = () => ({ stream: (response: ServerResponse) => void open.push(response) })
+    await using _daemon = await startFakeDaemon(dir.path, {
+      'GET /v1/processes/5/wait': hold,
+      'GET /v1/web/links/a/wait': hold,
+      'GET /v1/processes': hold,
+    })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      let slowCount = 0
+      const watched = connect({ home: dir.path, start: false, onSlow: () => (slowCount += 1) })
+      const counts: number[] = []
+      for (const call of [() => watched.wait('5'), () => watched.web.waitForLink('a'), () => watched.list()]) {
+        const answered = call()
+        while (open.length === counts.length) await turn()
+        vi.advanceTimersByTime(2_000)
+        counts.push(slowCount)
+        open.at(-1)?.end('{"processes":[]}')
+        await answered
+      }
+      expect(counts).toEqual([0, 0, 1])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('returns the number of processes', async () => {
