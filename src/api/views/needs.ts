@@ -29,7 +29,7 @@ export interface NeedView {
   /**
    * `command`, `edit`, `fetch`, `permission`: a call that needs a permission; `plan`: a plan to approve; `choice`, `text`: a question;
    * `gate`, `review`, `human-task`, `merge`: a question about a task of a crew; `hold`: a pause that only the user can end; `failed`,
-   * `finished`: an end; `silent`: no sign of life
+   * `finished`: an end that the user has not seen; `silent`: no sign of life
    */
   kind:
     | 'command'
