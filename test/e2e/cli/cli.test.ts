@@ -264,7 +264,8 @@ describe('kill and stop', () => {
   })
 
   test('an unknown process does not prevent the signals to the others', async () => {
-    const result = await reeve(routes(stoppedProcess), 'kill', 'nobody', '5', '--json')
+    const list = { 'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: [processView()] } }) }
+    const result = await reeve({ ...list, ...routes(stoppedProcess) }, 'kill', 'nobody', '5', '--json')
     expect(result.code).toBe(3)
     expect(JSON.parse(result.stdout)).toMatchObject({
       version: 1,
