@@ -1,5 +1,5 @@
 // Returns the configuration in force, each key with the source of its value, and formats values as YAML, for `reeve config`. Must never
-// return a secret: MCP servers show only their names and programs, and URLs only their origins. Test: test/tables/config/edit.test.ts.
+// return a secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test: test/tables/config/edit.test.ts.
 import { stringify } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
@@ -11,6 +11,7 @@ import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.t
 import { WEB_KEYS } from './keys/web.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { lookUp } from '../kernel/util/lookup.ts'
+import { withoutPassword } from '../kernel/util/without-password.ts'
 
 /** A key with the value in force. */
 export interface ConfigEntry {
@@ -41,7 +42,7 @@ export async function explainConfig(sources: ConfigSources): Promise<readonly Co
     const layer = layers.findLast(({ values }) => key in values)
     const value = layer ? layer.values[key as keyof UserFile] : key in DEFAULTS ? DEFAULTS[key as keyof typeof DEFAULTS] : {}
     const entry: ConfigEntry = { key, value, source: layer?.source ?? 'default', where: layer?.where(key) ?? 'default' }
-    if (key === 'providers') return withBuiltIn(entry)
+    if (key === 'providers') return withoutPasswords(withBuiltIn(entry))
     if (key === 'notifications') return { ...entry, value: redactedNotifications((value ?? {}) as NonNullable<UserFile['notifications']>) }
     if (key === 'liveness') return { ...entry, value: { ...LIVENESS_DEFAULTS, ...(value as UserFile['liveness']) } }
     if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
@@ -76,6 +77,12 @@ function withBuiltIn(entry: ConfigEntry): ConfigEntry {
   const configured = entry.value as typeof DEFAULTS.providers
   const builtIn = DEFAULTS.providers.filter((provider) => !configured.some(({ name }) => name === provider.name))
   return { ...entry, value: [...configured, ...builtIn], where: `${entry.where}: the first ${configured.length}; the others are built in` }
+}
+
+/** Removes the user name and the password from the address of each provider. */
+function withoutPasswords(entry: ConfigEntry): ConfigEntry {
+  const providers = entry.value as typeof DEFAULTS.providers
+  return { ...entry, value: providers.map((provider) => ({ ...provider, baseURL: withoutPassword(provider.baseURL) })) }
 }
 
 /** Returns the program or origin of each MCP server. Environment, headers and arguments are omitted: they may contain secrets. */

@@ -215,3 +215,12 @@ test('the values in force are shown with their sources', async () => {
   expect(formatEntry('fallback', ['a/b', 'c/d'])).toBe('fallback:\n  - a/b\n  - c/d')
   expect(formatEntry('fallback', [])).toBe('fallback: []')
 })
+
+test('a shown provider has no user name and no password, but the rest of its address', async () => {
+  await using workspace = await newWorkspace(
+    'providers: [{ name: own, kind: openai-compatible, baseURL: "https://me:secret@host.example:8443/v1?a=b" }]\n',
+  )
+  const shown = JSON.stringify(await explainConfig({ paths: workspace.paths, cwd: null }))
+  expect(shown).toContain('https://host.example:8443/v1?a=b')
+  expect(shown).not.toMatch(/secret|me:/)
+})
