@@ -1,7 +1,8 @@
-// Measures how a heavy load slows down other work. Loads are 3,000 spawns by 40 clients, and the kill of 1,500 sleepers (BENCH_SPAWNS,
-// BENCH_SLEEPERS). During the load an agent works step by step, and a client calls the API in a loop. The result is their worst
-// delay, minus the time that the daemon waited for a CPU. A separate process makes the load. Run: `npm run bench under-load` (needs
-// the build); `node bench/under-load.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's Node.
+// Measures how a heavy load slows down other work. Loads: 3,000 spawns, 40 at a time (BENCH_SPAWNS); the start of 1,500
+// sleepers, and their kill (BENCH_SLEEPERS). During a load an agent works step by step, and a client calls the API in a loop. The result
+// is their worst delay, minus the time that the daemon or the client waited for a CPU. A separate process makes the load. Run:
+// `npm run bench under-load` (needs the build); `node bench/under-load.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's
+// Node.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +39,7 @@ type Load = (client: Client, dir: string) => Promise<unknown>
 const post = (client: Client, body: object): Promise<{ process: ProcessView }> =>
   client.post('/v1/processes', { cwd: '/', env: ENV, ...body }, { extraMs: 120_000 })
 
-/** Makes `count` calls of `call` with the given number of clients. */
+/** Makes `count` calls of `call`, `CLIENTS` at a time. */
 async function callWithClients(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const work = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 // Returns the configuration in force, each key with the source of its value, and formats values as YAML, for `reeve config`. Must never
-// return a secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test: test/tables/config/edit.test.ts.
+// return a secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test:
+// test/tables/config/edit.test.ts.
 import { stringify } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
@@ -11,7 +12,7 @@ import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.t
 import { WEB_KEYS } from './keys/web.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { lookUp } from '../kernel/util/lookup.ts'
-import { withoutPassword } from '../kernel/util/without-password.ts'
+import { withoutPassword } from './credentials/without-password.ts'
 
 /** A key with the value in force. */
 export interface ConfigEntry {

@@ -11,7 +11,7 @@ import { readCollectable, readSize } from './collectable.ts'
 import { Writer } from './write/writer.ts'
 import { explainWrite, storeError } from './errors.ts'
 import { IdentityFile } from './files/identity.ts'
-import { OpenFiles } from './files/open-files.ts'
+import { ReplacedFilesCheck } from './files/replaced-files.ts'
 import { beginRun, endRun, seenUntil, trustTime, trustedTime } from './daemon-runs.ts'
 import { readHomeBook } from './home-book.ts'
 import { readMeta, writeMeta } from './meta.ts'
@@ -85,7 +85,7 @@ export async function openSqliteStore({ dir, accept = false, log = () => {} }: S
 class SqliteStore implements HomeStore {
   readonly identity: IdentityFile
   readonly #dir: string
-  readonly #files: OpenFiles
+  readonly #files: ReplacedFilesCheck
   readonly #log: (message: string) => void
   readonly #db: DatabaseSync
   readonly #sql: Statements
@@ -97,7 +97,7 @@ class SqliteStore implements HomeStore {
 
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
-    this.#files = new OpenFiles(dir)
+    this.#files = new ReplacedFilesCheck(dir)
     this.#files.check()
     this.#log = log
     this.#db = db

@@ -7,10 +7,11 @@ interface WideTableProps {
   readonly label: string
   /** what stands above the table */
   readonly heading?: ComponentChildren
-  /** the titles of all columns; each row has a cell for each, and the head of the row is no `td` */
+  /** the titles of all columns, in order; each row has one cell for each title, and its row header must be a `th` */
   readonly titles: readonly string[]
   /** the titles of the columns that are aligned as numbers; none if absent */
   readonly numbers?: readonly string[]
+  /** `times`: a table of periods, which scrolls beyond 22rem */
   readonly kind?: 'times'
   /** `tbody`, and perhaps `tfoot` */
   readonly children: ComponentChildren

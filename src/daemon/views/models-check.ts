@@ -1,7 +1,7 @@
 // Checks which model providers can be used: finds the source of each key, and requests the list of models from each provider.
 // Lists these models with their prices. Runs only at the user's request, because it uses the network. Must never show a key.
 // Test: test/e2e/models/doctor-models.test.ts.
-import { withoutPassword } from '../../kernel/util/without-password.ts'
+import { withoutPassword } from '../../config/credentials/without-password.ts'
 import { loadConfig, type Config, type Provider } from '../../config/config.ts'
 import { splitEnv } from '../../config/credentials/secret-variables.ts'
 import { keyVariableNames } from '../../config/credentials/model-keys.ts'

@@ -4,7 +4,7 @@
 import { inRepository } from '../../../drivers/files/worktree.ts'
 import { assignTaskIds } from '../../../kernel/crew/decide/commands/task-commands.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
-import { taskTextsOf } from '../../../kernel/crew/state/task-text.ts'
+import { taskTextsOf } from '../../../kernel/crew/text/task-text.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { readTaskFacts } from '../queries.ts'
 import type { NewTask, TakenTask } from '../../../kernel/model/crew/commands.ts'

@@ -1,6 +1,6 @@
 // Commits a task: takes the author's commit if it equals the approved tree, otherwise commits the approved tree. Each function may be
 // interrupted at any instruction, and repeated. Must never run while the author is in a turn, nor change a file of the worktree.
-// Tests: test/processes/crew/landing.test.ts, test/processes/crew/git-crash.test.ts.
+// Tests: test/processes/crew/commit-reviewed.test.ts, test/processes/crew/git-crash.test.ts.
 import { findConflict, findDifference, isSameTree, filesWithNewMarkers } from './compare.ts'
 import { crewHead, isAncestor } from './merge.ts'
 import { commitTask, hooksNote, commitIdentity } from './commit-task.ts'

@@ -1,7 +1,7 @@
 // Checks that a task's commit equals the approved files. Two trees are compared: the tree of the commit, and the reviewed tree merged with
 // the commit's part of the crew's branch. Also finds conflict markers, conflicts with the crew's branch, and the tasks that changed given
 // files. Works on git objects and refs alone. Must never trust a message, a report or the name of a branch.
-// Test: test/processes/crew/landing.test.ts.
+// Test: test/processes/crew/commit-reviewed.test.ts.
 import { splitNames } from '../git.ts'
 import { crewHead, isAncestor, mergeTree, crewCall } from './merge.ts'
 import type { CrewBranch } from './merge.ts'

@@ -1,6 +1,6 @@
 // Requests the texts for a worker's instructions. Only facts hold these texts, so the daemon must read them.
 // Must never touch files; the job `prepare` does that. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
-import { textSeqs } from '../state/task-text.ts'
+import { textSeqs } from '../text/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { MemberId } from '../../model/crew/words.ts'

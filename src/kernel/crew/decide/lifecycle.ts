@@ -6,7 +6,7 @@ import { needsUnusedFiles, openTasks } from '../state/queries.ts'
 import { endHalt } from './halt.ts'
 import { startMember } from './commands/member-commands.ts'
 import { notifyAllPaused } from './paused-members.ts'
-import { isLanding } from '../state/task-states.ts'
+import { isCommittingOrMerging } from '../state/task-states.ts'
 import type { Command } from '../../model/crew/commands.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member } from '../../model/crew/crew.ts'
@@ -68,7 +68,7 @@ export function completeCrew(draft: CrewDraft, { summary, outcome }: Extract<Com
   draft.emit({ type: 'crew.ending', outcome, summary })
   for (const task of open) {
     const current = draft.requireTask(task.id)
-    if (!isLanding(current))
+    if (!isCommittingOrMerging(current))
       closeTask(draft, current, { type: 'task.cancelled', task: current.id, reason: 'the crew ended' }, 'the crew ends')
   }
   return open.length === 0 ? 'the crew ends' : 'the crew ends as soon as the commits in progress are done'

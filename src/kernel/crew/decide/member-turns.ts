@@ -4,7 +4,7 @@
 // Test: test/tables/kernel/crew/decide/member-turns.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
 import { hasJobsThatNeedMember, isActive, isWorker } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from '../text/task-text.ts'
 import { handOverIfFull } from './context-handover.ts'
 import { requestCommitJob } from './commit-task.ts'
 import { requestDeferredJobs } from './lifecycle.ts'

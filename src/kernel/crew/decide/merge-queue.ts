@@ -3,7 +3,7 @@
 // commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { isGatedByUser, mayReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
-import { isClosed, isLanding } from '../state/task-states.ts'
+import { isClosed, isCommittingOrMerging } from '../state/task-states.ts'
 import { canImplement } from '../state/eligible-workers.ts'
 import { askForCommit, canCommit, requestCommitJob } from './commit-task.ts'
 import type { CrewDraft } from './draft.ts'
@@ -12,7 +12,7 @@ import type { CrewSpec } from '../../model/process-spec.ts'
 
 /** The next task to commit. Undefined while a commit or merge is in progress, or if no task may be committed. */
 function nextTaskToCommit(crew: Crew, canBeCommitted: (task: Task) => boolean): Task | undefined {
-  const landing = crew.tasks.filter(isLanding)
+  const landing = crew.tasks.filter(isCommittingOrMerging)
   if (landing.some(({ conflict }) => conflict === null)) return undefined
   const conflicts = crew.tasks.filter(({ id }) => landing.some(({ conflict }) => conflict === id))
   const blocking = crew.tasks.filter((task) => task.landing?.holds && !isClosed(task))

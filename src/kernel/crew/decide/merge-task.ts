@@ -3,7 +3,7 @@
 // jobs. Must never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/merge-task.test.ts, test/simulation/crew.test.ts.
 import { failTask, requeueTask, failedAttemptsText } from './release-task.ts'
-import { namedFiles, shortCommit, taskBranchText, taskName } from '../state/task-text.ts'
+import { namedFiles, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import { conflictTaskText } from '../text/messages.ts'
 import { isTreeVerified } from '../state/verify-rules.ts'

@@ -2,7 +2,7 @@
 // and the coordinator. Must never leave a worker in a phase that nothing ends.
 // Test: test/tables/kernel/crew/state/transition-tables.test.ts.
 import { currentImplementer } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from '../text/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'

@@ -14,11 +14,11 @@ import {
   isReady,
   openTasks,
 } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from '../text/task-text.ts'
 import { startNextCommit } from './merge-queue.ts'
 import { resumeMergeAfterConflict } from './merge-task.ts'
 import { parkNextTask, resumeParkedTask } from './park-task.ts'
-import { isLanding } from '../state/task-states.ts'
+import { isCommittingOrMerging } from '../state/task-states.ts'
 import { remindStalledCoordinator } from './stalled-coordinator.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { verifyNextTask } from './verify.ts'
@@ -183,7 +183,7 @@ function resetNextWorktree(draft: CrewDraft): boolean {
 
 function endCrew(draft: CrewDraft): boolean {
   const { ending } = draft.crew
-  if (!ending || ending.ended || openTasks(draft.crew).some(isLanding)) return false
+  if (!ending || ending.ended || openTasks(draft.crew).some(isCommittingOrMerging)) return false
   draft.emit({ type: 'crew.ended' })
   draft.addAct({ type: 'end', outcome: ending.outcome, summary: ending.summary })
   return true

@@ -2,7 +2,7 @@
 // answer for the user. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { stateText } from '../state/phases.ts'
 import { mayReview, workersOf } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from '../text/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { AskedFor } from '../../model/crew/words.ts'

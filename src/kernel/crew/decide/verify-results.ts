@@ -1,6 +1,6 @@
 // Records and describes the result of a verify command. A command has passed if it exited by itself with code 0. Must never decide the
 // consequences. Test: test/tables/kernel/crew/decide/verify.test.ts.
-import { taskName } from '../state/task-text.ts'
+import { taskName } from '../text/task-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { VerifyResult, ShellCommandRun } from '../../model/crew/shell-command-results.ts'
 import type { MemberId, TaskId, VerifyStage } from '../../model/crew/words.ts'

@@ -88,6 +88,6 @@ export function isClosed({ state }: { readonly state: TaskState }): boolean {
 }
 
 /** Whether the task is being committed or merged. This is never interrupted. */
-export function isLanding({ state }: { readonly state: TaskState }): boolean {
+export function isCommittingOrMerging({ state }: { readonly state: TaskState }): boolean {
   return state === 'committing' || state === 'merging'
 }

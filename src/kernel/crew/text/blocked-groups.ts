@@ -1,6 +1,6 @@
 // Groups tasks that wait for the same thing into one line, because hundreds of tasks may wait. Pure.
 // Test: test/tables/kernel/crew/text/blocked-groups.test.ts.
-import { taskName } from '../state/task-text.ts'
+import { taskName } from './task-text.ts'
 import type { Task } from '../../model/crew/crew.ts'
 
 /** minimum number of tasks with the same reason that become one line */

@@ -14,7 +14,7 @@ import {
   tasksById,
   workersOf,
 } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from './task-text.ts'
 import { stateText } from '../state/phases.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { groupWaits } from './blocked-groups.ts'

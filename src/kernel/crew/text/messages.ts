@@ -2,7 +2,7 @@
 // decide. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { isActive, isWorker } from '../state/queries.ts'
 import { stateText } from '../state/phases.ts'
-import { reopenedText, taskTextsOf, taskName } from '../state/task-text.ts'
+import { reopenedText, taskTextsOf, taskName } from './task-text.ts'
 import type { CrewFact, JobResult, CrewFactOf } from '../../model/crew/facts.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { MemberId, TaskId } from '../../model/crew/words.ts'

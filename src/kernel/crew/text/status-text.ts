@@ -1,10 +1,10 @@
 // Status texts for a coordinator agent: paused members, and tasks that make no progress. Each text names the tool that helps. Must never
 // decide. Test: test/tables/kernel/crew/decide/paused-members.test.ts.
 import { needsCommit, hasRoom, currentImplementer, hasNoReviewer, isReady, openTasks } from '../state/queries.ts'
-import { taskName } from '../state/task-text.ts'
+import { taskName } from './task-text.ts'
 import { stateText } from '../state/phases.ts'
 import { isReviewable } from '../state/reviewers.ts'
-import { isLanding } from '../state/task-states.ts'
+import { isCommittingOrMerging } from '../state/task-states.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { HoldReason } from '../../model/words.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
@@ -74,7 +74,10 @@ function taskStatusText(crew: Crew, spec: CrewSpec, task: Task): string | null {
     return isReady(crew, task)
       ? `${taskName(task)} is queued. assign_task gives it to an idle worker${hasRoom(crew, spec) ? '; spawn_worker starts another' : ''}.`
       : null
-  if (isLanding(task) || (state === 'approved' && task.cleared && needsCommit(spec, task) && !currentImplementer(crew, task)?.held))
+  if (
+    isCommittingOrMerging(task) ||
+    (state === 'approved' && task.cleared && needsCommit(spec, task) && !currentImplementer(crew, task)?.held)
+  )
     return null
   if (state === 'waiting')
     return isReviewable(crew, spec, task)

@@ -4,7 +4,7 @@
 import { refusalError } from '../refusal-error.ts'
 import { stateText } from '../../state/phases.ts'
 import { tasksById } from '../../state/queries.ts'
-import { taskName } from '../../state/task-text.ts'
+import { taskName } from '../../text/task-text.ts'
 import { dependentsOf } from '../../../util/graph.ts'
 import { senderOfIssuer } from './task-commands.ts'
 import type { CommandOf } from '../../../model/crew/commands.ts'

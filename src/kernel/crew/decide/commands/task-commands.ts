@@ -3,13 +3,13 @@
 import { refusalError } from '../refusal-error.ts'
 import { closeTask, failTask, requeueTask } from '../release-task.ts'
 import { needsReview, canRoleReview, mayReview, canRoleImplement, isActive, isReady, workersOf } from '../../state/queries.ts'
-import { taskName } from '../../state/task-text.ts'
+import { taskName } from '../../text/task-text.ts'
 import { stateText } from '../../state/phases.ts'
 import { findCycle } from '../../../util/graph.ts'
 import { askUser } from '../user-questions.ts'
 import { canTakeReview } from '../../state/reviewers.ts'
 import { TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../state/task-ids.ts'
-import { isClosed, isLanding } from '../../state/task-states.ts'
+import { isClosed, isCommittingOrMerging } from '../../state/task-states.ts'
 import { awaitsVerify } from '../../state/verify-rules.ts'
 import { canImplement, matchesTaskAgent, toTaskAgent, taskAgentText } from '../../state/eligible-workers.ts'
 import type { NewTask, CommandOf } from '../../../model/crew/commands.ts'
@@ -310,7 +310,7 @@ function requireClosable(draft: CrewDraft, id: TaskId): Task {
       `${taskName(task)} is committed, and waits for ${task.conflict}`,
       `Cancel ${task.conflict} instead: then this task fails.`,
     )
-  if (isLanding(task)) throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Wait until it is done.')
+  if (isCommittingOrMerging(task)) throw refusalError('CONFLICT', `${taskName(task)} is ${stateText(task.state)}`, 'Wait until it is done.')
   return task
 }
 

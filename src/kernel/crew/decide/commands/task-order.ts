@@ -4,7 +4,7 @@
 import { refusalError } from '../refusal-error.ts'
 import { stateText } from '../../state/phases.ts'
 import { priorityOf } from '../../state/queries.ts'
-import { taskName } from '../../state/task-text.ts'
+import { taskName } from '../../text/task-text.ts'
 import { senderOfIssuer, checkPriority } from './task-commands.ts'
 import { isClosed } from '../../state/task-states.ts'
 import type { Command } from '../../../model/crew/commands.ts'

@@ -1,7 +1,7 @@
 // Handles the user's answer to a question of the crew. Has the meaning of each option. An answer to a closed question changes nothing.
 // Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { closeTask } from '../release-task.ts'
-import { taskName } from '../../state/task-text.ts'
+import { taskName } from '../../text/task-text.ts'
 import { denyTask } from './worker-reports.ts'
 import type { Command } from '../../../model/crew/commands.ts'
 import type { CrewDraft } from '../draft.ts'

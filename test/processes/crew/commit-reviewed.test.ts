@@ -1,4 +1,4 @@
-// The commit of a task that is about to land, with real git: it has exactly the approved files. Its author may commit something else,
+// How a reviewed task is committed, with real git: the commit has exactly the approved files. Its author may commit something else,
 // half or nothing, leave conflict markers, resolve a conflict, or be gone.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { openContainmentHarness, type ContainmentHarness } from '../../support/a
 import { Repository } from '../../support/crew/repository.ts'
 
 const CREW = 'reeve/fix'
-const VIEW = 'refs/reeve/review/fix/a'
+const REVIEW_REF = 'refs/reeve/review/fix/a'
 const APPROVED = 'refs/reeve/approved/fix/a'
 
 let contained: ContainmentHarness
@@ -55,7 +55,7 @@ const write = (files: Record<string, string>): void => repository.write(files, a
 /** The change of the task, reviewed and approved: two files, one of them new. */
 const reviewFiles = async (files: Record<string, string> = { 'index.txt': 'all\na\n', 'a.txt': 'a\n' }): Promise<string> => {
   write(files)
-  return commitForReview(git, authorTree, VIEW)
+  return commitForReview(git, authorTree, REVIEW_REF)
 }
 const commitReview = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<ReviewedCommitEnd> =>
   commitReviewed(git, authorTree, crew(), {
@@ -132,7 +132,7 @@ describe('the author commits', () => {
     expect(await commitReview(base)).toEqual({ type: 'nothing' })
   })
 
-  test('all of it: the commit lands, and later files are reported', async () => {
+  test('all of it: the commit is accepted, and later files are reported', async () => {
     const reviewed = await reviewFiles()
     const commit = commitAll()
     expect(await commitReview(reviewed)).toMatchObject({ type: 'committed', commit, notes: [] })
@@ -159,7 +159,7 @@ describe('the author commits', () => {
     expect(end).toMatchObject({ type: 'differs', commit, files: ['a.txt', 'other.txt'], more: 0 })
     if (end.type !== 'differs') return
     expect([readCommit(APPROVED), repository.git('show', `${end.from}:a.txt`)]).toEqual([end.from, 'a'])
-    expect(await commitReview(commit), 'after its approval it lands').toMatchObject({ type: 'committed', commit })
+    expect(await commitReview(commit), 'after its approval it is committed').toMatchObject({ type: 'committed', commit })
     expect(
       await commitReview(reviewed, { mayCommit: true, hasNoAuthor: true }),
       'reeve commits if the author cannot be asked',
@@ -206,13 +206,13 @@ describe('the author commits', () => {
   test('nothing more than the reviewed commit: reeve uses that commit', async () => {
     write({ 'a.txt': 'a\n' })
     const earlyCommit = commitAll('a: early')
-    expect(await commitForReview(git, authorTree, VIEW)).toBe(earlyCommit)
+    expect(await commitForReview(git, authorTree, REVIEW_REF)).toBe(earlyCommit)
     gitInTree('reset', '-q', '--hard', base)
     expect(await commitReview(earlyCommit)).toMatchObject({ type: 'committed', commit: earlyCommit })
   })
 
   test('nothing, and nothing was changed: the result is `nothing`', async () => {
-    expect(await commitReview(await commitForReview(git, authorTree, VIEW))).toEqual({ type: 'nothing' })
+    expect(await commitReview(await commitForReview(git, authorTree, REVIEW_REF))).toEqual({ type: 'nothing' })
   })
 
   test("another task's branch: it is compared like any other", async () => {
@@ -233,7 +233,7 @@ describe('the author commits', () => {
 })
 
 describe("the crew's branch has moved", () => {
-  test('without a conflict: the commit lands unchanged, even if its author merged the branch', async () => {
+  test('without a conflict: the commit is accepted unchanged, even if its author merged the branch', async () => {
     const reviewed = await reviewFiles()
     commitOnCrewBranch({ 'new.txt': 'n\n' })
     const commit = commitAll()
@@ -320,7 +320,7 @@ describe('the task that resolves a conflict', () => {
       output: expect.stringContaining(`\`git merge ${commit}\``) as string,
     })
     write({ 'RESOLVED.txt': 'so\n' })
-    const reviewed = await commitForReview(git, authorTree, VIEW)
+    const reviewed = await commitForReview(git, authorTree, REVIEW_REF)
     expect(await commitReview(reviewed, { mustContain: commit, mayCommit: true })).toMatchObject({ type: 'refused' })
     expect(await commitReview(reviewed, { mustContain: commit })).toMatchObject({ type: 'refused' })
   })
@@ -330,7 +330,7 @@ describe('the task that resolves a conflict', () => {
     expect(() => gitInTree('merge', '-q', commit)).toThrow('merge')
     write({ 'index.txt': 'all\na\nb\n' })
     gitInTree('add', '-A')
-    const reviewed = await commitForReview(git, authorTree, VIEW)
+    const reviewed = await commitForReview(git, authorTree, REVIEW_REF)
     gitInTree('merge', '--abort')
     const end = await commitReview(reviewed, { mustContain: commit })
     if (end.type !== 'committed') throw new Error(JSON.stringify(end))

@@ -1,7 +1,7 @@
-// Checks that the files of an open store are still at their place. A backup may be restored under a running daemon: then another file has
+// Checks that the files of an open store are still in place. A backup may be restored under a running daemon: then another file has
 // the path, and whatever the daemon still writes is lost. Such a store is fenced: it writes nothing any more. It takes its write-ahead log
 // (WAL) away, because SQLite would add the newer pages of the WAL to the older file.
-// Test: test/tables/store/files/open-files.test.ts, test/e2e/daemon/older-store.test.ts.
+// Test: test/tables/store/files/replaced-files.test.ts, test/e2e/daemon/older-store.test.ts.
 import { mkdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -12,7 +12,7 @@ const FILES = ['store.db', LOG] as const
 /** The least time between two checks in ms: the commits of this time are lost if a file was replaced. */
 const CHECK_EVERY_MS = 1_000
 
-export class OpenFiles {
+export class ReplacedFilesCheck {
   readonly #dir: string
   /** the inode of each file that has been seen */
   readonly #inodes = new Map<string, number>()
@@ -66,6 +66,6 @@ function inodeOf(path: string): number | null | 'unknown' {
   try {
     return statSync(path, { throwIfNoEntry: false })?.ino ?? null
   } catch {
-    return 'unknown' // a disk that cannot be read for a moment is no other file
+    return 'unknown' // a read error does not mean that the file was replaced
   }
 }
