@@ -42,6 +42,17 @@ export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: numbe
   return (modelMs[index] ?? 0) + (toolMs[index] ?? 0) + (humanMs[index] ?? 0)
 }
 
+/**
+ * The time of the steps with the indices `from` to `to`, in ms. The last step, while it is open, counts from its start to `now`, the wall
+ * time of the daemon.
+ */
+export function timeOfSteps(columns: StepColumns, { from, to }: StepLine, now: number): number {
+  const isOpen = to === columns.step.length - 1 && hasFlag(columns, to, 'open')
+  let ms = isOpen ? Math.max(0, now - (columns.at[to] ?? 0) - (columns.heldMs[to] ?? 0)) : activeMs(columns, to)
+  for (let index = from; index < to; index += 1) ms += activeMs(columns, index)
+  return ms
+}
+
 /** Replaces the steps of `known` by those of `more`, from the first step of `more` on. */
 export function joinColumns(known: StepColumns, more: StepColumns): StepColumns {
   const first = more.step[0]

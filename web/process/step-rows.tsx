@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatCost, formatCount, formatDuration } from '../../src/faces/format.ts'
-import { activeMs, hasFlag, toolsText, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
+import { hasFlag, timeOfSteps, toolsText, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { openFork } from '../dialogs/dialog-targets.ts'
@@ -155,18 +155,11 @@ function StepRow({ columns, line: { from, to }, top, isSelected, onClick, onPoin
       </span>
       <span class="tools">{visibleText(toolsText(columns.tools.slice(from, to + 1).flat()))}</span>
       <Marks columns={columns} from={from} to={to} />
-      <span class="number">{formatDuration(timeOf(columns, from, to))}</span>
+      <span class="number">{formatDuration(timeOfSteps(columns, { from, to }, daemonNow()))}</span>
       <span class="number cost">{costText(columns, from, to)}</span>
       {children}
     </div>
   )
-}
-
-function timeOf(columns: StepColumns, from: number, to: number): number {
-  const isOpen = to === columns.step.length - 1 && hasFlag(columns, to, 'open')
-  let ms = isOpen ? Math.max(0, daemonNow() - (columns.at[to] ?? 0) - (columns.heldMs[to] ?? 0)) : activeMs(columns, to)
-  for (let index = from; index < to; index += 1) ms += activeMs(columns, index)
-  return ms
 }
 
 function costText({ usd }: StepColumns, from: number, to: number): string {

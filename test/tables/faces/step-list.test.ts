@@ -8,6 +8,7 @@ import {
   lineOfStep,
   settledStep,
   stepLines,
+  timeOfSteps,
   toolsText,
   usageUpTo,
   type StepColumns,
@@ -53,6 +54,16 @@ test('three or more silent reads are one line, until it is unfolded; two are not
 
 test.each(['open', 'failed', 'writes', 'asked', 'files', 'compacted'] as const)('a step with the flag "%s" ends a run', (flag) => {
   expect(shown(columnsOf({}, {}, {}, { flags: STEP_FLAGS[flag] }, {}, {}))).toEqual(['1–3', '4', '5', '6'])
+})
+
+test('the time of a step has its waits for the user, and no held time; an open last step counts up to now', () => {
+  const columns = columnsOf(
+    { toolMs: 500, humanMs: 180_000, heldMs: 9_000 },
+    { flags: STEP_FLAGS.open },
+    { at: 10_000, heldMs: 2_000, flags: STEP_FLAGS.open },
+  )
+  const timeOf = (from: number, to: number): number => timeOfSteps(columns, { from, to }, 20_000)
+  expect([timeOf(0, 0), timeOf(1, 1), timeOf(2, 2), timeOf(0, 2)]).toEqual([181_500, 1_000, 8_000, 190_500])
 })
 
 test('the dearest steps come first, without folds; those of unknown cost are last', () => {

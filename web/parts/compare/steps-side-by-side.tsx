@@ -3,9 +3,11 @@
 import type { JSX } from 'preact'
 import type { BriefStepsView } from '../../../src/api/views/steps.ts'
 import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'
+import { timeOfSteps } from '../../../src/faces/step-list.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
 import { callApi } from '../../session-api.ts'
 import { useLive } from '../../live.ts'
+import { daemonNow } from '../clock.tsx'
 
 /** The most steps of each side that are read. */
 const LIMIT = 500
@@ -68,7 +70,6 @@ function OneStep({
   if (step === undefined) return <span class="one-step" />
   const tools = columns.tools[index] ?? []
   const usd = columns.usd[index] ?? null
-  const ms = (columns.modelMs[index] ?? 0) + (columns.toolMs[index] ?? 0)
   return (
     <a class="one-step" href={`/p/${uuid}/steps/${step}`} data-step={step}>
       <span class="number quiet">{step}</span> {visibleText(columns.text[index] ?? '')}{' '}
@@ -76,7 +77,7 @@ function OneStep({
         <code class={tools.some((tool) => tool.endsWith('!')) ? 'problem' : ''}>{visibleText(tools.map(toolText).join(' '))}</code>
       )}{' '}
       <span class="number quiet">
-        {formatDuration(ms)}
+        {formatDuration(timeOfSteps(columns, { from: index, to: index }, daemonNow()))}
         {usd === 0 ? '' : ` · ${formatCost(usd)}`}
       </span>
     </a>
