@@ -197,10 +197,12 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         <NeedTitle need={need} />
       </h2>
       <p class="quiet">
-        {need.rootName !== null && need.root !== need.uuid ? `${need.rootName} › ` : ''}
-        {task ? `task ${task.id} › ` : ''}
-        {KIND_TEXTS[need.kind] ?? need.kind}
-        {ask && ask.step !== null ? ` · step ${ask.step}` : ''}
+        {[
+          ...(need.rootName !== null && need.root !== need.uuid ? [visibleText(need.rootName)] : []),
+          ...(task ? [`task ${task.id}`] : []),
+          KIND_TEXTS[need.kind] ?? need.kind,
+          ...(ask && ask.step !== null ? [`step ${ask.step}`] : []),
+        ].join(' · ')}
       </p>
       <div class="question" data-ask={ask?.id}>
         {commandOfQuestion(need.ask) === null ? <p class="ask-text">{visibleText(ask?.text ?? need.title)}</p> : null}
