@@ -90,11 +90,7 @@ function Content({ machine: { daemon, processes, checks, places, agents } }: { r
         <Table
           title="Agents"
           titles={['agent', 'state', 'what it is']}
-          rows={agents.map(({ name, usable, reason, description, install }) => [
-            name,
-            usable ? 'usable' : (reason ?? 'not usable'),
-            install ?? description,
-          ])}
+          rows={agents.map(({ name, usable, reason, description }) => [name, usable ? 'usable' : (reason ?? 'not usable'), description])}
         />
       )}
       <Table
