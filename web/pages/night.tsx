@@ -1,5 +1,5 @@
-// What happened since the user left: who worked, waited and was held, as lanes; ends, holds, questions and merges as a list; and the money.
-// Test: test/e2e/web/pages/night.test.ts.
+// What happened since the user left, or in another time: who worked, waited and was held, as lanes; ends, holds, questions and merges as a
+// list; and the money. Test: test/e2e/web/pages/night.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { UsageRowView } from '../../src/api/views/usage.ts'
@@ -36,7 +36,7 @@ export function NightPage(): JSX.Element {
   )
   return (
     <section class="night" aria-label="Night">
-      <h2>Since you left</h2>
+      <h2>{titleOfTime(since)}</h2>
       <NightControls since={since} under={under} />
       {error.value === null ? null : <p class="problem">{error.value}</p>}
       {value.value === null ? (
@@ -51,6 +51,11 @@ export function NightPage(): JSX.Element {
       />
     </section>
   )
+}
+
+function titleOfTime(since: string): string {
+  if (since === 'left') return 'Since you left'
+  return RANGES[since] === undefined ? `Since ${since}` : `The last ${since}`
 }
 
 function NightControls({ since, under }: { readonly since: string; readonly under: string }): JSX.Element {
