@@ -38,8 +38,9 @@ export function StaleBar(): JSX.Element | null {
     )
   return (
     <p class="stale-bar" role="status">
-      The daemon does not answer. {was} Any <code>reeve</code> command starts it, and the page goes on by itself; do not reload it. After{' '}
-      <code>reeve daemon stop</code>, <code>reeve web</code> opens a new page.
+      The page was closed, or the daemon does not answer. {was} Any <code>reeve</code> command starts the daemon, and the page goes on by
+      itself; do not reload it. After <code>reeve web --stop</code> or <code>reeve daemon stop</code>, <code>reeve web</code> opens a new
+      page.
     </p>
   )
 }
