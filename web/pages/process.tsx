@@ -165,6 +165,7 @@ function Ancestors({ row }: { readonly row: RowView }): JSX.Element {
 function ProcessHead({ row, steps }: TabProps): JSX.Element {
   const mark = markOf(row)
   const isNow = asOf.value === null
+  const [title, about] = [titleOf(row), visibleText(row.about)]
   return (
     <header class="process-head">
       <Ancestors row={row} />
@@ -172,7 +173,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
         <span class={`mark ${mark.tone}`}>
           <MarkIcon name={markNameOf(row)} />
         </span>
-        <h2>{nameOf(row)}</h2>
+        <h2>{title}</h2>
         <span class={`status-word ${mark.tone}`} data-status={row.status}>
           {mark.word}
         </span>
@@ -183,7 +184,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
         </span>
         {isNow ? <ActionBar row={row} /> : null}
       </div>
-      <p class="about">{visibleText(row.about)}</p>
+      {about === title ? null : <p class="about">{about}</p>}
       {row.why && isNow ? (
         <p class="why-line">
           <WhyLine row={row} />

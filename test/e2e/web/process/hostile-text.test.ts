@@ -103,8 +103,8 @@ describePage('hostile text', { prepare: writeHostileHistory }, (world) => {
     await page.goto(`${world.web.origin}/p/${UUID}/steps/${last}#k=${(await world.web.createLink()).code}`)
     await page.locator('.step-detail .agent-text', { hasText: 'start of a long line' }).last().waitFor()
     await page.locator('.step-detail > p.buttons button', { hasText: 'Show more' }).waitFor()
-    expect(await page.locator('.process-head .about').textContent()).toContain(ATTACK)
-    expect(await page.locator('.process-head .about').textContent()).not.toContain('\u202E')
+    expect(await page.locator('.process-head h2').textContent()).toContain(ATTACK)
+    expect(await page.locator('.process-head h2').textContent()).not.toContain('\u202E')
     for (const tab of ['files', 'logs', 'context', 'signals', 'limits', 'events']) {
       await page.locator('.tabs a', { hasText: tab }).click()
       await page.locator('.tabs a[aria-current]', { hasText: tab }).waitFor()
