@@ -214,7 +214,7 @@ function clockTicks({ from, to }: NightData): { readonly at: number; readonly te
   }))
 }
 
-const KINDS = ['completed', 'failed', 'stopped', 'held', 'asked', 'continued', 'merged'] as const
+const KINDS = ['completed', 'failed', 'interrupted', 'stopped', 'held', 'asked', 'continued', 'merged'] as const
 
 /** An event of the list, with the page that shows it. */
 interface ListedEvent extends Omit<PeriodEvent, 'kind'> {
@@ -250,7 +250,7 @@ function Events({ night, merged }: { readonly night: PeriodActivity; readonly me
               <a href={to}>{name}</a>
             </th>
             <td class="long">
-              <span class={what === 'failed' ? 'problem' : ''}>{what}</span>
+              <span class={what === 'failed' || what === 'interrupted' ? 'problem' : ''}>{what}</span>
               {text === '' || text === what ? '' : `: ${visibleText(text)}`}
               {isLastAsk && (rows.get(uuid)?.asks ?? 0) > 0 ? (
                 <>

@@ -28,7 +28,7 @@ export interface PeriodEvent {
   readonly at: string
   readonly uuid: string
   readonly name: string
-  readonly kind: 'completed' | 'failed' | 'stopped' | 'held' | 'asked' | 'continued'
+  readonly kind: 'completed' | 'failed' | 'interrupted' | 'stopped' | 'held' | 'asked' | 'continued'
   readonly text: string
   /** whether it is the last question of its process in the period: only this one can still be open */
   readonly isLastAsk: boolean
@@ -89,13 +89,40 @@ function wordOf(status: SpanView['status']): LaneWord {
   }
 }
 
+/** The words for the recorded causes of holds and of their ends. A cause that is not here is shown as it is. */
+const CAUSE_TEXTS: ReadonlyMap<string, string> = new Map([
+  ['user', 'paused by user'],
+  ['subtree', 'paused with its tree'],
+  ['budget', 'a budget is used up'],
+  ['rate-limit', 'rate limit'],
+  ['loop', 'it repeats the same calls'],
+  ['context-full', 'its context is full'],
+  ['breaker', 'its tools keep failing'],
+  ['disk-full', 'the disk is full'],
+  ['credentials', 'waits for a key that works'],
+  ['supervisor', 'its supervisor does not start it again'],
+  ['daemon-shutdown', 'the daemon was stopped while it worked'],
+  ['daemon-crash', 'the daemon was killed while it worked'],
+  ['released by system', 'the pause ended by itself'],
+  ['released by user', 'resumed by user'],
+])
+
+function causeText(cause: string | null): string {
+  return CAUSE_TEXTS.get(cause ?? '') ?? cause ?? ''
+}
+
 /** The part of a span that lies in the period; null: the span is before or after it. */
 function partOf({ from: begin, to: end, status, cause }: SpanView, from: number, to: number): LanePart | null {
   const [first, last] = [Math.max(from, Date.parse(begin)), Math.min(to, end === null ? to : Date.parse(end))]
   if (last <= first) return null
   const word = wordOf(status)
   const share = (at: number): number => (at - from) / (to - from)
-  return { word, from: share(first), to: share(last), text: cause === null ? word : `${word}: ${cause}` }
+  return {
+    word,
+    from: share(first),
+    to: share(last),
+    text: cause === null ? word : `${word}: ${status === 'waiting' ? cause : causeText(cause)}`,
+  }
 }
 
 function eventsOf(process: Spans, from: number, to: number): PeriodEvent[] {
@@ -114,22 +141,21 @@ function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined)
   const cause = own ?? (before?.status === 'zombie' || before?.status === 'stopping' ? before.cause : null)
   switch (status) {
     case 'completed':
-    case 'stopped':
-      return { kind: status, text: cause ?? '' }
     case 'failed':
     case 'interrupted':
-      return { kind: 'failed', text: cause ?? '' }
+    case 'stopped':
+      return { kind: status, text: cause ?? '' }
     case 'suspended':
-      return { kind: 'held', text: cause ?? '' }
+      return { kind: 'held', text: causeText(cause) }
     case 'waiting':
       // After a pause its question is the old one.
-      return { kind: before?.status === 'suspended' ? 'continued' : 'asked', text: cause ?? '' }
+      return before?.status === 'suspended' ? { kind: 'continued', text: causeText(cause) } : { kind: 'asked', text: cause ?? '' }
     case 'stopping':
     case 'zombie':
     case 'retired':
       return null
     default:
-      return before?.status === 'suspended' || before?.status === 'waiting' ? { kind: 'continued', text: cause ?? '' } : null
+      return before?.status === 'suspended' || before?.status === 'waiting' ? { kind: 'continued', text: causeText(cause) } : null
   }
 }
 

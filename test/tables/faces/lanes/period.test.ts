@@ -1,6 +1,7 @@
 // What happened in a period, from the spans of processes: a lane for each process, and a list of events.
 import { expect, test } from 'vitest'
 import { activityIn, spentInPeriod } from '../../../../src/faces/lanes/period.ts'
+import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
 import type { SpanView } from '../../../../src/api/views/spans.ts'
 
 const timeAt = (minute: number): string => new Date(Date.UTC(2026, 10, 24, 2, minute)).toISOString()
@@ -71,9 +72,9 @@ test('a question before a pause and after it is one question, and an end is no c
     Date.parse(timeAt(10)),
   )
   expect(events.map(({ kind, text, isLastAsk }) => [kind, text, isLastAsk])).toEqual([
-    ['failed', 'interrupted', false],
-    ['continued', 'released by user', false],
-    ['held', 'subtree', false],
+    ['interrupted', 'interrupted', false],
+    ['continued', 'resumed by user', false],
+    ['held', 'paused with its tree', false],
     ['asked', 'May I?', true],
   ])
 })
@@ -86,6 +87,35 @@ test('a hold is an event; the time of a stop counts as work', () => {
   )
   expect(lanes[0]?.parts.map(({ word }) => word)).toEqual(['was held', 'was ready', 'worked', 'had ended'])
   expect(events.map(({ kind }) => kind)).toEqual(['stopped', 'continued', 'held'])
+})
+
+test('holds have the words of other pages, and the end of a pause without a user names nobody', () => {
+  const { lanes, events } = activityIn(
+    [
+      process('a', null, [
+        span(1, 3, 'suspended', 'daemon-shutdown'),
+        span(3, 4, 'working', 'released by system'),
+        span(4, 5, 'waiting', 'budget'),
+      ]),
+    ],
+    Date.parse(timeAt(0)),
+    Date.parse(timeAt(10)),
+  )
+  expect(events.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+    'asked: budget',
+    'continued: the pause ended by itself',
+    'held: the daemon was stopped while it worked',
+  ])
+  expect(lanes[0]?.parts.map(({ text }) => text)).toEqual([
+    'was held: the daemon was stopped while it worked',
+    'worked: the pause ended by itself',
+    'waited for you: budget',
+  ])
+})
+
+test.each(HOLD_REASONS)('the reason %s is not shown as it is recorded', (reason) => {
+  const { events } = activityIn([process('a', null, [span(1, null, 'suspended', reason)])], Date.parse(timeAt(0)), Date.parse(timeAt(10)))
+  expect(events[0]?.text).not.toBe(reason)
 })
 
 test('the cost grows within each hour, by the clock of the daemon', () => {
