@@ -93,7 +93,12 @@ function Open({ open }: Pick<CrewReportView, 'open'>): JSX.Element {
         <ul class="open-points">
           {open.map(({ what, how }) => (
             <li key={`${what} ${how ?? ''}`}>
-              {visibleText(what)} {how === null ? null : <code>{visibleText(how)}</code>}
+              {visibleText(what)}
+              {how === null ? null : (
+                <>
+                  : <code>{visibleText(how)}</code>
+                </>
+              )}
             </li>
           ))}
         </ul>

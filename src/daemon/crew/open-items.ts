@@ -33,9 +33,17 @@ function pauseItems(crew: CrewView): OpenItem[] {
   return crew.status === 'suspended' ? [{ what: crew.note ?? 'the crew is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
 }
 
-/** What the crew waits for, unless a question or a pause already shows it. */
-function waitItems({ waitsFor, asks, status }: CrewView): OpenItem[] {
-  return asks.length > 0 || status === 'suspended' ? [] : waitsFor.map((what) => ({ what, how: null }))
+/** What the crew waits for, unless a question or a pause already shows it. Tasks that wait for other tasks need nothing from the user. */
+function waitItems({ waitsFor, asks, status, tasks }: CrewView): OpenItem[] {
+  if (asks.length > 0 || status === 'suspended') return []
+  const ids = new Set(tasks.map(({ id }) => id))
+  return waitsFor.filter((text) => !isWaitForTasks(text, ids)).map((what) => ({ what, how: null }))
+}
+
+/** Whether a text states that tasks wait for the tasks `ids`: `a "A" waits for b`, `3 tasks wait for b (a, c, d)`. */
+function isWaitForTasks(text: string, ids: ReadonlySet<string>): boolean {
+  const needs = /^(?:.*" waits|\d+ tasks wait) for ([^()]+?)(?: \([^()]*\))?$/.exec(text)?.[1]
+  return needs?.split(', ').every((id) => ids.has(id)) ?? false
 }
 
 /** The unfinished tasks, with one command for all: a resume, or a new start that keeps the finished tasks. */

@@ -100,7 +100,24 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
     null,
     ['May task-1 be committed?: reeve answer fix'],
   ],
-  ['a crew that waits', makeCrew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
+  [
+    'a crew that waits for the user, while some of its tasks wait for others',
+    makeCrew(
+      ['a', 'b', 'c'].map((id) => ({ id, title: id.toUpperCase(), state: 'queued', reason: null })),
+      {
+        exitedAt: null,
+        waitsFor: [
+          'a "A" waits for b',
+          'a "A waits for b" waits for b, c',
+          '3 tasks wait for b (a, c, d)',
+          'a "A" waits for a worker',
+          'b "A" is in review with worker-1, which is paused',
+        ],
+      },
+    ),
+    null,
+    ['a "A" waits for a worker: -', 'b "A" is in review with worker-1, which is paused: -'],
+  ],
   [
     'a held crew',
     makeCrew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }),
