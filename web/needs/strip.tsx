@@ -1,14 +1,14 @@
 // What waits for the user, above the list, answered in place: Space shows what a question is about. A question that its line does not show
-// whole has its answers below its evidence. The order does not change while the pointer or the focus is in it.
+// whole has its answers below its evidence. The order does not change while the pointer or the focus is in it (frozen-order.ts).
 // Test: test/e2e/web/needs-strip.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
 import type { NeedView } from '../../src/api/views/needs.ts'
 import type { AskView } from '../../src/api/views/process.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { useFrozenOrder } from './frozen-order.ts'
 import { HelpfulButtons } from './helpful-buttons.tsx'
 import { needs, urgentUuids } from './needs.ts'
 import { rowSignal } from '../rows.ts'
@@ -19,50 +19,18 @@ import { commandOfQuestion, isShownWhole } from './shown-whole.ts'
 
 /** the most needs that are drawn */
 const MAX_SHOWN = 50
-const frozen = signal<readonly string[] | null>(null)
 /** the process whose question is shown with its evidence */
 const peeked = signal<string | null>(null)
 
-function thaw(): void {
-  frozen.value = null
-}
-
 export function NeedsStrip(): JSX.Element | null {
-  useEffect(() => thaw, [])
   const all = urgentUuids.value
-  const kept = frozen.value?.filter((uuid) => all.includes(uuid)) ?? null
-  const isUsedUp = kept?.length === 0
-  const shown = kept === null || isUsedUp ? all : kept
-  const hidden = all.length - shown.length
-  useEffect(() => {
-    // All needs of the kept order are answered: from now on the order of those that came in the meantime is kept.
-    if (isUsedUp) frozen.value = all.length === 0 ? null : all
-  }, [isUsedUp])
+  const { shown, hidden, handlers } = useFrozenOrder(all)
   if (all.length === 0) return null
-  const freeze = (): void => {
-    frozen.value ??= all
-  }
   return (
-    <section
-      class="needs"
-      aria-label="Needs you"
-      onPointerEnter={freeze}
-      onPointerLeave={({ currentTarget }) => {
-        if (!currentTarget.contains(document.activeElement)) thaw()
-      }}
-      onFocusCapture={freeze}
-      onBlurCapture={({ currentTarget, relatedTarget }) => {
-        const staysWithin = relatedTarget instanceof Node && currentTarget.contains(relatedTarget)
-        if (!staysWithin && !currentTarget.matches(':hover')) thaw()
-      }}
-    >
+    <section class="needs" aria-label="Needs you" {...handlers}>
       <h2>
         Needs you <span class="count">{all.length}</span>
-        {hidden > 0 ? (
-          <span class="chip" role="status">
-            +{hidden} new
-          </span>
-        ) : null}
+        <NewNeeds count={hidden} />
       </h2>
       <ul>
         {shown.slice(0, MAX_SHOWN).map((uuid) => (
@@ -71,6 +39,15 @@ export function NeedsStrip(): JSX.Element | null {
         {shown.length > MAX_SHOWN ? <li class="more quiet">and {shown.length - MAX_SHOWN} more</li> : null}
       </ul>
     </section>
+  )
+}
+
+/** Tells how many needs have come that the kept order does not show. */
+export function NewNeeds({ count }: { readonly count: number }): JSX.Element | null {
+  return count === 0 ? null : (
+    <span class="chip" role="status">
+      +{count} new
+    </span>
   )
 }
 

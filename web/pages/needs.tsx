@@ -9,9 +9,11 @@ import { callApi } from '../session-api.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { useKeys } from '../keyboard.ts'
+import { useFrozenOrder } from '../needs/frozen-order.ts'
 import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
 import { commandOfQuestion, isShownWhole } from '../needs/shown-whole.ts'
 import { needs as knownNeeds, urgentUuids } from '../needs/needs.ts'
+import { NewNeeds } from '../needs/strip.tsx'
 import { Counts } from '../frame/counts.tsx'
 import { Since } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
@@ -19,7 +21,7 @@ import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
 import { Answers, Evidence } from '../parts/questions.tsx'
 import { navigate, type PageProps } from '../router.ts'
-import { rows, rowSignal } from '../rows.ts'
+import { rowSignal } from '../rows.ts'
 
 /** a swipe is at least this long, in pixels */
 const SWIPE_PX = 80
@@ -53,45 +55,52 @@ interface CardsProps {
   readonly needs: readonly NeedView[]
 }
 
-/** A card for each need. A process whose need this session may not read has one by its row. */
+/** A card for each need. A process whose need this session may not read has one by its row. Cards do not move under a finger. */
 function Cards({ uuids, needs }: CardsProps): JSX.Element {
+  const byId = new Map(needs.map((need) => [need.id, need]))
   const known = new Set(needs.map(({ uuid }) => uuid))
+  const { shown, hidden, handlers } = useFrozenOrder([...byId.keys(), ...uuids.filter((uuid) => !known.has(uuid))])
   return (
-    <section class="need-cards" aria-label="Needs you">
+    <section class="need-cards" aria-label="Needs you" {...handlers}>
       <h2>
-        {uuids.length} {uuids.length === 1 ? 'needs' : 'need'} you
+        {uuids.length} {uuids.length === 1 ? 'needs' : 'need'} you <NewNeeds count={hidden} />
       </h2>
       <ul>
-        {needs.map((need) => (
-          <li key={need.id} data-need={need.uuid}>
-            <a href={`/needs/${need.id}`}>
-              <NeedTitle need={need} />
-              <span class="why">
-                {commandOfQuestion(need.ask) === null ? (
-                  visibleText(need.title)
-                ) : (
-                  <code>{visibleText(commandOfQuestion(need.ask) ?? '')}</code>
-                )}
-              </span>
-            </a>
-            <CardAnswers need={need} />
-          </li>
-        ))}
-        {uuids
-          .filter((uuid) => !known.has(uuid))
-          .map((uuid) => (
-            <li key={uuid} data-need={uuid}>
-              <a href={`/p/${uuid}`}>
-                <strong>{titleOf(rows.get(uuid) ?? { name: null, about: '', pid: 0 })}</strong>
-                <span class="why">{visibleText(rowSignal(uuid).value?.why?.text ?? rowSignal(uuid).value?.status ?? '')}</span>
-              </a>
-            </li>
-          ))}
+        {shown.map((key) => {
+          const need = byId.get(key)
+          return need ? <NeedCard key={key} need={need} /> : <RowCard key={key} uuid={key} />
+        })}
       </ul>
       <p class="quiet counts-line">
         <Counts />
       </p>
     </section>
+  )
+}
+
+function NeedCard({ need }: { readonly need: NeedView }): JSX.Element {
+  const command = commandOfQuestion(need.ask)
+  return (
+    <li data-need={need.uuid}>
+      <a href={`/needs/${need.id}`}>
+        <NeedTitle need={need} />
+        <span class="why">{command === null ? visibleText(need.title) : <code>{visibleText(command)}</code>}</span>
+      </a>
+      <CardAnswers need={need} />
+    </li>
+  )
+}
+
+/** The card of a process whose need is not known. */
+function RowCard({ uuid }: { readonly uuid: string }): JSX.Element {
+  const row = rowSignal(uuid).value
+  return (
+    <li data-need={uuid}>
+      <a href={`/p/${uuid}`}>
+        <strong>{titleOf(row ?? { name: null, about: '', pid: 0 })}</strong>
+        <span class="why">{visibleText(row?.why?.text ?? row?.status ?? '')}</span>
+      </a>
+    </li>
   )
 }
 
