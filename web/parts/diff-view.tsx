@@ -5,11 +5,14 @@ import { useMemo, useRef } from 'preact/hooks'
 import type { HTMLAttributes, JSX } from 'preact'
 import { columnsOf, parseDiffLines, splitRows, type DiffLine, type SplitRow } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
+import { isNarrow } from '../frame/narrow.ts'
 import { RowWindow } from './row-window.tsx'
 
 const LINE_HEIGHT = 20
 /** the lines of a block, which is drawn as one: one turn of a wheel shows about one new block */
 const BLOCK_LINES = 10
+/** a longer diff is drawn by blocks, whose lines do not wrap */
+const MAX_WRAPPED = 300
 const LAYOUTS = ['unified', 'split'] as const
 const STORAGE_KEY = 'reeve.diff'
 
@@ -53,12 +56,22 @@ export function DiffView({ path, text, none, canSplit = false }: DiffViewProps):
   const lines = useMemo(() => parseDiffLines(text).filter(({ kind }) => kind !== 'head'), [text])
   const isSplit = canSplit && isWide.value && layout.value === 'split'
   if (lines.length === 0) return <p class="quiet">{none}</p>
+  if (isNarrow.value && lines.length <= MAX_WRAPPED) return <WrappedDiff path={path} lines={lines} />
   return isSplit ? <SplitDiff path={path} lines={lines} /> : <UnifiedDiff path={path} lines={lines} />
 }
 
 interface LinesProps {
   readonly path: string
   readonly lines: readonly DiffLine[]
+}
+
+/** All lines of a short diff, which wrap: a phone has no room for long lines. Blocks need lines of one height. */
+function WrappedDiff({ path, lines }: LinesProps): JSX.Element {
+  return (
+    <div class="diff wrapped" tabIndex={0} role="region" aria-label={`Diff of ${path}`}>
+      {lines.map(DiffRow)}
+    </div>
+  )
 }
 
 function UnifiedDiff({ path, lines }: LinesProps): JSX.Element {
@@ -75,8 +88,8 @@ function SplitDiff({ path, lines }: LinesProps): JSX.Element {
       label={`Diff of ${path}`}
       rows={rows}
       draw={SplitDiffRow}
+      style={{ '--widest': `${widest}ch` }}
       attributes={{
-        style: { '--widest': `${widest}ch` },
         onScroll: ({ currentTarget }) => {
           // A change of --x costs a new style of all lines: most scrolling is vertical.
           if (currentTarget.scrollLeft === x.current) return
@@ -94,11 +107,12 @@ interface BlockWindowProps<Row> {
   readonly label: string
   readonly rows: readonly Row[]
   readonly draw: (row: Row) => JSX.Element
+  readonly style?: Readonly<Record<string, string>>
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }
 
 /** A list of lines that is drawn by blocks: a block that stays visible costs nothing while the list is scrolled. */
-function BlockWindow<Row>({ class: name, label, rows, draw, attributes = {} }: BlockWindowProps<Row>): JSX.Element {
+function BlockWindow<Row>({ class: name, label, rows, draw, style = {}, attributes = {} }: BlockWindowProps<Row>): JSX.Element {
   return (
     <RowWindow
       class={name}
@@ -107,7 +121,7 @@ function BlockWindow<Row>({ class: name, label, rows, draw, attributes = {} }: B
       height={LINE_HEIGHT * rows.length}
       overscan={1}
       selected={null}
-      attributes={{ tabIndex: 0, 'aria-label': label, role: 'region', ...attributes }}
+      attributes={{ tabIndex: 0, 'aria-label': label, role: 'region', ...attributes, style: { ...style, '--lines': rows.length } }}
       draw={(index, top) => <Block key={index} index={index} top={top} rows={rows} draw={draw} />}
     />
   )
