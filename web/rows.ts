@@ -25,6 +25,9 @@ export const allNeeds = signal<readonly NeedView[] | null>(null)
 /** the processes that need the user */
 export const rowsWithNeeds = signal<ReadonlySet<string>>(new Set())
 
+/** the processes with an open question */
+export const askingUuids = signal<ReadonlySet<string>>(new Set())
+
 /** the processes whose end the user has not seen, without older ones */
 export const unseenEnds = signal<ReadonlySet<string>>(new Set())
 
@@ -134,6 +137,7 @@ function updateNeeds(uuids: Iterable<string>): void {
   const at = Date.now() + clockOffset.peek()
   const changed = [...uuids]
   updateSet(rowsWithNeeds, changed, (row) => needsUser(row, at))
+  updateSet(askingUuids, changed, ({ asks }) => asks > 0)
   updateSet(unseenEnds, changed, isUnseenEnd)
 }
 

@@ -1,6 +1,6 @@
 // The mark of a process in lists: a symbol, its word, and a tone for the colour. Colour is never the only difference. The page draws the
 // symbol as an icon; terminals print it. Test: test/tables/faces/marks.test.ts.
-import type { RowView } from '../api/views/rows.ts'
+import type { RowView, SumsView } from '../api/views/rows.ts'
 
 export type Tone = 'good' | 'calm' | 'wait' | 'bad' | 'faded'
 
@@ -60,4 +60,23 @@ export function markNameOf({ status, liveness, asks }: Marked): MarkName {
 
 export function markOf(row: Marked): Mark {
   return MARKS[markNameOf(row)]
+}
+
+/**
+ * How many processes work, ask, are held and have failed, as texts. Each process counts once, as its mark shows it: one that asks does not
+ * count as working or held. `asking`: the processes with an open question.
+ */
+export function countTexts(
+  sums: Pick<SumsView, 'working' | 'asking' | 'held' | 'failed'>,
+  asking: readonly Pick<RowView, 'status'>[],
+): string[] {
+  const askingAs = (one: RowView['status']): number => asking.filter(({ status }) => status === one).length
+  const counts = [
+    [sums.working - askingAs('working'), 'working'],
+    [sums.asking, 'ask'],
+    [sums.held - askingAs('suspended'), 'held'],
+    [sums.failed, 'failed'],
+  ] as const
+  // Sums and rows of different moments can differ for a short time.
+  return counts.flatMap(([count, word]) => (count <= 0 ? [] : [`${count} ${word}`]))
 }

@@ -1,20 +1,16 @@
 // How many processes do what, what they cost today, and what each of the last minutes has cost. Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import { formatCost } from '../../src/faces/format.ts'
+import { countTexts } from '../../src/faces/marks.ts'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
-import { sums } from '../rows.ts'
+import { askingUuids, rowSignal, sums } from '../rows.ts'
 import { perMinute, spending } from '../spending.ts'
 
 export function Counts(): JSX.Element | null {
   const all = sums.value
   if (!all) return null
-  const parts = [
-    [all.working, 'working'],
-    [all.asking, 'ask'],
-    [all.held, 'held'],
-    [all.failed, 'failed'],
-  ] as const
-  const texts = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]))
+  const asking = [...askingUuids.value].flatMap((uuid) => rowSignal(uuid).value ?? [])
+  const texts = countTexts(all, asking)
   return (
     <span class="counts">
       {texts.length === 0 ? `${all.live} living` : texts.join(' · ')}
