@@ -2,6 +2,7 @@
 // Reads committed facts and live output; forgets a process when it ends. Works without any viewer, so it must cost next to nothing.
 // The row of a process names its open work; this file adds times, inputs and counts. Test: test/tables/daemon/rows/why.test.ts.
 import { toolInputLine } from '../../api/text/tool-input-line.ts'
+import { openAsks } from '../../kernel/decide/asks.ts'
 import { isoTime } from '../views/format-times.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import type { DoingView } from '../../api/views/heartbeat.ts'
@@ -172,8 +173,11 @@ function keepInput({ inputs }: Work, callId: string, input: unknown): void {
 
 /** When the process got its status, in wall ms. Without a fact of it since the start of the daemon, the best time of its row. */
 export function statusSince(process: Process, work: Work | undefined): number {
-  if (work?.status === statusOf(process)) return work.statusSince
   const { life, clock, asks } = process
+  const status = statusOf(process)
+  if (work?.status === status)
+    // The agent may have asked before a restart of the daemon.
+    return status === 'waiting' ? Math.min(work.statusSince, openAsks(process)[0]?.at ?? work.statusSince) : work.statusSince
   switch (life.state) {
     case 'created':
       return clock.updatedAt

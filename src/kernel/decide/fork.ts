@@ -144,7 +144,16 @@ function restoreCheckpoint(process: Process, { seq, at, body }: CheckpointFact):
   return {
     ...process,
     life: { state: 'running', activity: 'working', holds: [], stopping: null, drained: false, midway: false, attached: true },
-    progress: { step: open ? step + 1 : step, modelOpen, attempt: 0, openCalls, wholeStep: step, turn, turnOpen, lastText: null },
+    progress: {
+      step: open ? step + 1 : step,
+      modelOpen,
+      attempt: 0,
+      openCalls: openCalls.map(({ askedAt: _, ...call }) => call),
+      wholeStep: step,
+      turn,
+      turnOpen,
+      lastText: null,
+    },
     usage: { ...process.usage, contextTokens },
     queue,
     asks: [],

@@ -83,6 +83,8 @@ export interface OpenCall {
   readonly cuts?: number
   /** the call has not begun: it waits for the user's answer, or its process ended before it could begin */
   readonly asked?: true
+  /** wall ms at which the user was asked about the call before the daemon was restarted; absent: nobody was */
+  readonly askedAt?: number
 }
 
 /** The progress of the work: the current step and turn, and the open calls. */

@@ -1,5 +1,5 @@
 // The fold of facts about calls, and of deaths of the daemon, into the progress of a process. Test: test/properties/fold.test.ts.
-import type { Ask } from '../model/asks.ts'
+import type { Ask, PendingAsk } from '../model/asks.ts'
 import type { CallEstimate, OpenCall, Progress } from '../model/process.ts'
 
 /** Stores the granted estimate of the call that begins, if there is one. */
@@ -35,4 +35,20 @@ export function markAskedCalls(progress: Progress, asks: readonly Ask[]): Progre
 /** Marks these open calls, which had not begun when their incarnation ended. */
 export function markUnbegunCalls(progress: Progress, callIds: ReadonlySet<string>): Progress {
   return { ...progress, openCalls: progress.openCalls.map((call) => (callIds.has(call.callId) ? { ...call, asked: true } : call)) }
+}
+
+/** Keeps the time of each open ask with its call, because the asks end with their incarnation and the driver asks again. */
+export function keepAskTimes(progress: Progress, asks: readonly PendingAsk[] = []): Progress {
+  const times = new Map(asks.flatMap(({ callId, at, answer }) => (callId === null || answer ? [] : [[callId, at] as const])))
+  const openCalls = progress.openCalls.map(({ askedAt, ...call }): OpenCall => {
+    const at = times.get(call.callId) ?? (call.asked ? askedAt : undefined)
+    return at === undefined ? call : { ...call, askedAt: at }
+  })
+  return { ...progress, openCalls }
+}
+
+/** The ask with the time at which it was first asked, if a restart of the daemon has ended it since. */
+export function withFirstTime({ openCalls }: Progress, ask: Ask): Ask {
+  const at = openCalls.find(({ callId }) => callId === ask.callId)?.askedAt
+  return at === undefined ? ask : { ...ask, at }
 }

@@ -2,7 +2,16 @@
 // of journals share it, so their results cannot differ. `FOLD` has a rule for every fact type but the first facts and those of crews.
 // Test: test/properties/fold.test.ts.
 import { addEarlierTime, stopClock } from './fold-clock.ts'
-import { closeCall, countDaemonDeath, markAskedCalls, markUnbegunCalls, reserveCall, releaseReserve } from './fold-progress.ts'
+import {
+  closeCall,
+  countDaemonDeath,
+  keepAskTimes,
+  markAskedCalls,
+  markUnbegunCalls,
+  releaseReserve,
+  reserveCall,
+  withFirstTime,
+} from './fold-progress.ts'
 import { KernelError } from '../model/errors.ts'
 import { INTERRUPTED_EXIT } from '../model/exit.ts'
 import { isRecordedWithNote, isSameHold } from '../model/holds.ts'
@@ -75,7 +84,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.waiting': (p, b) => ({
     ...(p.spec.crew ? markWaiting(p) : changeRunning(p, { activity: 'waiting' })),
-    ...(b.ask ? withAsks(p, [...(p.asks ?? []), b.ask]) : { note: b.question }),
+    ...(b.ask ? withAsks(p, [...(p.asks ?? []), withFirstTime(p.progress, b.ask)]) : { note: b.question }),
   }),
   // An answer is stored with its ask if the process is held, or if the user may take it back for a time.
   'process.answered': (p, { id, option, text, by, delivery }) => {
@@ -83,7 +92,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     return changeAsks(withoutSnooze(p), (ask) => (ask.id !== id ? [ask] : isHeld(p) || delivery ? [{ ...ask, answer }] : []))
   },
   'process.delivered': (p, { id }) => changeAsks(p, (ask) => (ask.id === id ? [] : [ask])),
-  'process.unanswered': (p, { id }, f) => reopenAsk(p, id, f.at),
+  'process.unanswered': (p, { id }) => reopenAsk(p, id),
   'process.unasked': (p, b) => changeAsks(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => changeRunning(b.stopping.wrapUp ? p : dropWrapUpMessage(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
@@ -130,7 +139,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
       drained: true,
       midway: false,
     }),
-    progress: mayHaveBegunCall(p) ? countDaemonDeath(p.progress) : markUnbegunCalls(p.progress, unbegunCalls(p)),
+    progress: keepAskTimes(mayHaveBegunCall(p) ? countDaemonDeath(p.progress) : markUnbegunCalls(p.progress, unbegunCalls(p)), p.asks),
     pid: b.pid,
     handle: null,
     containment: null,
@@ -482,14 +491,20 @@ function withoutAsks({ asks, spec }: Process): { readonly asks?: readonly Pendin
   return asks && asks.length > 0 && spec.crew === undefined ? { asks: [] } : {}
 }
 
-/** Drops the answer to an ask, which counts as a new one: the user has not seen it, and it is not put off. */
-function reopenAsk(process: Process, id: string, at: number): Process {
+/** Drops the answer to an ask. The ask keeps its time, but counts as not seen and not put off. */
+function reopenAsk(process: Process, id: string): Process {
   const asks = (process.asks ?? []).map((ask): PendingAsk => {
     if (ask.id !== id) return ask
     const { answer: _, ...open } = ask
-    return { ...open, at }
+    return open
   })
-  return { ...changeRunning(process, { activity: 'waiting' }), ...withAsks(process, asks) }
+  const at = asks.find((ask) => ask.id === id)?.at
+  const { seenAt, ...rest } = withoutSnooze(process)
+  return {
+    ...changeRunning(rest, { activity: 'waiting' }),
+    ...withAsks(process, asks),
+    ...(seenAt === undefined ? {} : { seenAt: at === undefined ? seenAt : Math.min(seenAt, at - 1) }),
+  }
 }
 
 /** Changes the asks. An agent works again when no ask is open, and no answer is stored for a time. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ENDS_MS, needsOf } from '../../../../src/daemon/needs/needs-of.ts'
 import { needView } from '../../../../src/daemon/needs/need-view.ts'
 import { Table } from '../../../../src/daemon/loop/table.ts'
+import { isoTime } from '../../../../src/daemon/views/format-times.ts'
 import { NO_CONTEXT, processView } from '../../../../src/daemon/views/process-view.ts'
 import type { NeedView } from '../../../../src/api/views/needs.ts'
 import type { Ask, AskToolKind } from '../../../../src/kernel/model/asks.ts'
@@ -162,14 +163,16 @@ test('a snooze applies to the asks before it, not to later ones; it ends with an
   expect(viewsOf(processOf(...START, asked(), snoozed), until).map(({ snoozedUntil }) => snoozedUntil)).toEqual([null])
 })
 
-test('an ask is no need while its answer can be taken back; then it is a new need, neither seen nor put off', () => {
+test('an ask is no need while its answer can be taken back; then it has its old place, neither seen nor put off', () => {
   const answer: FactBody = { type: 'process.answered', id: 'q1', option: null, text: 'x', by: 'user', delivery: { at: 0, dueMono: 0 } }
-  const before: readonly FactBody[] = [...START, asked(), { type: 'process.snoozed', until: START_AT + 3_600_000, by: 'user' }, answer]
+  const snoozed: FactBody = { type: 'process.snoozed', until: START_AT + 3_600_000, by: 'user' }
+  const before: readonly FactBody[] = [...START, asked(), snoozed, answer]
   expect(kindsOf(processOf(...before))).toEqual([])
   const seen: FactBody = { type: 'process.seen', by: 'user' }
   const again = processOf(...before, seen, { type: 'process.unanswered', id: 'q1', by: 'user' })
-  expect(viewsOf(again)).toMatchObject([{ kind: 'permission', snoozedUntil: null }])
-  expect(again.asks?.[0]?.at).toBeGreaterThan(again.seenAt ?? Infinity)
+  expect(viewsOf(again)).toMatchObject([{ kind: 'permission', at: isoTime(START_AT + 4_000), seen: false, snoozedUntil: null }])
+  const putOff = processOf(...before, snoozed, { type: 'process.unanswered', id: 'q1', by: 'user' })
+  expect(viewsOf(putOff)).toMatchObject([{ kind: 'permission', snoozedUntil: null }])
   expect(kindsOf(processOf(...before, { type: 'process.delivered', id: 'q1' }))).toEqual([])
 })
 

@@ -33,11 +33,11 @@ const toolCall = (callId: string, command: string): FactBody & object => ({
   durationMs: 1,
 })
 const TOOL: FactBody = { type: 'tool.started', step: 1, callId: 'a', name: 'bash', effect: 'once' }
-const ASKED: FactBody = {
+const ASKED = {
   type: 'process.waiting',
   question: 'run npm test?',
   ask: { id: '1', kind: 'permission', text: 'run npm test?\nin /srv', options: [], callId: 'a', at: WALL + 4_000 },
-}
+} as const satisfies FactBody
 const answered = (delivery: DeliveryTime): FactBody => ({
   type: 'process.answered',
   id: '1',
@@ -50,6 +50,12 @@ const held = (hold: Partial<Hold> & Pick<Hold, 'reason'>): FactBody => ({
   type: 'process.held',
   hold: { by: 'user', at: WALL + 2_000, ...hold },
   mono: 3_000,
+})
+const REHYDRATED: FactBody = { type: 'process.rehydrated', pid: 8 }
+const ATTACHED: FactBody = { type: 'process.attached', containment: null }
+const askedAgain = (seconds: number): FactBody => ({
+  ...ASKED,
+  ask: { ...ASKED.ask, id: '2', at: WALL + seconds * 1_000 },
 })
 const DRAINED: FactBody = { type: 'process.drained', inFlight: null }
 const note = (text: string): FactBody => ({ type: 'process.note', text })
@@ -150,7 +156,21 @@ test.each<[string, readonly FactBody[], object | null]>([
   [
     'asking again, because its answer was taken back',
     [SPAWNED, STARTED, WORKING, ASKED, answered({ at: WALL + 12_000, dueMono: 0 }), { type: 'process.unanswered', id: '1', by: 'user' }],
-    { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(5), can: ['answer'] },
+    { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(4), can: ['answer'] },
+  ],
+  [
+    'asking again, because the daemon was restarted',
+    [SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), TOOL, ASKED, REHYDRATED, REHYDRATED, ATTACHED, WORKING, askedAgain(20)],
+    { kind: 'ask', text: 'asks: run npm test?', since: timeAfter(4), can: ['answer'] },
+  ],
+  [
+    'asking about its call again, which had begun before the daemon was restarted',
+    [
+      ...[SPAWNED, STARTED, WORKING, CALL, toolCall('a', 'make'), { ...TOOL, effect: 'idempotent' } as FactBody, ASKED],
+      ...[answered({ at: WALL, dueMono: 0 }), { type: 'process.delivered', id: '1' } as const, REHYDRATED, ATTACHED, WORKING],
+      askedAgain(20),
+    ],
+    { kind: 'ask', since: timeAfter(20) },
   ],
   [
     'stopping',

@@ -358,12 +358,14 @@ describe('an answer with a time for taking it back', () => {
     `)
   })
 
-  test('is a new question when it is taken back: it was not seen, and is not put off', () => {
+  test('leaves a question with its old time when it is taken back, which counts as not seen', () => {
     const player = new TranscriptPlayer()
     player.play(`${ANSWERED}\n.wind 10\n.seen a`)
-    const seenAt = player.world.row('a')?.seenAt
+    const at = player.world.row('a')?.asks?.[0]?.at ?? Infinity
+    expect(player.world.row('a')?.seenAt).toBeGreaterThan(at)
     player.play('.wind 10\n.unanswer a q1')
-    expect(player.world.row('a')?.asks?.[0]?.at).toBeGreaterThan(seenAt ?? Infinity)
+    expect(player.world.row('a')?.asks?.[0]?.at).toBe(at)
+    expect(player.world.row('a')?.seenAt).toBeLessThan(at)
   })
 })
 
