@@ -7,7 +7,7 @@ import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import { describeEnforcement } from '../../drivers/acp/asking-mode.ts'
 import { enforcementOf } from '../../kernel/state/permissions.ts'
-import { meteringOf, reachedText } from '../../kernel/state/limits.ts'
+import { isLimitNote, meteringOf, reachedText } from '../../kernel/state/limits.ts'
 import { knownCost } from '../../api/known-cost.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { answerCommands } from '../../api/text/answer-command.ts'
@@ -344,11 +344,11 @@ function currentBudgetText(process: Process, { table }: NoteContext, mono: numbe
   return reachedText({ ...reached, whose, ask: process.wants })
 }
 
-/** The note of an ended process. A note about an earlier limit is not shown for a completed process. */
+/** The note of an ended process. A note about a limit is not shown for a completed process, which the limit did not end. */
 function endNote(process: Process, reason: string): string | null {
   const { note, retiredAt, life } = process
   if (life.state === 'zombie' && hasSurvivors(process)) return `${reasonText(reason)}; ${note}`
-  if (reason === 'completed') return note !== null && /^(budget|limit)( of [\w ]+)?: /.test(note) ? null : note
+  if (reason === 'completed') return note !== null && isLimitNote(note) ? null : note
   if (reason === 'retired' && retiredAt !== null) return note
   return [reasonText(reason), gaveUpNote(process)].filter((text) => text !== null).join('; ')
 }

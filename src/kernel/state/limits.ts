@@ -375,10 +375,20 @@ export interface NotedLimit {
 /** Reads a text of `reachedText`, because after a restart only the note of a process has its limit. Null: it is another text. */
 export function readReachedText(text: string): NotedLimit | null {
   const [, whose = null, amounts = ''] = /^(?:budget|limit)(?: of (the home|[0-9a-f]{8}))?: (.*)$/.exec(text) ?? []
-  const form = (amountsOf: string): string => amountsOf.replace(/[\d.]+/g, '0')
-  const [used = ''] = amounts.split('; ')
-  const limit = [...LIMIT_NAMES, ...HOME_BUDGETS].find((name) => form(amountsText(name, 0, 0)) === form(used))
+  const limit = limitOf(amounts)
   return limit === undefined ? null : { limit, whose: isHomeBudget(limit) ? null : whose, amounts }
+}
+
+/** Whether a note is about a limit that is reached, or near. */
+export function isLimitNote(note: string): boolean {
+  return limitOf(note) !== undefined || readReachedText(note) !== null || /^context: \d+ % are used$/.test(note)
+}
+
+/** The limit whose amounts a text begins with. */
+function limitOf(amounts: string): BoundName | undefined {
+  const form = (text: string): string => text.replace(/[\d.]+/g, '0')
+  const [used = ''] = amounts.split('; ')
+  return [...LIMIT_NAMES, ...HOME_BUDGETS].find((name) => form(amountsText(name, 0, 0)) === form(used))
 }
 
 /** A text such as `80 of 100 steps are used`. */

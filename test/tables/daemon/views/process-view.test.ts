@@ -106,6 +106,27 @@ test.each<[string, readonly FactBody[], object]>([
     [...START, { type: 'process.note', text: 'all well' }, processExited(), { type: 'process.reaped' }],
     { status: 'completed', note: 'all well' },
   ],
+  ...(
+    [
+      ['the budget', 'budgetUsd', 0.504, 0.6],
+      ['the steps', 'maxSteps', 8, 10],
+      ['the context', 'context', 90, 100],
+    ] as const
+  ).map(([what, limit, used, of]): [string, readonly FactBody[], object] => [
+    `completed, and had used most of ${what}`,
+    [...START, { type: 'limit.warned', limit, used, of }, processExited(), { type: 'process.reaped' }],
+    { status: 'completed', note: null },
+  ]),
+  [
+    'ended by a limit',
+    [
+      ...START,
+      { type: 'limit.warned', limit: 'budgetUsd', used: 0.504, of: 0.6 },
+      processExited({ code: 2, reason: 'budget_exceeded', cause: 'limit' }),
+      { type: 'process.reaped' },
+    ],
+    { note: 'budget_exceeded' },
+  ],
   [
     'interrupted',
     [...START, processExited({ code: 1, reason: 'interrupted', cause: 'daemon' }), { type: 'process.reaped' }],
