@@ -17,7 +17,7 @@ export const ERRORS = {
   },
   INVALID: {
     meaning: 'The request does not make sense for this process or has a wrong value.',
-    hint: 'See `reeve help` for the verb, or `reeve inspect` for the process.',
+    hint: 'Correct the request; `reeve inspect` shows the settings of a process.',
     http: 400,
     exit: 64,
   },
