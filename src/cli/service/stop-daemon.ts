@@ -176,7 +176,7 @@ interface StopEffects {
   readonly agents: readonly number[]
 }
 
-const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn', 'input'] as const
+const EFFECT_FIELDS = ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'originUuid', 'turn', 'input'] as const
 type AffectedView = Pick<ProcessView, (typeof EFFECT_FIELDS)[number]>
 
 /** Returns which processes a stop suspends, and which it ends because they cannot continue later. */
@@ -192,9 +192,10 @@ export async function readStopEffects(reeve: Reeve): Promise<StopEffects> {
   }
 }
 
-function canContinue({ driver, format, interactive, sessionId, turn }: AffectedView): boolean {
+/** The rule of `resumeSource`. An agent with an origin forks the session of that one until it has its own. */
+function canContinue({ driver, format, interactive, sessionId, originUuid, turn }: AffectedView): boolean {
   const hasSession = CAPABILITIES[driver].acceptsMessages || (format !== null && interactive)
-  return CAPABILITIES[driver].recordsContext || sessionId !== null || (hasSession && turn === 0)
+  return CAPABILITIES[driver].recordsContext || sessionId !== null || originUuid !== null || (hasSession && turn === 0)
 }
 
 /** Warns about the processes that a stop suspends or ends: one line for each kind. */

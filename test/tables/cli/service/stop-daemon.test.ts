@@ -10,6 +10,7 @@ const BASE = {
   format: null,
   interactive: false,
   sessionId: null,
+  originUuid: null,
   turn: 1,
   input: false,
 }
@@ -27,6 +28,11 @@ const RERUN_THEM = 'because they cannot continue later (`reeve resume --rerun` r
 test.each<[string, readonly object[], readonly string[]]>([
   ['no process', [], []],
   ['an agent with a session', [{ ...AGENT, sessionId: 's' }], ['1 agent will be suspended, and continues at the next start: PID 1']],
+  [
+    'a forked agent that has the session of its origin',
+    [{ ...AGENT, originUuid: 'o' }],
+    ['1 agent will be suspended, and continues at the next start: PID 1'],
+  ],
   ['a command', [{}], [`1 command will be ended, ${RERUN_IT}: PID 1`]],
   ['an agent without a session', [AGENT], [`1 agent will be ended, ${RERUN_IT}: PID 1`]],
   ['an agent of ACP without a session', [{ driver: 'acp' }], [`1 agent will be ended, ${RERUN_IT}: PID 1`]],
