@@ -59,7 +59,7 @@ export function cachedShare({
 export function groupName(by: UsageBy, key: string, root: UsageRowView['root']): string {
   if ((by === 'tree' || by === 'process') && root) return `${visibleText(root.name ?? root.agent)}${root.removed ? ' (removed)' : ''}`
   if (key !== '') return visibleText(key)
-  return by === 'label' ? 'without the label' : 'not known'
+  return by === 'label' ? 'without a value' : 'not known'
 }
 
 /**

@@ -53,7 +53,7 @@ describe('the name of a group', () => {
   test.each([
     ['agent', 'claude', null, 'claude'],
     ['model', '', null, 'not known'],
-    ['label', '', null, 'without the label'],
+    ['label', '', null, 'without a value'],
     ['tree', 'u', root, 'claude (removed)'],
     ['process', 'u', { ...root, name: 'fix', removed: false }, 'fix'],
   ] as const)('%s %j is %s', (by, key, rootOfGroup, name) => {
