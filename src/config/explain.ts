@@ -9,7 +9,7 @@ import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
 import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.ts'
-import { WEB_KEYS } from './keys/web.ts'
+import { WEB_DEFAULTS, WEB_KEYS } from './keys/web.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { lookUp } from '../kernel/util/lookup.ts'
 import { withoutPassword } from './credentials/without-password.ts'
@@ -48,6 +48,7 @@ export async function explainConfig(sources: ConfigSources): Promise<readonly Co
     if (key === 'liveness') return { ...entry, value: { ...LIVENESS_DEFAULTS, ...(value as UserFile['liveness']) } }
     if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
     if (key === 'gateway') return { ...entry, value: { ...GATEWAY_DEFAULTS, ...(value as UserFile['gateway']) } }
+    if (key === 'web') return { ...entry, value: { ...WEB_DEFAULTS, ...(value as UserFile['web']) } }
     return key === 'mcp' ? { ...entry, value: programsByName(value as UserFile['mcp']) } : entry
   })
 }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { setKey, trustDirectory, unsetKey, untrustDirectory } from '../../../src/config/edit.ts'
-import { explainConfig, formatEntry } from '../../../src/config/explain.ts'
+import { explainConfig, findConfigEntry, formatEntry } from '../../../src/config/explain.ts'
 import { pathsFrom, type Paths } from '../../../src/config/paths.ts'
 import { tempDir } from '../../support/tmp.ts'
 
@@ -223,4 +223,12 @@ test('a shown provider has no user name and no password, but the rest of its add
   const shown = JSON.stringify(await explainConfig({ paths: workspace.paths, cwd: null }))
   expect(shown).toContain('https://host.example:8443/v1?a=b')
   expect(shown).not.toMatch(/secret|me:/)
+})
+
+test.each([
+  ['web.allow', []],
+  ['gateway.mode', 'auto'],
+])('a part without a value in the file has its default: %s', async (key, value) => {
+  await using workspace = await newWorkspace(`${key.split('.')[0]}: {}\n`)
+  expect(await findConfigEntry({ paths: workspace.paths, cwd: null }, key)).toMatchObject({ key, value, source: 'user' })
 })
