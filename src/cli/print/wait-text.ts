@@ -86,7 +86,7 @@ export function processWait(process: WaitingView, goals: readonly WaitGoal[] = [
     }
   if (!why || BUSY_KINDS.has(why.kind))
     return { key: `${uuid} ${status}`, what: `${title} to ${goal}: it is ${status}`, since, ends: `it ends by itself, or ${stop}` }
-  const then = why.until === undefined ? 'it goes on by itself' : `it goes on by itself at ${why.until.slice(11, 19)}`
+  const then = why.until === undefined ? 'it goes on by itself' : `it goes on by itself at ${formatClock(why.until, since)}`
   return {
     key: `${uuid} ${why.kind} ${why.until ?? ''}`,
     what: `${title} to ${goal}: ${why.text}`,

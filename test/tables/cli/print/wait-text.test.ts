@@ -52,6 +52,15 @@ test.each<[what: string, fields: Fields, goals: Parameters<typeof processWait>[1
   expect(line.replace(/^waits since \S+ for /, '')).toBe(text)
 })
 
+test('a wait that ends by itself has its time, with the date if that is not the day of its beginning', () => {
+  const endOf = (until: string): string => {
+    const why = { kind: 'retry' as const, text: 'repeats the model call', since: AT, until }
+    return processWait(view({ why })).ends
+  }
+  expect(endOf('2026-11-28T13:00:30.000Z')).toMatch(/^it goes on by itself at \d\d:\d\d:30, or /)
+  expect(endOf('2026-12-01T13:00:30.000Z')).toMatch(/^it goes on by itself at 2026-12-0[12] \d\d:\d\d:30, or /)
+})
+
 test('several waits are one line', () => {
   const waits = [view({}), view({ uuid: 'b', pid: 6, name: null })].map((process) => processWait(process))
   expect(joinWaits(waits)?.what).toBe('PID 5 (docs) to end: it is working (and 1 more wait)')
