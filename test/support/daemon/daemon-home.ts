@@ -194,13 +194,16 @@ export class DaemonHome implements AsyncDisposable {
   /** Waits until the process has ended. `waits`: the number of waits, each of up to 50 s. */
   async waitForEnd(ref: string, waits = 2): Promise<ProcessView> {
     const query = { for: 'exited', timeoutMs: WAIT_MS }
-    const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${ref}/wait`, query, {
-      extraMs: WAIT_MS,
-    })
-    if (timedOut && waits > 1) return this.waitForEnd(ref, waits - 1)
-    if (timedOut)
-      throw new Error(`process ${process.pid} is ${process.status} at step ${process.step} after ${WAIT_MS} ms: ${this.readLog()}`)
-    return process
+    for (let left = waits - 1; ; left -= 1) {
+      const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${ref}/wait`, query, {
+        extraMs: WAIT_MS,
+      })
+      if (!timedOut) return process
+      if (left <= 0)
+        throw new Error(
+          `process ${process.pid} is ${process.status} at step ${process.step} after ${waits * WAIT_MS} ms: ${this.readLog()}`,
+        )
+    }
   }
 
   /** Waits until the view of the process matches. */
