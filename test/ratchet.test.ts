@@ -217,6 +217,7 @@ describe('the page', () => {
   /** Code of the API's clients that needs no Node. */
   const SHARED_CODE = [
     'src/api/text/answer-command.ts',
+    'src/api/text/exit-reason.ts',
     'src/api/text/shell-quote.ts',
     'src/api/row-events.ts',
     'src/api/text/tool-input.ts',

@@ -9,6 +9,7 @@ import { nameOf } from '../../src/faces/process-names.ts'
 import { callApi } from '../session-api.ts'
 import { StartCrew } from '../crew/start.tsx'
 import { useReader } from '../live.ts'
+import { exitReasonText } from '../parts/exit-reason.ts'
 import { MarkIcon } from '../parts/icons.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
@@ -95,7 +96,7 @@ function CrewLine({ crew }: { readonly crew: CrewView }): JSX.Element {
       <td class="number">{members.filter(({ state }) => state !== 'gone').length}</td>
       <td class="number">{formatElapsed(elapsedMs)}</td>
       <td class="number">{costUsd === 0 ? '-' : formatCost(costUsd, unpriced)}</td>
-      <td class="long">{visibleText(exit?.reason ?? (waitsFor.join(' · ') || (note ?? '')))}</td>
+      <td class="long">{exit ? exitReasonText(exit.reason) : visibleText(waitsFor.join(' · ') || (note ?? ''))}</td>
     </tr>
   )
 }

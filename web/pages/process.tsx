@@ -8,6 +8,7 @@ import { formatCost, treeCostText } from '../../src/faces/format.ts'
 import { budgetFullInText, budgetsAbove } from '../../src/faces/budgets.ts'
 import { nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { exitReasonText } from '../parts/exit-reason.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { ContextBar } from '../parts/figures/context-bar.tsx'
@@ -197,7 +198,7 @@ function ProcessHead({ row, steps }: TabProps): JSX.Element {
 }
 
 function exitText({ code, reason, signal, error }: NonNullable<RowView['exit']>): string {
-  return `ended: ${visibleText(reason)}, exit code ${code}${signal === undefined || reason.includes(signal) ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
+  return `ended: ${exitReasonText(reason)}, exit code ${code}${signal === undefined || reason.includes(signal) ? '' : `, ${signal}`}${error === undefined ? '' : `: ${visibleText(error)}`}`
 }
 
 /** The tree that a process belongs to, if it has spent something in the last hour. */

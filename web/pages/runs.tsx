@@ -7,6 +7,7 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
 import { callApi } from '../session-api.ts'
 import { useReader } from '../live.ts'
+import { exitReasonText } from '../parts/exit-reason.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -78,7 +79,7 @@ function RunTable({ runs }: { readonly runs: readonly RunView[] }): JSX.Element 
             </td>
             <td class="number">{formatElapsed(run.elapsedMs)}</td>
             <td class="number">{run.costUsd === 0 ? '-' : formatCost(run.costUsd, run.unpriced)}</td>
-            <td>{visibleText(run.exit?.reason ?? rows.get(run.uuid)?.why?.text ?? '')}</td>
+            <td>{run.exit ? exitReasonText(run.exit.reason) : visibleText(rows.get(run.uuid)?.why?.text ?? '')}</td>
           </tr>
         ))}
       </tbody>
@@ -165,7 +166,7 @@ function RunHead({ run }: { readonly run: RunView }): JSX.Element {
         {row?.budget ? <BudgetBar row={row} /> : null}
         {row ? <ActionBar row={row} /> : null}
       </div>
-      <p class="why-line">{visibleText(run.exit ? `ended: ${run.exit.reason}` : (row?.why?.text ?? run.note ?? ''))}</p>
+      <p class="why-line">{run.exit ? `ended: ${exitReasonText(run.exit.reason)}` : visibleText(row?.why?.text ?? run.note ?? '')}</p>
       <p class="buttons" role="group" aria-label="View">
         {VIEWS.map((name) => (
           <button key={name} type="button" aria-pressed={view === name} onClick={() => setQuery('view', name === 'graph' ? '' : name)}>

@@ -16,6 +16,7 @@ import {
   type SupervisorEvent,
 } from '../../src/faces/restart-window.ts'
 import { useReader } from '../live.ts'
+import { exitReasonText } from '../parts/exit-reason.ts'
 import { ActionBar } from '../parts/action-bar.tsx'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
@@ -77,7 +78,7 @@ function SupervisorLine({ uuid }: { readonly uuid: string }): JSX.Element | null
       </td>
       <td class="number">{Math.max(0, row.sub.live - (row.endedAt === null ? 1 : 0))}</td>
       <td class="number">{treeCostText(row) || '-'}</td>
-      <td class="long">{row.why?.text ?? row.exit?.reason ?? ''}</td>
+      <td class="long">{row.why?.text ?? (row.exit ? exitReasonText(row.exit.reason) : '')}</td>
     </tr>
   )
 }
@@ -145,7 +146,7 @@ function OneSupervisor({ row }: { readonly row: RowView }): JSX.Element {
             {supervisor.strategy}: {STRATEGIES[supervisor.strategy]} · {policyText(supervisor)}
           </p>
         ) : null}
-        <p class="why-line">{row.why?.text ?? row.exit?.reason ?? ''}</p>
+        <p class="why-line">{row.why?.text ?? (row.exit ? exitReasonText(row.exit.reason) : '')}</p>
       </header>
       {error.value === null ? null : <p class="problem">{error.value}</p>}
       {supervisor ? (
@@ -231,7 +232,7 @@ function Child({ child, supervisor, cause }: ChildProps & { readonly cause: stri
       </td>
       <td>{nextStartText(child)}</td>
       <td class="long">{cause ?? '-'}</td>
-      <td class="long">{row?.why?.text ?? row?.exit?.reason ?? ''}</td>
+      <td class="long">{row?.why?.text ?? (row?.exit ? exitReasonText(row.exit.reason) : '')}</td>
     </tr>
   )
 }

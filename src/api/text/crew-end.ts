@@ -21,7 +21,9 @@ export function earlyEndText({ resumable, exit, tasks }: Pick<CrewView, 'resumab
 
 function earlyEndReason(reason: string): string {
   if (reason === TIMED_OUT) return 'its time limit ended it'
-  return /^SIG[A-Z]+ from /.test(reason) ? `it was stopped (${reason})` : `it ended before its work was done (${reasonText(reason)})`
+  return /^SIG[A-Z]+ from /.test(reason)
+    ? `it was stopped (${reasonText(reason)})`
+    : `it ended before its work was done (${reasonText(reason)})`
 }
 
 /** Returns the sentence about the command that resumes the crew. A crew that its time limit has ended gets the same time again. */

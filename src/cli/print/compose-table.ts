@@ -61,7 +61,7 @@ function nodeRow(node: NodeView, sinceMs: number): string[] {
 }
 
 function noteOf({ state, reason, needs, process }: NodeView): string {
-  if (reason !== null) return state === 'running' ? `again after: ${reason}` : reason
+  if (reason !== null) return `${state === 'running' ? 'again after: ' : ''}${reasonText(reason)}`
   if (state === 'waiting') return needs.length === 0 ? '' : `needs ${needs.join(', ')}`
   return state === 'running' ? (process?.note ?? '') : ''
 }
@@ -75,7 +75,7 @@ export function runStandings(run: RunView): ProcessStanding[] {
 export function nodeLine(node: NodeView, width: number): string {
   const { name, process, reason } = node
   const state = shownState(node)
-  const why = reason === null ? '' : `${state === 'running' ? ' again after' : ''}: ${oneLine(reason)}`
+  const why = reason === null ? '' : `${state === 'running' ? ' again after' : ''}: ${oneLine(reasonText(reason))}`
   const parts = [`${name.padEnd(width)}  ${state}${why}`]
   if (process && state === 'running') parts.push(`PID ${process.pid} (${oneLine(process.model ?? process.agent)})`)
   if (process && node.state !== 'running')

@@ -1,6 +1,6 @@
 // Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/process-text.test.ts.
 import { toolInputLine } from '../../api/text/tool-input-line.ts'
-import { reasonText } from '../../api/text/exit-reason.ts'
+import { endReasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, formatCount, formatTokens } from '../../faces/format.ts'
 import { fitWidth, oneLine } from './text.ts'
@@ -79,11 +79,11 @@ export function holdsText({ holds }: Pick<ProcessView, 'holds'>): string {
 
 /** Describes how a process ended: `failed: max steps exceeded (exit 1)`. A regular end has no reason. */
 export function endingText(view: ProcessView): string {
-  const { exit, status } = view
+  const { exit, status, parentUuid } = view
   if (!exit || (exit.code === 0 && exit.reason === status)) return status
   const error = exit.error && exit.error !== exit.reason ? `: ${oneLine(exit.error)}` : ''
   const code = exit.reason === `exit code ${exit.code}` ? '' : ` (exit ${exit.code})`
-  return `${status}: ${oneLine(reasonText(exit.reason))}${error}${code}`
+  return `${status}: ${oneLine(endReasonText(exit.reason, parentUuid))}${error}${code}`
 }
 
 /** Returns the last line that is printed about a process: outcome, steps, tokens, cost and time. */

@@ -12,7 +12,7 @@ import { knownCost } from '../../api/known-cost.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { answerCommands } from '../../api/text/answer-command.ts'
 import { compactionText, resultText } from '../../api/text/log-lines.ts'
-import { reasonText } from '../../api/text/exit-reason.ts'
+import { endReasonText } from '../../api/text/exit-reason.ts'
 import { askView } from './ask-view.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView } from './restart-view.ts'
 import type { RowLookup } from './row-lookup.ts'
@@ -346,11 +346,11 @@ function currentBudgetText(process: Process, { table }: NoteContext, mono: numbe
 
 /** The note of an ended process. A note about a limit is not shown for a completed process, which the limit did not end. */
 function endNote(process: Process, reason: string): string | null {
-  const { note, retiredAt, life } = process
-  if (life.state === 'zombie' && hasSurvivors(process)) return `${reasonText(reason)}; ${note}`
+  const { note, retiredAt, life, parentUuid } = process
+  if (life.state === 'zombie' && hasSurvivors(process)) return `${endReasonText(reason, parentUuid)}; ${note}`
   if (reason === 'completed') return note !== null && isLimitNote(note) ? null : note
   if (reason === 'retired' && retiredAt !== null) return note
-  return [reasonText(reason), gaveUpNote(process)].filter((text) => text !== null).join('; ')
+  return [endReasonText(reason, parentUuid), gaveUpNote(process)].filter((text) => text !== null).join('; ')
 }
 
 /** The note of a process with a budget whose program calls its models directly: a call may exceed the budget before it is reported. */

@@ -1,4 +1,5 @@
 // What a node of a run shows: its mark, why it waits, its figures, and whether it can be resumed. Test: test/e2e/web/pages/runs.test.ts.
+import { reasonText } from '../../../src/api/text/exit-reason.ts'
 import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { formatCost, formatElapsed } from '../../../src/faces/format.ts'
@@ -29,7 +30,7 @@ export function nodeMark({ state }: NodeView, row: RowView | undefined): NodeMar
 
 /** Why a node is in its state, as one sentence without a period or hidden characters; empty: the state says all. */
 export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined): string {
-  if (node.reason !== null) return visibleText(node.reason)
+  if (node.reason !== null) return visibleText(reasonText(node.reason))
   if (node.state === 'running') return visibleText(row?.why?.text ?? node.process?.note ?? '')
   if (node.state !== 'waiting') return ''
   const open = run.nodes.filter(({ name, state }) => node.needs.includes(name) && state !== 'completed')

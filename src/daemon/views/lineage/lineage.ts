@@ -1,7 +1,7 @@
 // The tree of forks of a process, and the comparison of two processes. Must never read a journal: rows and
 // tombstones are enough. Tests: test/e2e/cli/resume.test.ts, test/e2e/lifecycle/compare.test.ts.
 import { knownCost } from '../../../api/known-cost.ts'
-import { reasonText } from '../../../api/text/exit-reason.ts'
+import { endReasonText } from '../../../api/text/exit-reason.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { statusOf } from '../../../kernel/model/status.ts'
 import { truncate } from '../../../kernel/util/truncate.ts'
@@ -125,7 +125,7 @@ function nodeOf(process: Process, origin: ProcessSpec | undefined): LineageNodeV
     createdAt: isoTime(clock.createdAt),
     endedAt: isoOrNull(clock.exitedAt),
     costUsd: knownCost(usage),
-    exit: exit && { code: exit.code, reason: reasonText(exit.reason) },
+    exit: exit && { code: exit.code, reason: endReasonText(exit.reason, process.parentUuid) },
     model: spec.model ?? null,
     changed: origin ? differencesOf(origin, spec).map(({ field }) => field) : [],
     lastText: progress.lastText === null ? null : truncate(progress.lastText, MAX_TEXT_CHARS),

@@ -1,5 +1,6 @@
 // The short texts about a process: its start, its end, its run, its tool calls, and its errors.
 import { expect, describe, test } from 'vitest'
+import { reasonText } from '../../../../src/api/text/exit-reason.ts'
 import { endingText, shortInput, startText, processSummary } from '../../../../src/cli/print/process-text.ts'
 import { errorText } from '../../../../src/cli/print/output.ts'
 import { ApiError } from '../../../../src/api/client/api-error.ts'
@@ -19,6 +20,17 @@ describe('the text', () => {
     )
     expect(endingText(endedView(3, { exit: { code: 3, reason: 'exit code 3' } }))).toBe('failed: exit code 3')
     expect(endingText(processView())).toBe('working')
+  })
+
+  test('about an end by a signal names the process that sent it, but never by its UUID', () => {
+    const uuid = '01a226ca-0000-7000-8000-0000deadbeef'
+    const reason = `SIGTERM from agent:${uuid}`
+    const endedBy = (parentUuid: string | null): string => endingText(endedView(143, { exit: { code: 143, reason }, parentUuid }))
+    expect(endedBy(uuid)).toMatch(/: SIGTERM from its parent \(exit 143\)$/)
+    expect(endedBy(null)).toMatch(/: SIGTERM from another process \(exit 143\)$/)
+    expect(reasonText(reason, () => 'docs')).toBe('SIGTERM from docs')
+    expect(reasonText('SIGTERM from user')).toBe('SIGTERM from user')
+    expect(reasonText('context cancelled while paused')).toBe('ended while it was suspended')
   })
 
   test('about a run has its steps, tokens, cost and time, if they are not zero', () => {

@@ -102,6 +102,11 @@ test.each<[string, readonly FactBody[], object]>([
     { status: 'failed', note: 'exit code 3' },
   ],
   [
+    'ended by another process',
+    [...START, processExited({ code: 143, reason: `SIGTERM from agent:${uuidOf(9)}`, signal: 'SIGTERM', cause: 'parent' })],
+    { note: 'SIGTERM from another process' },
+  ],
+  [
     'completed, with its last note',
     [...START, { type: 'process.note', text: 'all well' }, processExited(), { type: 'process.reaped' }],
     { status: 'completed', note: 'all well' },

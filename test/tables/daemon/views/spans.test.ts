@@ -17,7 +17,7 @@ test('the spans of a process with 5,000 steps need fewer than 10 facts, and a sh
   await store.commit(maker.write(A, { type: 'process.working', turn: 1, message: null }))
   for (let step = 1; step <= STEPS; step += 50)
     await store.commit(maker.write(A, ...Array.from({ length: 50 }, (_, index) => stepOf(step + index)).flat()))
-  const hold = { id: 'h', reason: 'user', by: 'user', at: 1, note: null } as never
+  const hold = { id: 'h', reason: 'user', by: `agent:${A}`, at: 1, note: null } as never
   await store.commit(maker.write(A, { type: 'process.held', hold, mono: 6 }))
   let read = 0
   const counted: TreeDeps = {
@@ -36,7 +36,7 @@ test('the spans of a process with 5,000 steps need fewer than 10 facts, and a sh
   const { processes } = await spansView(counted, process, { subtree: false, max: 2_000 })
   const spans = processes[0]?.spans ?? []
   expect(spans.map(({ status }) => status)).toEqual([...new Set(spans.map(({ status }) => status))])
-  expect(spans.at(-1)).toMatchObject({ to: null, cause: 'paused by user' })
+  expect(spans.at(-1)).toMatchObject({ to: null, cause: 'paused by another process' })
   expect(spans.at(-2)?.to).toBe(spans.at(-1)?.from)
   expect(read).toBeLessThan(10)
   const [last] = (await spansView(counted, process, { subtree: false, max: 1 })).processes
