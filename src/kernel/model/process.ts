@@ -83,7 +83,7 @@ export interface OpenCall {
   readonly cuts?: number
   /** the call has not begun: it waits for the user's answer, or its process ended before it could begin */
   readonly asked?: true
-  /** wall ms at which the user was asked about the call before the daemon was restarted; absent: nobody was */
+  /** wall ms of the first ask about the call, if a restart of the daemon has ended that ask; absent: none has */
   readonly askedAt?: number
 }
 
