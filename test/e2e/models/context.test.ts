@@ -297,7 +297,7 @@ describe('for the user', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
       usage: { contextTokens: 50_007, contextWindow: 100_000 },
-      note: 'context: 81 % are used',
+      note: null,
     })
     const warned = (await daemon.readHistory(uuid)).filter((event) => event['fact'] === 'limit.warned')
     expect(warned).toMatchObject([{ limit: 'context', used: 81_204, of: 100_000 }])
