@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { askHash, askView } from '../../src/daemon/views/ask-view.ts'
-import { boundEvidence, DIFF_CHARS, INPUT_CHARS } from '../../src/kernel/decide/ask-evidence.ts'
+import { boundEvidence, DIFF_CHARS, INPUT_CHARS } from '../../src/kernel/decide/asks/ask-evidence.ts'
 import type { Ask, AskDiff, AskEvidence } from '../../src/kernel/model/asks.ts'
 import { deep } from '../support/deep.ts'
 

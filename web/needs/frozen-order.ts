@@ -1,5 +1,5 @@
 // The order of needs in the strip and the cards. It does not change while the pointer, a finger or the focus is in it, so that the user
-// hits what he sees. Test: test/e2e/web/needs-strip.test.ts.
+// hits what was seen. Test: test/e2e/web/needs-strip.test.ts.
 import type { HTMLAttributes } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { shownOrder, type ShownOrder } from './shown-order.ts'

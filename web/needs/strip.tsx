@@ -42,7 +42,7 @@ export function NeedsStrip(): JSX.Element | null {
   )
 }
 
-/** Tells how many needs have come that the kept order does not show. */
+/** Shows how many needs have come that the kept order does not show. */
 export function NewNeeds({ count }: { readonly count: number }): JSX.Element | null {
   return count === 0 ? null : (
     <span class="chip" role="status">

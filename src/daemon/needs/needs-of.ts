@@ -2,7 +2,7 @@
 // Reads process rows only, never a journal. A program without a protocol for questions never appears to ask. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { hash } from 'node:crypto'
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { findBlockingLimit } from '../../kernel/decide/limits/enforce-limits.ts'
 import type { PendingAsk } from '../../kernel/model/asks.ts'
 import type { Task } from '../../kernel/model/crew/crew.ts'

@@ -2,7 +2,7 @@
 // Reads committed facts and live output; forgets a process when it ends. Works without any viewer, so it must cost next to nothing.
 // The row of a process names its open work; this file adds times, inputs and counts. Test: test/tables/daemon/rows/why.test.ts.
 import { toolInputLine } from '../../api/text/tool-input-line.ts'
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { isoTime } from '../views/format-times.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import type { DoingView } from '../../api/views/heartbeat.ts'

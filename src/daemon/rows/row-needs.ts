@@ -1,7 +1,7 @@
 // The needs of the processes of a projection, in the order of urgency. Each need is kept as the JSON that all viewers get. Must not depend
 // on the time of the request: a snoozed need stays in the list, after the others.
 // Tests: test/properties/rows.test.ts, test/e2e/rows/needs-stream.test.ts.
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'

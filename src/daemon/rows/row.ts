@@ -2,7 +2,7 @@
 // the tracker of work. It does not depend on the time of the request. So rows of the same state are equal, and a change is the difference
 // of two rows. Pure, except for the name of this machine. Test: test/tables/daemon/rows/why.test.ts.
 import { hostname } from 'node:os'
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { CAPABILITIES, isExternal } from '../../kernel/model/capabilities.ts'
 import { isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { knownCost } from '../../api/known-cost.ts'

@@ -1,6 +1,6 @@
 // The texts about waits that `why` and the NOTE column share, each made from the facts of one process.
 // Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
 import type { Task } from '../../kernel/model/crew/crew.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'

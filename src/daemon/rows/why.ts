@@ -2,7 +2,7 @@
 // which process or task, and which commands end the wait. Must use facts only, and never guess: where nothing is known, the sentence
 // states that. Depends on no clock, so that the same state always has the same sentence. Pure.
 // Test: test/tables/daemon/rows/why.test.ts.
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { composeRunOf, composeSpecOf } from '../../kernel/compose/run-row.ts'
 import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'

@@ -1,7 +1,7 @@
 // Maps processes and their steps to the API views. Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
 import { basename, dirname, join, relative } from 'node:path'
 import { hostname } from 'node:os'
-import { openAsks } from '../../kernel/decide/asks.ts'
+import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { findBlockingLimit } from '../../kernel/decide/limits/enforce-limits.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'

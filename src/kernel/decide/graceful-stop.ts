@@ -4,7 +4,7 @@
 import { isExternal } from '../model/capabilities.ts'
 import { startNextTurn } from './turns.ts'
 import { signalMessageId } from '../model/signals.ts'
-import { enqueueMessage, isQueueFull } from './messages.ts'
+import { enqueueMessage, isQueueFull } from './message-queue.ts'
 import type { Process, Stopping } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
 

@@ -1,18 +1,15 @@
-// Messages to processes: sends and queues them, and records those that a process has read within a turn. Limits the queue.
-// turns.ts begins the turns for queued messages. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
+// Messages to processes: sends them, and records those that a process has read within a turn. The queue is in
+// message-queue.ts, its turns in turns.ts. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { checkActsOnSelf, checkMessageSender } from './authorize.ts'
 import { warnOfLimits } from './limits/enforce-limits.ts'
 import { findExhaustedLimit } from '../state/limits.ts'
+import { enqueueMessage } from './message-queue.ts'
 import { startNextTurn } from './turns.ts'
 import type { InputOf } from '../model/inputs.ts'
-import type { Process } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
-import type { Sender, Uuid } from '../model/ids.ts'
-
-/** maximum number of queued messages per process */
-const MAX_QUEUE = 1_000
+import type { Sender } from '../model/ids.ts'
 
 /** Queues a message for a process. Errors: NOT_FOUND, PERMISSION, INVALID, RESOURCE_EXHAUSTED. */
 export function sendMessage(draft: DecisionDraft, input: InputOf<'send'>): void {
@@ -71,29 +68,4 @@ function countMessage(draft: DecisionDraft, { by, uuid, id }: InputOf<'send'>): 
     throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, together with all below it`)
   draft.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
   warnOfLimits(draft, draft.mustGet(sender.uuid))
-}
-
-/** Adds a message to the queue. Errors: RESOURCE_EXHAUSTED for a full queue. */
-export function enqueueMessage(
-  draft: DecisionDraft,
-  uuid: Uuid,
-  message: { readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true },
-): void {
-  checkQueueSpace(draft.mustGet(uuid))
-  draft.emit(uuid, { type: 'process.queue', ...message })
-}
-
-/** Errors: RESOURCE_EXHAUSTED for a full queue. */
-export function checkQueueSpace(process: Process): void {
-  if (isQueueFull(process))
-    throw new KernelError(
-      'RESOURCE_EXHAUSTED',
-      `${MAX_QUEUE} messages are already queued`,
-      undefined,
-      'The process reads one per turn; `reeve inspect` shows why it does not begin a turn.',
-    )
-}
-
-export function isQueueFull(process: Process): boolean {
-  return process.queue.length >= MAX_QUEUE
 }

@@ -4,7 +4,7 @@
 import { KernelError } from '../model/errors.ts'
 import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
 import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'
-import { withdrawAsk, recordAsk } from './asks.ts'
+import { withdrawAsk, recordAsk } from './asks/asks.ts'
 import { handleCallFinished, handleCallStarted, uncountedUsage, recordContextSize, recordMeteringGaps } from './limits/gateway-calls.ts'
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'

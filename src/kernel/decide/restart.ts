@@ -7,7 +7,7 @@ import { DEFAULT_INTENSITY, decideRestart } from '../supervise/restart-decision.
 import { resumeSource, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'
 import { narrowToParent } from './authorize.ts'
-import { enqueueMessage } from './messages.ts'
+import { enqueueMessage } from './message-queue.ts'
 import { startOnHold } from './spawn.ts'
 import { isLiving } from '../model/status.ts'
 import type { ExitStatus, Hold, Process } from '../model/process.ts'

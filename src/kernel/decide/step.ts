@@ -3,7 +3,7 @@
 // nothing. One exception: a refused request of an agent is recorded in that agent's journal.
 // Tests: test/properties/kernel.test.ts, test/simulation.
 import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate.ts'
-import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks.ts'
+import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks/asks.ts'
 import { bootProcess } from './boot.ts'
 import { hasChildren } from './children.ts'
 import { handleBuiltNode, resumeNode } from './compose.ts'

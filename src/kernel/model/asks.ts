@@ -1,5 +1,5 @@
 // Asks: the questions of agents to the user, and the answers. Has their types, and decides whether an answer is due.
-// Test: test/tables/kernel/decide/asks.test.ts.
+// Test: test/tables/kernel/decide/asks/asks.test.ts.
 import type { Sender } from './ids.ts'
 
 /** The kinds of asks. `plan`: an approval changes the permissions of the process to the chosen policy. */

@@ -1,5 +1,5 @@
 // The evidence of a question about a tool call: the call itself, and its change to a file. The kernel limits the size
-// (src/kernel/decide/ask-evidence.ts). Must never read a file that the agent itself may not read, because other processes can
+// (src/kernel/decide/asks/ask-evidence.ts). Must never read a file that the agent itself may not read, because other processes can
 // read the question. Test: test/e2e/native/ask-evidence.test.ts.
 import { resolve } from 'node:path'
 import { isMissing } from '../../../kernel/util/missing-file.ts'

@@ -1,5 +1,5 @@
 // Planning: an agent with the policy `plan` only reads, and presents a plan. Has the tool `present_plan`, the answers to a plan, and
-// the texts about planning. The kernel changes the permissions when the user approves (src/kernel/decide/asks.ts).
+// the texts about planning. The kernel changes the permissions when the user approves (src/kernel/decide/asks/asks.ts).
 // Test: test/e2e/native/plan.test.ts.
 import { z } from 'zod'
 import type { AskOption } from '../../../kernel/model/asks.ts'

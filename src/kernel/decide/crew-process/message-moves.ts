@@ -5,7 +5,7 @@
 import { coordinatorRecipient, predecessorsOf, lastSuccessorOf } from '../../crew/state/queries.ts'
 import { keptMessageId, keptMessages } from '../../crew/state/kept-messages.ts'
 import { startNextTurn } from '../turns.ts'
-import { enqueueMessage, isQueueFull } from '../messages.ts'
+import { enqueueMessage, isQueueFull } from '../message-queue.ts'
 import { isLiving } from '../../model/status.ts'
 import type { Member } from '../../model/crew/crew.ts'
 import type { Effect } from '../../model/effects.ts'

@@ -3,6 +3,7 @@
 // Test: test/tables/kernel/decide/holds.test.ts.
 import { resetRestarts, supervisesChildren } from '../children.ts'
 import { hasNothingToDrain, notifyAncestors } from './add-hold.ts'
+import { deliverAnswer } from '../asks/deliver-answer.ts'
 import { startNextTurn } from '../turns.ts'
 import { pauseHold } from '../../model/holds.ts'
 import { isLiving } from '../../model/status.ts'
@@ -59,11 +60,9 @@ function wakeProcess(draft: DecisionDraft, process: Process, by: Sender, asks: P
 }
 
 /** Delivers the answers that the user gave before the end of the pause. Those whose time has not come stay with their asks. */
-function deliverAnswers(draft: DecisionDraft, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
+function deliverAnswers(draft: DecisionDraft, process: Process, asks: readonly PendingAsk[]): void {
   for (const ask of asks) {
-    const { id, answer } = ask
-    if (answer && isAnswerDue(ask, draft.now.mono))
-      draft.addEffect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
+    if (ask.answer && isAnswerDue(ask, draft.now.mono)) deliverAnswer(draft, process, ask, ask.answer)
   }
 }
 

@@ -6,7 +6,7 @@
 import { CAPABILITIES, isExternal } from '../../model/capabilities.ts'
 import { addHold } from '../holds/add-hold.ts'
 import { isNotice, noticeId } from '../../model/signals.ts'
-import { enqueueMessage, isQueueFull } from '../messages.ts'
+import { enqueueMessage, isQueueFull } from '../message-queue.ts'
 import { isSuspended } from '../../model/status.ts'
 import { truncate } from '../../util/truncate.ts'
 import type { FactBody, BodyOf } from '../../model/facts.ts'

@@ -1,6 +1,6 @@
 // Asks and answers: permitted answers, answers during a pause, and events that withdraw an ask.
 import { describe, expect, test } from 'vitest'
-import { play, TranscriptPlayer } from '../../../support/kernel/transcript.ts'
+import { play, TranscriptPlayer } from '../../../../support/kernel/transcript.ts'
 
 const ASKED = `
   .live a acp interactive
@@ -116,6 +116,29 @@ describe('a text beside an option', () => {
         -> done, 1 affected: the agent gets the text as a message, because the answer itself has no place for it
       > answer a deny id=q2 text=keep
       a.11 process.answered q2 deny by user
+        -> driver.answer a#1
+        -> done, 1 affected
+        == a working
+      "
+    `)
+  })
+
+  test('waits with the answer to a suspended process', () => {
+    expect(
+      play(`${ASKED}
+      .report a asks q1 options=yes,no
+      .signal SIGPAUSE a
+      .report a frozen
+      .answer a no text=keep
+      signal SIGRESUME a
+    `),
+    ).toMatchInlineSnapshot(`
+      "
+      > signal SIGRESUME a
+      a.13 signal.sent SIGRESUME by user: default
+      a.14 process.released user/user
+      a.15 process.queue answer-14
+        -> driver.unpause a#1
         -> driver.answer a#1
         -> done, 1 affected
         == a working

@@ -1,22 +1,22 @@
 // Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause, or with a time for taking it back, is
 // stored with its ask. The agent gets it at its time, or when the pause ends (release-holds.ts). Must never let an agent answer, because
 // only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
-// Tests: test/tables/kernel/decide/asks.test.ts, test/e2e/native/plan.test.ts.
-import { KernelError } from '../model/errors.ts'
+// Tests: test/tables/kernel/decide/asks/asks.test.ts, test/e2e/native/plan.test.ts.
+import { KernelError } from '../../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'
-import { checkQueueSpace, enqueueMessage, isQueueFull } from './messages.ts'
-import { freezeDrained } from './holds/release-holds.ts'
-import { isExternal, takesMessages } from '../model/capabilities.ts'
-import { isEnding, isLiving, isSuspended } from '../model/status.ts'
-import type { InputOf } from '../model/inputs.ts'
-import type { Ack, ReportOf } from '../model/reports.ts'
-import type { Process } from '../model/process.ts'
-import type { DecisionDraft } from './draft.ts'
-import { answerMessageId, isAnswerDue, type Ask, type PendingAsk, type UserAnswer } from '../model/asks.ts'
-import { fitToParent } from '../state/permissions.ts'
-import { ruleBypassProblem } from '../state/tool-rules.ts'
-import type { Sender, Uuid } from '../model/ids.ts'
-import { truncate } from '../util/truncate.ts'
+import { checkQueueSpace } from '../message-queue.ts'
+import { deliverAnswer, isTextAMessage } from './deliver-answer.ts'
+import { freezeDrained } from '../holds/release-holds.ts'
+import { isEnding, isLiving, isSuspended } from '../../model/status.ts'
+import type { InputOf } from '../../model/inputs.ts'
+import type { Ack, ReportOf } from '../../model/reports.ts'
+import type { Process } from '../../model/process.ts'
+import type { DecisionDraft } from '../draft.ts'
+import { isAnswerDue, type Ask, type PendingAsk } from '../../model/asks.ts'
+import { fitToParent } from '../../state/permissions.ts'
+import { ruleBypassProblem } from '../../state/tool-rules.ts'
+import type { Sender, Uuid } from '../../model/ids.ts'
+import { truncate } from '../../util/truncate.ts'
 
 /** maximum number of open asks per process */
 const MAX_ASKS = 32
@@ -127,26 +127,6 @@ export function deliverDueAnswers(draft: DecisionDraft, uuid: Uuid): void {
     draft.emit(uuid, { type: 'process.delivered', id: ask.id })
     deliverAnswer(draft, process, ask, ask.answer)
   }
-}
-
-/** Gives the agent an answer, and as a message the text that the answer has no place for. A queue that is full by now takes no message. */
-function deliverAnswer(draft: DecisionDraft, process: Process, ask: Ask, answer: Pick<UserAnswer, 'option' | 'text'>): void {
-  const { uuid, pid } = process
-  const { option, text } = answer
-  draft.addEffect({ type: 'driver.answer', uuid, pid, id: ask.id, option, text })
-  if (text === null || !isTextAMessage(process, ask, answer)) return
-  const now = draft.mustGet(uuid)
-  if (!isQueueFull(now)) enqueueMessage(draft, uuid, { id: answerMessageId(now.seq), from: 'user', text, urgent: true })
-}
-
-/**
- * Whether a text beside an option must be a message. A native agent reads the reason of a denial in the result of its call. The
- * protocol of external agents has no reasons, and an approval has none anywhere.
- */
-function isTextAMessage({ spec }: Process, { kind, options }: Ask, { option, text }: Pick<UserAnswer, 'option' | 'text'>): boolean {
-  if (text === null || option === null || kind === 'question' || !takesMessages(spec)) return false
-  const isDenial = options.find(({ id }) => id === option)?.kind.startsWith('reject') ?? false
-  return isExternal(spec) || !isDenial
 }
 
 /**

@@ -1,7 +1,7 @@
 // The limits of the evidence of an ask: what is kept, what is left out, and how that is marked.
 import { describe, expect, test } from 'vitest'
-import { boundEvidence, DIFF_CHARS, INPUT_CHARS, MAX_FILES } from '../../../../src/kernel/decide/ask-evidence.ts'
-import type { AskDiff, AskEvidence } from '../../../../src/kernel/model/asks.ts'
+import { boundEvidence, DIFF_CHARS, INPUT_CHARS, MAX_FILES } from '../../../../../src/kernel/decide/asks/ask-evidence.ts'
+import type { AskDiff, AskEvidence } from '../../../../../src/kernel/model/asks.ts'
 
 const makeEvidence = (changes: Partial<AskEvidence> = {}): AskEvidence => ({
   source: 'said',

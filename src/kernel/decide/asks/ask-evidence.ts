@@ -1,7 +1,8 @@
 // Limits the evidence of an ask, so that its fact stays small however large a change is. Must never shorten anything without a mark,
-// because the user decides by what is shown. Tests: test/tables/kernel/decide/ask-evidence.test.ts, test/properties/ask-evidence.test.ts.
-import type { AskDiff, AskEvidence, AskTool } from '../model/asks.ts'
-import { truncate } from '../util/truncate.ts'
+// because the user decides by what is shown.
+// Tests: test/tables/kernel/decide/asks/ask-evidence.test.ts, test/properties/ask-evidence.test.ts.
+import type { AskDiff, AskEvidence, AskTool } from '../../model/asks.ts'
+import { truncate } from '../../util/truncate.ts'
 
 /** maximum length of a tool's input, in characters of JSON */
 export const INPUT_CHARS = 12_000
