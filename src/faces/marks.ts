@@ -62,21 +62,26 @@ export function markOf(row: Marked): Mark {
   return MARKS[markNameOf(row)]
 }
 
+export type ShownCounts = Pick<SumsView, 'working' | 'asking' | 'held' | 'failed'>
+
 /**
- * How many processes work, ask, are held and have failed, as texts. Each process counts once, as its mark shows it: one that asks does not
- * count as working or held. `asking`: the processes with an open question.
+ * How many processes work, ask, are held and have failed. Each process counts once, as its mark shows it: one that asks does not count as
+ * working or held. `askingRows`: the processes with an open question.
  */
-export function countTexts(
-  sums: Pick<SumsView, 'working' | 'asking' | 'held' | 'failed'>,
-  asking: readonly Pick<RowView, 'status'>[],
-): string[] {
-  const askingAs = (one: RowView['status']): number => asking.filter(({ status }) => status === one).length
-  const counts = [
-    [sums.working - askingAs('working'), 'working'],
-    [sums.asking, 'ask'],
-    [sums.held - askingAs('suspended'), 'held'],
-    [sums.failed, 'failed'],
-  ] as const
+export function shownCounts({ working, asking, held, failed }: ShownCounts, askingRows: Iterable<Pick<RowView, 'status'>>): ShownCounts {
+  const asks = { working: 0, suspended: 0 }
+  for (const { status } of askingRows) if (status === 'working' || status === 'suspended') asks[status] += 1
   // Sums and rows of different moments can differ for a short time.
-  return counts.flatMap(([count, word]) => (count <= 0 ? [] : [`${count} ${word}`]))
+  return { working: Math.max(0, working - asks.working), asking, held: Math.max(0, held - asks.suspended), failed }
+}
+
+/** The counts that are not zero, each with its word. */
+export function countTexts({ working, asking, held, failed }: ShownCounts): string[] {
+  const counts = [
+    [working, 'working'],
+    [asking, 'ask'],
+    [held, 'held'],
+    [failed, 'failed'],
+  ] as const
+  return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]))
 }

@@ -1,7 +1,7 @@
 // How many processes do what, what they cost today, and what each of the last minutes has cost. Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import { formatCost } from '../../src/faces/format.ts'
-import { countTexts } from '../../src/faces/marks.ts'
+import { countTexts, shownCounts } from '../../src/faces/marks.ts'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
 import { askingUuids, rowSignal, sums } from '../rows.ts'
 import { perMinute, spending } from '../spending.ts'
@@ -10,7 +10,7 @@ export function Counts(): JSX.Element | null {
   const all = sums.value
   if (!all) return null
   const asking = [...askingUuids.value].flatMap((uuid) => rowSignal(uuid).value ?? [])
-  const texts = countTexts(all, asking)
+  const texts = countTexts(shownCounts(all, asking))
   return (
     <span class="counts">
       {texts.length === 0 ? `${all.live} living` : texts.join(' · ')}

@@ -3,7 +3,7 @@ import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { formatTokens, treeCostText } from '../../src/faces/format.ts'
-import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { countTexts, markNameOf, markOf } from '../../src/faces/marks.ts'
 import type { TreeLine } from '../../src/faces/tree.ts'
 import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
@@ -118,12 +118,6 @@ function KindOf({ row }: { readonly row: RowView }): JSX.Element | null {
 
 /** What is below a folded row; a question below it must not be hidden. */
 function FoldedSums({ row: { sub } }: { readonly row: RowView }): JSX.Element {
-  const parts = [
-    [sub.asking, 'ask'],
-    [sub.working, 'working'],
-    [sub.held, 'held'],
-    [sub.failed, 'failed'],
-  ] as const
-  const text = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ')
+  const text = countTexts(sub).join(', ')
   return <span class={sub.asking > 0 ? 'folded asks' : 'folded'}>{text}</span>
 }

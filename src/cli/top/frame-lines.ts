@@ -5,6 +5,7 @@ import type { NeedView } from '../../api/views/needs.ts'
 import { formatClock, formatCost, formatCount, formatElapsed } from '../../faces/format.ts'
 import { mainCommand } from '../../faces/process-names.ts'
 import { budgetFullInText } from '../../faces/budgets.ts'
+import { shownCounts } from '../../faces/marks.ts'
 import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
 import { displayWidth, fitWidth, oneLine, padWidth, stripColours, stripControls } from '../print/text.ts'
@@ -95,7 +96,7 @@ function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style
     ...(model.isReadOnly ? ['read only'] : []),
     // Choices come early, so that they are not left out first: they hide or sort rows, or change what a key concerns.
     ...choices,
-    ...(sums ? [countsText(sums, style), spentText(model, sums, columns, style)] : []),
+    ...(sums ? [countsText(model, sums, style), spentText(model, sums, columns, style)] : []),
     formatCount(model.rows.size, 'process'),
   ].filter((part) => part !== '')
   const text = joinFitting(parts, Math.max(0, columns - link.length - clock.length - 5), style)
@@ -107,7 +108,11 @@ function headLine(model: TopModel, columns: number, clocks: Clocks, style: Style
   return lineOf(cells, columns, style)
 }
 
-function countsText({ working, asking, held, failed }: SumsView, { ascii, pauseMark }: Style): string {
+function countsText({ rows }: TopModel, sums: SumsView, { ascii, pauseMark }: Style): string {
+  const { working, asking, held, failed } = shownCounts(
+    sums,
+    rows.values().filter(({ asks }) => asks > 0),
+  )
   const counts = [
     [working, ascii ? 'working' : '●'],
     [asking, ascii ? 'ask' : '?'],

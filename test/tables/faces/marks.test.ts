@@ -1,7 +1,7 @@
 // The mark of each status.
 import { expect, test } from 'vitest'
 import { STATUSES } from '../../../src/kernel/model/words.ts'
-import { countTexts, markNameOf, markOf } from '../../../src/faces/marks.ts'
+import { countTexts, markNameOf, markOf, shownCounts } from '../../../src/faces/marks.ts'
 import { rowOf } from '../../support/faces/rows.ts'
 
 test.each([
@@ -29,11 +29,8 @@ test('each status has a symbol, one for terminals without Unicode, and a word', 
 
 test('a process that asks counts once: neither as held nor as working', () => {
   const sums = { working: 2, asking: 3, held: 3, failed: 0 }
-  expect(countTexts(sums, [])).toEqual(['2 working', '3 ask', '3 held'])
-  expect(countTexts(sums, [{ status: 'suspended' }, { status: 'suspended' }, { status: 'working' }])).toEqual([
-    '1 working',
-    '3 ask',
-    '1 held',
-  ])
-  expect(countTexts({ ...sums, held: 1, asking: 1 }, [{ status: 'suspended' }])).toEqual(['2 working', '1 ask'])
+  const shown = (...askingRows: { status: 'working' | 'suspended' }[]): string[] => countTexts(shownCounts(sums, askingRows))
+  expect(shown()).toEqual(['2 working', '3 ask', '3 held'])
+  expect(shown({ status: 'suspended' }, { status: 'suspended' }, { status: 'working' })).toEqual(['1 working', '3 ask', '1 held'])
+  expect(shown(...Array.from({ length: 4 }, () => ({ status: 'suspended' }) as const))).toEqual(['2 working', '3 ask'])
 })
