@@ -3,6 +3,7 @@ import { toolInputLine } from '../../api/text/tool-input-line.ts'
 import { endReasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, formatCount, formatTokens } from '../../faces/format.ts'
+import { senderWord } from '../../kernel/model/ids.ts'
 import { fitWidth, oneLine } from './text.ts'
 
 /** Returns the title of a process: `PID 5 (docs)`. */
@@ -57,7 +58,7 @@ interface Hold {
 /** Describes a hold: `suspended by user`, `suspended: rate-limit by system until 14:05`. */
 function holdText({ reason, by, at, until }: Hold): string {
   const end = until === undefined ? '' : ` until ${localTime(until, at ?? until)}`
-  return oneLine(reason === 'user' ? `suspended by ${by}` : `suspended: ${reason} by ${by}${end}`)
+  return oneLine(reason === 'user' ? `suspended by ${senderWord(by)}` : `suspended: ${reason} by ${senderWord(by)}${end}`)
 }
 
 /** Returns the local time, with its date if that is not the date of `from`. */

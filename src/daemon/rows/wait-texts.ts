@@ -2,12 +2,13 @@
 // Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
+import { senderWord } from '../../kernel/model/ids.ts'
 import type { Task } from '../../kernel/model/crew/crew.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'
 
 /** Describes a hold, such as `by user` or `rate limit until 14:05`. */
 export function holdText({ reason, by, at, until }: Hold): string {
-  if (reason === 'user') return `by ${by}`
+  if (reason === 'user') return `by ${senderWord(by)}`
   if (reason === 'breaker') return 'failing tools'
   if (reason === 'context-full') return 'context is full'
   return until === undefined ? reason : `${reason.replace('-', ' ')} until ${localTime(until, at)}`

@@ -6,7 +6,7 @@ import { readTree, type TreeDeps } from './descendants.ts'
 import { isoOrNull, isoTime } from './format-times.ts'
 import type { ProcessSpansView, SpanView, SpansView } from '../../api/views/spans.ts'
 import type { FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
-import { agentUuidIn, type Sender } from '../../kernel/model/ids.ts'
+import { senderWord } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'
 
 /** Facts per page. They are short, but for questions. */
@@ -109,22 +109,18 @@ function changeOf({ at, body, moment }: StoredFact): Change | null {
   return moment ? { at, status: moment.status, cause: causeOf(body) } : null
 }
 
-function senderText(by: Sender): string {
-  return agentUuidIn(by) === null ? by : 'another process'
-}
-
 function causeOf(body: FactBody): string | null {
   switch (body.type) {
     case 'process.held':
-      return shorten(body.hold.reason === 'user' ? `paused by ${senderText(body.hold.by)}` : body.hold.reason)
+      return shorten(body.hold.reason === 'user' ? `paused by ${senderWord(body.hold.by)}` : body.hold.reason)
     case 'process.released':
     case 'process.answered':
     case 'process.resumed':
-      return `${body.type.slice('process.'.length)} by ${senderText(body.by)}`
+      return `${body.type.slice('process.'.length)} by ${senderWord(body.by)}`
     case 'process.delivered':
       return 'got the answer'
     case 'process.unanswered':
-      return `answer taken back by ${senderText(body.by)}`
+      return `answer taken back by ${senderWord(body.by)}`
     case 'process.waiting':
       return shorten(body.question)
     case 'process.exited':

@@ -58,6 +58,11 @@ test.each<[string, readonly FactBody[], object]>([
       holds: [{ reason: 'user', by: 'user', at: expect.stringMatching(/^20.*[+-]\d\d:\d\d$/) }],
     },
   ],
+  [
+    'paused by an agent',
+    [...START, READY, { type: 'process.held', hold: { ...HOLD, by: 'agent:0199c0de-0000-7000-8000-000000000007' }, mono: 3_000 }, DRAINED],
+    { status: 'suspended', note: 'paused: by another process' },
+  ],
   ['paused and drained', [...START, READY, HELD, DRAINED], { status: 'suspended', elapsedMs: 2_000, note: 'paused: by user' }],
   [
     'resumed',
