@@ -47,12 +47,16 @@ export function LaneBar({ parts, wait = null, label }: LaneBarProps): JSX.Elemen
 
 /** A text that begins after this share of the axis stands before its tick. */
 const LAST_TEXT = 0.9
+/** the share of the axis that two texts beside each other need */
+const TWO_TEXTS = 0.2
 
 /** The ticks below the lanes. `at`: a share of the axis. */
 export function LaneTicks({ ticks }: { readonly ticks: readonly { readonly at: number; readonly text: string }[] }): JSX.Element {
+  // A text that stands before its tick has no room where the text of the tick before it stands.
+  const shown = ticks.filter(({ at }, index) => at <= LAST_TEXT || at - (ticks[index - 1]?.at ?? 0) >= TWO_TEXTS)
   return (
     <div class="lane-ticks quiet" aria-hidden="true">
-      {ticks.map(({ at, text }) => (
+      {shown.map(({ at, text }) => (
         <span key={at} class={at > LAST_TEXT ? 'last' : ''} style={{ insetInlineStart: `${100 * at}%` }}>
           {text}
         </span>
