@@ -1,9 +1,9 @@
 // Short texts about a process, for all verbs. Pure. Test: test/tables/cli/print/process-text.test.ts.
 import { toolInputLine } from '../../api/text/tool-input-line.ts'
+import { senderWord } from '../../api/text/sender-word.ts'
 import { endReasonText } from '../../api/text/exit-reason.ts'
 import type { ProcessView } from '../../api/views/process.ts'
 import { formatCost, formatElapsed, formatCount, formatTokens } from '../../faces/format.ts'
-import { senderWord } from '../../kernel/model/ids.ts'
 import { fitWidth, oneLine } from './text.ts'
 
 /** Returns the title of a process: `PID 5 (docs)`. */

@@ -1,8 +1,8 @@
 // The texts about waits that `why` and the NOTE column share, each made from the facts of one process.
 // Test: test/tables/daemon/rows/why.test.ts, test/tables/daemon/views/process-view.test.ts.
+import { senderWord } from '../../api/text/sender-word.ts'
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { isoTime, localTime } from '../views/format-times.ts'
-import { senderWord } from '../../kernel/model/ids.ts'
 import type { Task } from '../../kernel/model/crew/crew.ts'
 import type { Hold, Process } from '../../kernel/model/process.ts'
 

@@ -1,12 +1,12 @@
 // The spans of time in which a process, or each process of a tree, had a status. Each span has the cause that is shown. Reads only the
 // facts that can change a status. Tests: test/e2e/daemon/spans.test.ts, test/tables/daemon/views/spans.test.ts.
+import { senderWord } from '../../api/text/sender-word.ts'
 import { reasonText } from '../../api/text/exit-reason.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 import { readTree, type TreeDeps } from './descendants.ts'
 import { isoOrNull, isoTime } from './format-times.ts'
 import type { ProcessSpansView, SpanView, SpansView } from '../../api/views/spans.ts'
 import type { FactBody, FactType, StoredFact } from '../../kernel/model/facts.ts'
-import { senderWord } from '../../kernel/model/ids.ts'
 import type { Process } from '../../kernel/model/process.ts'
 
 /** Facts per page. They are short, but for questions. */

@@ -22,8 +22,3 @@ const AGENT_PREFIX = 'agent:'
 export function agentUuidIn(by: Sender): Uuid | null {
   return by.startsWith(AGENT_PREFIX) ? by.slice(AGENT_PREFIX.length) : null
 }
-
-/** How a text about one process calls a sender. The text knows no name of another process, and its UUID would not help a reader. */
-export function senderWord(by: string): string {
-  return by.startsWith(AGENT_PREFIX) ? 'another process' : by
-}
