@@ -43,12 +43,12 @@ export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: numbe
 }
 
 /**
- * The time of the steps with the indices `from` to `to`, in ms. The last step, while it is open, counts from its start to `now`, the wall
- * time of the daemon.
+ * The time of the steps with the indices `from` to `to`, in ms. The last step, while it is open, counts from its start to `until`, in
+ * ms since the epoch: the end of the process, or the present time of the daemon.
  */
-export function timeOfSteps(columns: StepColumns, { from, to }: StepLine, now: number): number {
+export function timeOfSteps(columns: StepColumns, { from, to }: StepLine, until: number): number {
   const isOpen = to === columns.step.length - 1 && hasFlag(columns, to, 'open')
-  let ms = isOpen ? Math.max(0, now - (columns.at[to] ?? 0) - (columns.heldMs[to] ?? 0)) : activeMs(columns, to)
+  let ms = isOpen ? Math.max(0, until - (columns.at[to] ?? 0) - (columns.heldMs[to] ?? 0)) : activeMs(columns, to)
   for (let index = from; index < to; index += 1) ms += activeMs(columns, index)
   return ms
 }

@@ -12,7 +12,7 @@ import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
-import { daemonNow } from '../parts/clock.tsx'
+import { endOrNow } from '../parts/clock.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { CommandButtons } from './command-buttons.tsx'
@@ -97,7 +97,7 @@ function taskFacts({
   merged,
   reason,
 }: CrewTaskView): string {
-  const end = endedAt === null ? daemonNow() : Date.parse(endedAt)
+  const end = endOrNow(endedAt)
   return [
     ...(needs.length === 0 ? [] : [`needs ${needs.join(', ')}`]),
     ...(implementers.length === 0 ? ['nobody has begun'] : [`by ${implementers.join(', ')}`]),

@@ -11,6 +11,11 @@ export function daemonNow(): number {
   return (isStale.value ? (link.value.lastByteAt ?? now.value) : now.value) + clockOffset.value
 }
 
+/** The time of an end in ms since the epoch, or the present time of the daemon if it has not come. */
+export function endOrNow(endedAt: string | null | undefined): number {
+  return endedAt ? Date.parse(endedAt) : daemonNow()
+}
+
 /** The active time of a process. It stands still while the process is suspended. */
 export function Elapsed({ row }: { readonly row: Pick<RowView, 'elapsedMs' | 'runsSince'> }): JSX.Element {
   return <>{formatElapsed(elapsedAt(row, daemonNow()))}</>

@@ -6,7 +6,7 @@ import type { RowView } from '../../src/api/views/rows.ts'
 import { formatClock, formatCost, formatCount, formatDuration } from '../../src/faces/format.ts'
 import { hasFlag, timeOfSteps, toolsText, type StepColumns, type StepLine } from '../../src/faces/step-list.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
-import { daemonNow } from '../parts/clock.tsx'
+import { endOrNow } from '../parts/clock.tsx'
 import { openFork } from '../dialogs/dialog-targets.ts'
 import { KindMark } from '../parts/icons.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
@@ -58,6 +58,7 @@ export function StepRows({ row, columns, lines, selected, hasForkLines, onUnfold
         return (
           <StepRow
             key={slot}
+            row={row}
             columns={columns}
             line={line}
             top={top}
@@ -117,6 +118,7 @@ export function canFork(row: RowView, columns: StepColumns, index: number): bool
 }
 
 interface StepRowProps {
+  readonly row: RowView
   readonly columns: StepColumns
   readonly line: StepLine
   readonly top: number
@@ -126,7 +128,7 @@ interface StepRowProps {
   readonly children: JSX.Element | null
 }
 
-function StepRow({ columns, line: { from, to }, top, isSelected, onClick, onPoint, children }: StepRowProps): JSX.Element {
+function StepRow({ row, columns, line: { from, to }, top, isSelected, onClick, onPoint, children }: StepRowProps): JSX.Element {
   const step = columns.step[from] ?? 0
   const count = to - from + 1
   return (
@@ -155,7 +157,7 @@ function StepRow({ columns, line: { from, to }, top, isSelected, onClick, onPoin
       </span>
       <span class="tools">{visibleText(toolsText(columns.tools.slice(from, to + 1).flat()))}</span>
       <Marks columns={columns} from={from} to={to} />
-      <span class="number">{formatDuration(timeOfSteps(columns, { from, to }, daemonNow()))}</span>
+      <span class="number">{formatDuration(timeOfSteps(columns, { from, to }, endOrNow(row.endedAt)))}</span>
       <span class="number cost">{costText(columns, from, to)}</span>
       {children}
     </div>

@@ -10,7 +10,7 @@ import { activeMs, indexOfStep, type StepColumns } from '../../src/faces/step-li
 import { timeAxis, type IdleSpan, type TimeAxis } from '../../src/faces/time-axis.ts'
 import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
-import { daemonNow } from '../parts/clock.tsx'
+import { daemonNow, endOrNow } from '../parts/clock.tsx'
 import { rows } from '../rows.ts'
 import { asOf, showStep } from './address.ts'
 import { LANES, paint, placesOf, TIMELINE_HEIGHT, type PaintInput } from './timeline-paint.ts'
@@ -49,7 +49,7 @@ interface TimelineProps {
 
 export function Timeline({ row, columns, step }: TimelineProps): JSX.Element {
   const { value: spans } = useLive<SpansView>(row.uuid, 'spans', () => callApi(`/v1/processes/${row.uuid}/spans`))
-  const end = row.endedAt === null ? daemonNow() : Date.parse(row.endedAt)
+  const end = endOrNow(row.endedAt)
   const axis = useMemo(() => axisOf(columns, spans.value, end), [columns, spans.value, end, isClock.value])
   const places = useMemo(() => placesOf(columns, axis), [columns, axis])
   const children = useMemo(() => childrenOf(row.uuid, end), [columns, end])

@@ -386,7 +386,7 @@ export function isLimitNote(note: string): boolean {
 
 /** The limit whose amounts a text begins with. */
 function limitOf(amounts: string): BoundName | undefined {
-  const form = (text: string): string => text.replace(/[\d.]+/g, '0')
+  const form = (text: string): string => text.replace(/\d[\d.]*(?:e[+-]?\d+)?/g, '0')
   const [used = ''] = amounts.split('; ')
   return [...LIMIT_NAMES, ...HOME_BUDGETS].find((name) => form(amountsText(name, 0, 0)) === form(used))
 }

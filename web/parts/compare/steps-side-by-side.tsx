@@ -7,7 +7,8 @@ import { timeOfSteps } from '../../../src/faces/step-list.ts'
 import { visibleText } from '../../../src/faces/visible-text.ts'
 import { callApi } from '../../session-api.ts'
 import { useLive } from '../../live.ts'
-import { daemonNow } from '../clock.tsx'
+import { endOrNow } from '../clock.tsx'
+import { rowSignal } from '../../rows.ts'
 
 /** The most steps of each side that are read. */
 const LIMIT = 500
@@ -77,7 +78,7 @@ function OneStep({
         <code class={tools.some((tool) => tool.endsWith('!')) ? 'problem' : ''}>{visibleText(tools.map(toolText).join(' '))}</code>
       )}{' '}
       <span class="number quiet">
-        {formatDuration(timeOfSteps(columns, { from: index, to: index }, daemonNow()))}
+        {formatDuration(timeOfSteps(columns, { from: index, to: index }, endOrNow(rowSignal(uuid).value?.endedAt)))}
         {usd === 0 ? '' : ` · ${formatCost(usd)}`}
       </span>
     </a>

@@ -319,8 +319,11 @@ describe('the note of a reached limit', () => {
     const owner = limit === 'dailyUsd' || limit === 'monthlyUsd' ? null : '12ab34cd'
     for (const whose of [null, owner])
       for (const ask of [undefined, estimate]) {
-        const text = reachedText({ limit, used: 0.95, of: 1, whose, ask })
-        expect(readReachedText(text)).toMatchObject({ limit, whose })
+        // An amount can be so small or so large that it is written with an exponent.
+        for (const of of [1, 1e-7, 1e25]) {
+          const text = reachedText({ limit, used: 0.95 * of, of, whose, ask })
+          expect(readReachedText(text)).toMatchObject({ limit, whose })
+        }
       }
   })
 
