@@ -43,8 +43,8 @@ export function activeMs({ modelMs, toolMs, humanMs }: StepColumns, index: numbe
 }
 
 /**
- * The time of the steps with the indices `from` to `to`, in ms. The last step, while it is open, counts from its start to `until`, in
- * ms since the epoch: the end of the process, or the present time of the daemon.
+ * The time of the steps with the indices `from` to `to`, in ms. The last step, while it is open, counts from its start to `until`, in ms
+ * since the epoch. That is the end of the process, or the present time of the daemon.
  */
 export function timeOfSteps(columns: StepColumns, { from, to }: StepLine, until: number): number {
   const isOpen = to === columns.step.length - 1 && hasFlag(columns, to, 'open')
