@@ -7,8 +7,10 @@ import { readLastEntries } from './journal/fact-index.ts'
 import type { IndexReadDeps } from './journal/fact-index.ts'
 import { checkAscending } from './rows/page-order.ts'
 import { checkRow } from './rows/row-lookup.ts'
-import { createIntern, readProcess } from './rows/process-row.ts'
-import type { ProcessRow, Statements } from './statements.ts'
+import { createIntern } from './rows/process-body.ts'
+import { readProcess } from './rows/process-row.ts'
+import type { ProcessRow } from './rows/row-types.ts'
+import type { Statements } from './statements.ts'
 import type { Collectable, CollectableQuery, StoreSize } from './store.ts'
 
 /** The number of last facts from which the size of a process is estimated. */

@@ -1,5 +1,5 @@
-// The SQL statements that the store prepares once and runs often, and the types of their rows. The other files of the store run them.
-// Test: test/tables/store/store.test.ts.
+// The SQL statements that the store prepares once and runs often, and the fact row as SQLite's binding returns it. The other files of
+// the store run them. Test: test/tables/store/store.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, forked_from, origin, base, pinned'
@@ -9,86 +9,6 @@ const KEPT_COLUMNS = 'key, uuid, origin, base, upto, sum'
 const SPENDER = 'id, uuid, agent, root, seq, state, sum'
 const SPENT_COLUMNS = 's.spender, s.hour, s.model, s.steps, s.input, s.output, s.cache_read, s.cache_write, s.usd, s.marks, s.sum'
 const FACTS = `SELECT ${FACT_COLUMNS}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
-
-/** A row of `processes` as it was read. Its `sum` must be checked before the row is used. */
-export interface ProcessRow {
-  readonly key: number
-  readonly uuid: string
-  readonly pid: number
-  readonly name: string | null
-  readonly live: number
-  readonly exited_at: number | null
-  readonly spec_seq: number
-  readonly spec_cursor: number
-  readonly seq: number
-  readonly open: string
-  readonly sum: number
-  readonly body: string
-  readonly forked_from: string | null
-  readonly origin: number | null
-  readonly base: number
-  readonly pinned: number
-}
-
-/** A row of `kept`. */
-export interface KeptRow {
-  readonly key: number
-  readonly uuid: string
-  readonly origin: number | null
-  readonly base: number
-  readonly upto: number
-  readonly sum: number
-}
-
-/** A row of `tombstones`. */
-export interface TombstoneRow {
-  readonly uuid: string
-  readonly pid: number
-  readonly name: string | null
-  readonly removed_at: number
-  readonly sum: number
-  readonly forked_from: string | null
-}
-
-/** A row of `spenders`. */
-export interface SpenderRow {
-  readonly id: number
-  readonly uuid: string
-  readonly agent: string
-  readonly root: number
-  readonly seq: number
-  readonly state: string
-  readonly sum: number
-}
-
-/** A row of `spent`. */
-export interface SpentColumns {
-  readonly spender: number
-  readonly hour: number
-  readonly model: string
-  readonly steps: number
-  readonly input: number
-  readonly output: number
-  readonly cache_read: number
-  readonly cache_write: number
-  readonly usd: number
-  readonly marks: number
-  readonly sum: number
-}
-
-/** A row of `journal`. */
-export interface FactRow {
-  readonly cursor: number
-  readonly process: number
-  readonly seq: number
-  readonly pid: number
-  readonly at: number
-  readonly type: number
-  readonly sum: number
-  readonly body: string
-  readonly refs: string | null
-  readonly moment: string | null
-}
 
 /** A row of `journal` as an array in the order of `FACT_COLUMNS`, which SQLite's binding builds in half the time of an object. */
 export type FactColumns = readonly [
@@ -103,11 +23,6 @@ export type FactColumns = readonly [
   refs: string | null,
   moment: string | null,
 ]
-
-/** A row of `journal` with the UUID of its process; null if there is no such process. */
-export interface OwnedFactRow extends FactRow {
-  readonly uuid: string | null
-}
 
 /** Finds the processes that have had a PID, even before a resume. The condition must match that of the index `journal_reborn`. */
 export const BY_RETIRED_PID = `SELECT DISTINCT p.uuid FROM journal j JOIN processes p ON p.key = j.process

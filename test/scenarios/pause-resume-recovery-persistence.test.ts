@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } fr
 import type { GcView } from '../../src/api/views/gc.ts'
 import type { ProcessView } from '../../src/api/views/process.ts'
 import { CHECK_MS } from '../../src/daemon/operations/collector.ts'
-import type { ProcessRow } from '../../src/store/statements.ts'
+import type { ProcessRow } from '../../src/store/rows/row-types.ts'
 import { processSum } from '../../src/store/rows/checksums.ts'
 import { runCli, type CliResult } from '../support/daemon/cli.ts'
 import { ManualClock } from '../support/clock.ts'

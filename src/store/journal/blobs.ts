@@ -5,7 +5,6 @@ import { hash } from 'node:crypto'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { damageError } from '../errors.ts'
 import type { DamageLocation } from '../errors.ts'
-import type { Statements } from '../statements.ts'
 
 /** A text with more bytes of UTF-8 than this becomes a blob. */
 export const MAX_INLINE_BYTES = 8_192
@@ -66,10 +65,13 @@ function extractTexts(value: unknown, path: Path, take: (path: Path, bytes: Buff
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, extractTexts(item, [...path, key], take)]))
 }
 
+/** Returns the bytes of the long text with a SHA-256 as hex; undefined if the store does not have it. */
+export type ReadBlob = (sha: string) => Uint8Array | undefined
+
 /** Puts the long texts back into a parsed body. Changes the body in place. */
-export function restoreTexts(sql: Statements, values: unknown, refs: string, location: DamageLocation): void {
+export function restoreTexts(readBlob: ReadBlob, values: unknown, refs: string, location: DamageLocation): void {
   for (const [path, sha, size] of parseRefs(refs, location)) {
-    const text = readBlob(sql, sha, size, location)
+    const text = checkText(readBlob(sha), [sha, size], location)
     if (!putText(values, path, text)) throw damageError(location, `the body has no path ${JSON.stringify(path)} for the text ${sha}`)
   }
 }
@@ -82,9 +84,8 @@ function parseRefs(refs: string, location: DamageLocation): readonly Ref[] {
   }
 }
 
-function readBlob(sql: Statements, sha: string, size: number, location: DamageLocation): string {
-  const bytes = sql.blob.get(Buffer.from(sha, 'hex'))?.['bytes']
-  if (!(bytes instanceof Uint8Array)) throw damageError({ ...location, hash: sha }, 'a long text is missing from blobs')
+function checkText(bytes: Uint8Array | undefined, [sha, size]: readonly [sha: string, size: number], location: DamageLocation): string {
+  if (bytes === undefined) throw damageError({ ...location, hash: sha }, 'a long text is missing from blobs')
   if (bytes.length !== size || hash('sha256', bytes) !== sha)
     throw damageError({ ...location, hash: sha }, 'a long text in blobs is damaged')
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()

@@ -1,19 +1,18 @@
 // Reads facts: those of a process in order or from its end, or those of all processes in the order of the store. Each page is
 // read within one turn of the event loop. Checks the checksum, type, position and order of each row. Errors: `STORE_DAMAGED` with
 // the location. Test: test/tables/store/store.test.ts, test/tables/store/rows/damage.test.ts.
-import type { FactBody, FactMark, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
-import { restoreTexts } from './blobs.ts'
-import { codeOf, otherCodes, typeOf, unpackBody } from './fact-codec.ts'
+import type { FactMark, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
+import type { ReadBlob } from './blobs.ts'
+import { checkStorePage, readFactRow } from './fact-row.ts'
+import { codeOf, otherCodes, typeOf } from './fact-codec.ts'
 import { damageError } from '../errors.ts'
-import { unpackMoment } from './moment-codec.ts'
 import type { DamageLocation } from '../errors.ts'
 import type { FactSpan } from './lineage.ts'
 import { readEntriesFrom, readLastEntries, findSeqAfter } from './fact-index.ts'
 import type { FactEntry, IndexReadDeps, EntryRun } from './fact-index.ts'
-import { factSum } from '../rows/checksums.ts'
 import { checkPageLimit } from '../rows/page-limit.ts'
-import { checkAscending } from '../rows/page-order.ts'
-import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
+import type { FactRow, OwnedFactRow } from '../rows/row-types.ts'
+import type { FactColumns, Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
@@ -39,7 +38,7 @@ export function skimFacts(
 ): (StoredFact | FactMark)[] {
   checkPageLimit(limit)
   const [excludedCodes, markedCodes] = [only ? otherCodes(codesOf([...only, ...marks])) : codesOf(without), codesOf(marks)]
-  const texts = withoutLongTexts ? null : deps.sql
+  const texts = withoutLongTexts ? null : blobReader(deps.sql)
   const parts = readEntriesFrom(deps, ownFacts, afterSeq + 1, limit)
   const last = parts.at(-1)?.entries.at(-1)
   const found: (StoredFact | FactMark)[] = []
@@ -93,11 +92,11 @@ interface RunOptions {
   /** the types of all other facts of the process between the entries */
   readonly excluded?: readonly number[]
   /** where long texts are read; null: they stay empty */
-  readonly texts?: Statements | null
+  readonly texts?: ReadBlob | null
 }
 
 /** Reads the facts of the entries. */
-function readRun(sql: Statements, part: EntryRun, { excluded = [], texts = sql }: RunOptions = {}): StoredFact[] {
+function readRun(sql: Statements, part: EntryRun, { excluded = [], texts = blobReader(sql) }: RunOptions = {}): StoredFact[] {
   const {
     link: { key },
     entries,
@@ -110,17 +109,17 @@ function readRun(sql: Statements, part: EntryRun, { excluded = [], texts = sql }
 }
 
 /** Reads the facts of the entries, one lookup for each. `texts`: where long texts are read; null: they stay empty. */
-export function lookUpFacts(sql: Statements, part: EntryRun, texts: Statements | null = sql): StoredFact[] {
+export function lookUpFacts(sql: Statements, part: EntryRun, texts: ReadBlob | null = blobReader(sql)): StoredFact[] {
   return checkFacts(texts, part, sql.factsAt.all(JSON.stringify(part.entries.map((entry) => entry.cursor))) as unknown as FactColumns[])
 }
 
-function checkFacts(texts: Statements | null, { link: { key, uuid }, entries }: EntryRun, rows: readonly FactColumns[]): StoredFact[] {
+function checkFacts(texts: ReadBlob | null, { link: { key, uuid }, entries }: EntryRun, rows: readonly FactColumns[]): StoredFact[] {
   return entries.map((entry, index) => {
     const columns = rows[index]
     const row = columns && rowOf(columns)
     const location: DamageLocation = { table: 'journal', uuid, seq: entry.seq }
     if (row?.cursor !== entry.cursor) throw damageError(location, 'the fact is missing')
-    const fact = readFact(texts, row, uuid)
+    const fact = readFactRow(texts, row, uuid)
     if (row.process !== key || row.seq !== entry.seq || row.type !== entry.code)
       throw damageError(location, 'another fact is stored at its cursor')
     return fact
@@ -135,57 +134,26 @@ function rowOf([cursor, process, seq, pid, at, type, sum, body, refs, moment]: F
 export function readAll(sql: Statements, afterCursor: number, limit: number): StoredFact[] {
   checkPageLimit(limit)
   const rows = sql.factsAfter.all(afterCursor, limit) as unknown as OwnedFactRow[]
-  const last = new Map<string, number>()
-  const facts = rows.map((row) => {
-    const fact = readOwnedFact(sql, row)
-    const before = last.get(fact.uuid)
-    if (before !== undefined && fact.seq !== before + 1)
-      throw damageError({ table: 'journal', uuid: fact.uuid, seq: before + 1 }, 'the fact is missing')
-    last.set(fact.uuid, fact.seq)
-    return fact
-  })
-  checkAscending(
-    'journal',
-    [afterCursor],
-    facts.map(({ cursor }) => [cursor]),
-  )
+  const facts = rows.map((row) => readOwnedFact(sql, row))
+  checkStorePage(afterCursor, facts)
   return facts
 }
 
 /** Returns the fact of a row that was read together with the UUID of its process. */
 export function readOwnedFact(sql: Statements, row: OwnedFactRow): StoredFact {
   if (row.uuid === null) throw damageError({ table: 'journal', cursor: row.cursor, seq: row.seq }, `its process ${row.process} is missing`)
-  return readFact(sql, row, row.uuid)
+  return readFactRow(blobReader(sql), row, row.uuid)
 }
 
 /** Returns the fact without its long texts, for callers that need none of them. */
 export function readBrief(row: OwnedFactRow): StoredFact {
-  return readFact(null, row, row.uuid ?? '')
+  return readFactRow(null, row, row.uuid ?? '')
 }
 
-function readFact(sql: Statements | null, row: FactRow, uuid: Uuid): StoredFact {
-  const { cursor, seq, pid, at } = row
-  const location: DamageLocation = { table: 'journal', uuid, seq, cursor }
-  if (factSum(row) !== row.sum) throw damageError(location, 'the row is damaged')
-  const fact = { cursor, uuid, seq, pid, at, body: readBody(sql, row, location) }
-  if (row.moment === null) return fact
-  const moment = unpackMoment(row.moment)
-  if (moment === undefined) throw damageError(location, 'the moment of the process cannot be read')
-  return { ...fact, moment }
-}
-
-function readBody(sql: Statements | null, row: FactRow, location: DamageLocation): FactBody {
-  const values = parseBody(row.body, location)
-  if (row.refs !== null && sql !== null) restoreTexts(sql, values, row.refs, location)
-  const body = unpackBody(row.type, values)
-  if (typeof body === 'string') throw damageError(location, body)
-  return body
-}
-
-function parseBody(text: string, location: DamageLocation): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw damageError(location, 'the body is not JSON')
+/** Reads long texts from the table `blobs`. */
+function blobReader(sql: Statements): ReadBlob {
+  return (sha) => {
+    const bytes = sql.blob.get(Buffer.from(sha, 'hex'))?.['bytes']
+    return bytes instanceof Uint8Array ? bytes : undefined
   }
 }

@@ -4,7 +4,8 @@
 // Tests: test/tables/store/journal/lineage.test.ts, test/properties/store.test.ts.
 import { damageError } from '../errors.ts'
 import { checkRow, findKept, findRow } from '../rows/row-lookup.ts'
-import type { KeptRow, ProcessRow, Statements } from '../statements.ts'
+import type { KeptRow, ProcessRow } from '../rows/row-types.ts'
+import type { Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** The number of links that are cached. */

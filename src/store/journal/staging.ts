@@ -5,39 +5,25 @@
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Fact, StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'
-import { encodeBody } from './blobs.ts'
-import type { Blob } from './blobs.ts'
-import { packBody } from './fact-codec.ts'
+import { addToPart, checkStagedEnd, continuesPart, newPart } from './staged-part.ts'
+import type { StagedPart } from './staged-part.ts'
 import type { Writer } from '../write/writer.ts'
 import type { ProcessHead } from '../write/head-cache.ts'
 import { BLOCK_FACTS, addEntry, blockOf, firstCursor } from './fact-index.ts'
-import { packMoment } from './moment-codec.ts'
-import { planError } from '../write/commit-plan.ts'
+import { countUse } from '../write/commit-plan.ts'
 import type { UsedBlob } from '../write/commit-plan.ts'
 import type { Remover } from '../write/remove.ts'
 import { findRow } from '../rows/row-lookup.ts'
 import { reverseDigits } from '../rows/references.ts'
-import type { FactRow, Statements } from '../statements.ts'
+import type { FactRow } from '../rows/row-types.ts'
+import type { Statements } from '../statements.ts'
 import type { Counters, Staging } from '../store.ts'
 import type { ImportedUsage } from '../rows/usage-ledger.ts'
 import { keptSum, tombstoneSum } from '../rows/checksums.ts'
-import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** The facts of one process in the staged journal. The imported process is the last part; its origins come before it. */
-interface Part {
-  readonly key: number
-  readonly uuid: Uuid
-  readonly forkedFrom: Uuid | null
-  readonly base: number
-  readonly origin: number | null
-  seq: number
+/** A part of the journal, with the index block that is not full yet. */
+interface IndexedPart extends StagedPart {
   open: string
-  lastCursor: number
-  specSeq: number
-  specCursor: number
-  pid: number
-  name: string | null
-  removedAt: number
 }
 
 /** The rows that one transaction writes. */
@@ -47,7 +33,7 @@ interface Batch {
   /** index blocks by key and block number; the last block of a process may grow with the next batch */
   readonly blocks: Map<string, readonly [key: number, block: number, first: number, entries: string]>
   /** parts whose first fact is in this batch */
-  readonly newParts: Part[]
+  readonly newParts: IndexedPart[]
 }
 
 interface StageDeps {
@@ -62,7 +48,7 @@ export class Stage implements Staging {
   readonly #writer: Writer
   readonly #remover: Remover
   readonly #importedUsage: ImportedUsage
-  readonly #parts: Part[] = []
+  readonly #parts: IndexedPart[] = []
 
   constructor({ sql, writer, remover, importedUsage }: StageDeps) {
     this.#sql = sql
@@ -87,10 +73,7 @@ export class Stage implements Staging {
   }
 
   async publish(process: Process): Promise<Counters> {
-    const imported = this.#parts.at(-1)
-    if (imported === undefined || imported.uuid !== process.uuid || imported.seq !== process.seq)
-      throw planError('The staged journal belongs to another process.', process)
-    if (process.life.state !== 'dead') throw planError('Only an ended process can be staged.', process)
+    const imported = checkStagedEnd(this.#parts.at(-1), process)
     if (findRow(this.#sql, process.uuid))
       throw new KernelError('CONFLICT', `the process ${process.uuid} already exists`, { uuid: process.uuid })
     const { pid, cursor } = this.#writer.counters
@@ -112,63 +95,30 @@ export class Stage implements Staging {
 
   #addFact(batch: Batch, fact: StoredFact): void {
     const part = this.#partOf(batch, fact)
-    const { cursor, seq, pid, at, body } = fact
-    if (seq !== part.seq + 1) throw planError(`Fact ${seq} cannot follow ${part.seq}.`, fact)
-    const { code, values } = packBody(body)
-    const encoded = encodeBody(values)
-    batch.facts.push({
-      cursor,
-      process: part.key,
-      seq,
-      pid,
-      at,
-      type: code,
-      body: encoded.body,
-      refs: encoded.refs,
-      moment: fact.moment ? packMoment(fact.moment) : null,
-    })
-    for (const blob of encoded.blobs) countUse(batch.blobs, blob)
-    part.seq = seq
-    part.pid = pid
-    part.removedAt = at
-    part.open = addEntry(part.open, cursor, part.lastCursor, code)
-    part.lastCursor = cursor
-    const spec = 'spec' in body ? body.spec : undefined
-    if (spec) Object.assign(part, { specSeq: seq, specCursor: cursor, name: spec.name })
+    const before = part.lastCursor
+    const { row, blobs } = addToPart(part, fact)
+    batch.facts.push(row)
+    for (const blob of blobs) countUse(batch.blobs, blob)
+    const { cursor, seq } = fact
+    part.open = addEntry(part.open, cursor, before, row.type)
     const block = blockOf(seq, part)
     batch.blocks.set(`${part.key} ${block}`, [part.key, block, firstCursor(part.open), part.open])
     if ((seq - part.base) % BLOCK_FACTS === 0) part.open = ''
   }
 
   /** Returns the part to which a fact belongs: the last part, or a new one that was forked from it. */
-  #partOf(batch: Batch, { uuid, body }: StoredFact): Part {
+  #partOf(batch: Batch, fact: StoredFact): IndexedPart {
     const last = this.#parts.at(-1)
-    if (last?.uuid === uuid && body.type !== 'process.forked') return last
-    const key = this.#writer.assignKey()
-    const base = last?.seq ?? 0
-    const part: Part = {
-      key,
-      uuid,
-      base,
-      origin: last?.key ?? null,
-      forkedFrom: body.type === 'process.forked' ? body.origin.uuid : null,
-      seq: base,
-      open: '',
-      lastCursor: 0,
-      specSeq: 0,
-      specCursor: 0,
-      pid: 0,
-      name: null,
-      removedAt: 0,
-    }
+    if (continuesPart(last, fact)) return last
+    const part: IndexedPart = { ...newPart(this.#writer.assignKey(), fact, last), open: '' }
     this.#parts.push(part)
     batch.newParts.push(part)
-    this.#remover.protect(key)
+    this.#remover.protect(part.key)
     return part
   }
 
   /** Keeps the facts of an origin for its forks, and writes a tombstone unless the process exists here. */
-  #keepOrigin({ key, uuid, base, origin, seq: upto, pid, name, removedAt, forkedFrom }: Part): void {
+  #keepOrigin({ key, uuid, base, origin, seq: upto, pid, name, removedAt, forkedFrom }: IndexedPart): void {
     this.#sql.dropPendingDeletion.run(key)
     const row = { key, uuid, origin, base, upto }
     this.#sql.setKept.run(key, uuid, origin, base, upto, keptSum(row))
@@ -178,7 +128,7 @@ export class Stage implements Staging {
   }
 
   /** Returns the head of the new row. The open block moves from `places` into the row. */
-  #headOf({ key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: Part): ProcessHead {
+  #headOf({ key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: IndexedPart): ProcessHead {
     this.#sql.dropPendingDeletion.run(key)
     this.#sql.dropTombstone.run(uuid)
     if (open !== '') this.#sql.dropPlace.run(key, blockOf(seq, { base }))
@@ -197,11 +147,4 @@ export class Stage implements Staging {
       pendingProcess: null,
     }
   }
-}
-
-function countUse(blobs: Map<string, UsedBlob>, blob: Blob): void {
-  const name = blob.hash.toString('hex')
-  const known = blobs.get(name)
-  if (known) known.uses += 1
-  else blobs.set(name, { ...blob, uses: 1 })
 }

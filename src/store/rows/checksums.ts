@@ -2,7 +2,7 @@
 // column. Each row is written with its checksum and checked at each read. This code is a hot path: no text is built only to
 // compute a sum. Test: test/tables/store/rows/damage.test.ts.
 import { crc32 } from 'node:zlib'
-import type { FactRow, KeptRow, ProcessRow, TombstoneRow } from '../statements.ts'
+import type { FactRow, KeptRow, ProcessRow, TombstoneRow } from './row-types.ts'
 
 const WORD = 0x1_0000_0000
 

@@ -1,7 +1,8 @@
 // Reads rows of `processes` and `kept` and checks their checksums, so that no damaged row is used.
 // Test: test/tables/store/rows/damage.test.ts, test/tables/store/journal/lineage.test.ts.
 import { damageError } from '../errors.ts'
-import type { KeptRow, ProcessRow, Statements } from '../statements.ts'
+import type { KeptRow, ProcessRow } from './row-types.ts'
+import type { Statements } from '../statements.ts'
 import { keptSum, processSum } from './checksums.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

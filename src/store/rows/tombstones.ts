@@ -2,7 +2,8 @@
 // one. A tombstone is checked when it is read, like every row. Test: test/tables/store/write/remove.test.ts.
 import { damageError } from '../errors.ts'
 import { uuidPartRanges } from './references.ts'
-import type { Statements, TombstoneRow } from '../statements.ts'
+import type { TombstoneRow } from './row-types.ts'
+import type { Statements } from '../statements.ts'
 import type { Tombstone } from '../store.ts'
 import { tombstoneSum } from './checksums.ts'
 

@@ -4,15 +4,14 @@
 // Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage-ledger.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoredFact } from '../../kernel/model/facts.ts'
-import { INITIAL_SPENDING_STATE, SPENDING_FACTS, foldSpending } from '../../kernel/state/usage-by-model.ts'
-import type { Spending, SpendingState } from '../../kernel/state/usage-by-model.ts'
-import { codeOf } from '../journal/fact-codec.ts'
-import { damageError } from '../errors.ts'
 import { readBrief } from '../journal/journal.ts'
 import { metaValue } from '../schema.ts'
-import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from '../statements.ts'
+import type { OwnedFactRow, SpenderRow, SpentColumns } from './row-types.ts'
+import type { Statements } from '../statements.ts'
 import type { UsageRowsQuery, UsageRow } from '../store.ts'
 import { rowSum } from './checksums.ts'
+import { Account, SPENDING_CODES, addSums, checkSpender, columnsOf, emptySums, sumsOf } from './usage-account.ts'
+import type { Sums } from './usage-account.ts'
 import { checkPageLimit } from './page-limit.ts'
 import { checkAscending } from './page-order.ts'
 import { inTransaction } from '../write/transaction.ts'
@@ -20,62 +19,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** The number of cursors per batch. A batch takes some 30 ms, most of which is the time to read the answers of models. */
 const BATCH_CURSORS = 512
-const HOUR_MS = 3_600_000
-const SPENDING_CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))
-
-type Sums = { -readonly [K in keyof Omit<UsageRow, 'uuid' | 'agent' | 'root'>]: UsageRow[K] }
-
-/** The usage of one process: what the ledger has counted already, and what must be added. */
-class Account {
-  readonly uuid: Uuid
-  readonly id: number | null
-  agent: string
-  root: number | null
-  parent: Uuid | null = null
-  /** the number of the last fact that is counted */
-  seq: number
-  state: SpendingState
-  readonly added = new Map<string, Sums>()
-
-  constructor(uuid: Uuid, row: SpenderRow | undefined) {
-    this.uuid = uuid
-    this.id = row?.id ?? null
-    this.agent = row?.agent ?? ''
-    this.root = row?.root ?? null
-    this.seq = row?.seq ?? 0
-    this.state = row === undefined ? INITIAL_SPENDING_STATE : (JSON.parse(row.state) as SpendingState)
-  }
-
-  /** Counts a fact. A fact that was counted already only rebuilds the state. */
-  count({ seq, at, body }: StoredFact): void {
-    if (body.type === 'process.spawned' || body.type === 'process.forked') {
-      this.agent = body.spec.agent
-      this.parent = body.parentUuid
-    }
-    const { state, spending } = foldSpending(this.state, body)
-    this.state = state
-    if (seq <= this.seq) return
-    this.seq = seq
-    if (spending !== null) this.#add(Math.floor(at / HOUR_MS), spending)
-  }
-
-  #add(
-    hour: number,
-    { model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, estimated = false }: Spending,
-  ): void {
-    const key = JSON.stringify([hour, model])
-    const sums = this.added.get(key) ?? emptySums(hour, model)
-    sums.steps += steps
-    sums.inputTokens += inputTokens
-    sums.outputTokens += outputTokens
-    sums.cacheReadTokens += cacheReadTokens
-    sums.cacheWriteTokens += cacheWriteTokens
-    sums.costUsd += costUsd ?? 0
-    sums.unpriced ||= costUsd === null
-    sums.estimated ||= estimated
-    this.added.set(key, sums)
-  }
-}
+const SPENDING_CODES_JSON = JSON.stringify(SPENDING_CODES)
 
 /** Counts the usage of a journal that is being imported. The ledger gets the usage together with the process. */
 export class ImportedUsage {
@@ -118,7 +62,7 @@ export class UsageLedger {
     const from = metaValue('spent', this.#sql.counter.get('spent'))
     if (from >= last) return false
     const lastCursor = Math.min(last, from + BATCH_CURSORS)
-    const facts = (this.#sql.spending.all(from, lastCursor, SPENDING_CODES) as unknown as OwnedFactRow[]).map(readBrief)
+    const facts = (this.#sql.spending.all(from, lastCursor, SPENDING_CODES_JSON) as unknown as OwnedFactRow[]).map(readBrief)
     const accounts = new Map<Uuid, Account>()
     for (const fact of facts) {
       const account = accounts.get(fact.uuid) ?? this.openAccount(fact.uuid)
@@ -155,20 +99,7 @@ export class UsageLedger {
 
   #add(id: number, added: Sums): void {
     const found = this.#sql.spentAt.get(id, added.hour, added.model) as unknown as SpentColumns | undefined
-    const before = found === undefined ? emptySums(added.hour, added.model) : sumsOf(found)
-    const sums: Sums = {
-      spender: id,
-      hour: added.hour,
-      model: added.model,
-      steps: before.steps + added.steps,
-      inputTokens: before.inputTokens + added.inputTokens,
-      outputTokens: before.outputTokens + added.outputTokens,
-      cacheReadTokens: before.cacheReadTokens + added.cacheReadTokens,
-      cacheWriteTokens: before.cacheWriteTokens + added.cacheWriteTokens,
-      costUsd: before.costUsd + added.costUsd,
-      unpriced: before.unpriced || added.unpriced,
-      estimated: before.estimated || added.estimated,
-    }
+    const sums = addSums(found === undefined ? emptySums(added.hour, added.model) : sumsOf(found), added)
     const columns = columnsOf(id, sums)
     this.#sql.setSpent.run(...columns, rowSum(columns))
   }
@@ -190,63 +121,4 @@ export function readUsageRows(sql: Statements, { limit, after, sinceHour = Numbe
     rows.map((row) => [row.spender, row.hour, row.model]),
   )
   return usageRows
-}
-
-function emptySums(hour: number, model: string): Sums {
-  return {
-    spender: 0,
-    hour,
-    model,
-    steps: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    costUsd: 0,
-    unpriced: false,
-    estimated: false,
-  }
-}
-
-function columnsOf(
-  id: number,
-  { hour, model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpriced, estimated }: Sums,
-) {
-  return [
-    id,
-    hour,
-    model,
-    steps,
-    inputTokens,
-    outputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    costUsd,
-    (unpriced ? 1 : 0) + (estimated ? 2 : 0),
-  ] as const
-}
-
-function sumsOf(row: SpentColumns): Sums {
-  const { spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks, sum } = row
-  if (rowSum([spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks]) !== sum)
-    throw damageError({ table: 'spent' }, `the row ${spender} ${hour} ${model} is damaged`)
-  return {
-    spender,
-    hour,
-    model,
-    steps,
-    inputTokens: input,
-    outputTokens: output,
-    cacheReadTokens: cache_read,
-    cacheWriteTokens: cache_write,
-    costUsd: usd,
-    unpriced: (marks & 1) !== 0,
-    estimated: (marks & 2) !== 0,
-  }
-}
-
-export function checkSpender(row: SpenderRow): SpenderRow {
-  const { id, uuid, agent, root, seq, state, sum } = row
-  if (rowSum([id, uuid, agent, root, seq, state]) === sum) return row
-  throw damageError({ table: 'spenders', uuid }, 'the row is damaged')
 }

@@ -1,5 +1,5 @@
-// Plans a commit: checks and encodes it before anything is written, so that a failed plan has changed nothing. Gives the facts their
-// cursors. Checks that facts follow without a gap, each process with facts has a row, and no PID is above its counter.
+// Plans a commit, for any engine: checks and encodes it before anything is written, so that a failed plan has changed nothing. Gives the
+// facts their cursors. Checks that facts follow without a gap, each process with facts has a row, and no PID is above its counter.
 // Test: test/tables/store/write/refusals.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Fact, FactType, ForkOrigin, StoredFact } from '../../kernel/model/facts.ts'
@@ -7,11 +7,10 @@ import type { Process } from '../../kernel/model/process.ts'
 import { encodeBody } from '../journal/blobs.ts'
 import type { Blob } from '../journal/blobs.ts'
 import { packBody } from '../journal/fact-codec.ts'
-import type { ProcessHead, HeadCache } from './head-cache.ts'
-import type { Lineage } from '../journal/lineage.ts'
+import type { ProcessHead } from './head-cache.ts'
+import type { LineageLink } from '../journal/lineage.ts'
 import { packMoment } from '../journal/moment-codec.ts'
-import { BLOCK_FACTS, addEntry, blockOf, firstCursor } from '../journal/fact-index.ts'
-import type { FactRow } from '../statements.ts'
+import type { FactRow } from '../rows/row-types.ts'
 import type { Commit, Counters } from '../store.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
@@ -41,9 +40,6 @@ export type Draft = { -readonly [K in keyof ProcessHead]: ProcessHead[K] } & {
   hasProcess: boolean
 }
 
-/** A block of the index that is full and can be written. */
-type Block = readonly [key: number, block: number, first: number, entries: string]
-
 /** A long text and the number of references to it in this plan. */
 export interface UsedBlob extends Blob {
   uses: number
@@ -55,24 +51,32 @@ export interface CommitPlan {
   readonly facts: readonly Omit<FactRow, 'sum'>[]
   /** the same facts, with their cursors */
   readonly storedFacts: readonly StoredFact[]
-  readonly blocks: readonly Block[]
   readonly blobs: ReadonlyMap<string, UsedBlob>
   readonly newKeys: number
+}
+
+/** Finds the head of a process as of the last commit. */
+interface Heads {
+  get(uuid: Uuid): ProcessHead | undefined
+}
+
+/** Finds the links of origins. */
+interface Links {
+  linkOf(key: number, fork: Pick<LineageLink, 'uuid' | 'base'>): LineageLink
 }
 
 export class Planner implements CommitPlan {
   readonly drafts = new Map<Uuid, Draft>()
   readonly facts: Omit<FactRow, 'sum'>[] = []
   readonly storedFacts: StoredFact[] = []
-  readonly blocks: Block[] = []
   readonly blobs = new Map<string, UsedBlob>()
   counters: Counters
   newKeys = 0
-  readonly #heads: HeadCache
-  readonly #lineage: Lineage
+  readonly #heads: Heads
+  readonly #lineage: Links
   readonly #lastKey: number
 
-  constructor(heads: HeadCache, lineage: Lineage, counters: Counters, lastKey: number) {
+  constructor(heads: Heads, lineage: Links, counters: Counters, lastKey: number) {
     this.#heads = heads
     this.#lineage = lineage
     this.#lastKey = lastKey
@@ -118,17 +122,10 @@ export class Planner implements CommitPlan {
       refs,
       moment: fact.moment ? packMoment(fact.moment) : null,
     })
-    for (const blob of blobs) this.#countUse(blob)
+    for (const blob of blobs) countUse(this.blobs, blob)
     this.storedFacts.push(fact)
     this.counters = { pid: this.counters.pid, cursor }
     this.advance(draft, fact, code)
-  }
-
-  #countUse(blob: Blob): void {
-    const name = blob.hash.toString('hex')
-    const known = this.blobs.get(name)
-    if (known) known.uses += 1
-    else this.blobs.set(name, { ...blob, uses: 1 })
   }
 
   /** Returns the draft of a process: a copy of its head that this plan changes. */
@@ -187,22 +184,25 @@ export class Planner implements CommitPlan {
     return key
   }
 
-  /** Advances a draft by one fact. A block that becomes full is written together with the row, so that both always match. */
-  advance(draft: Draft, { cursor, body }: StoredFact, code: number): void {
+  /** Advances a draft by one fact. An engine that indexes facts in the row adds its index here. */
+  advance(draft: Draft, { cursor, body }: StoredFact, _code: number): void {
     draft.hasFacts = true
     draft.seq += 1
-    draft.open = addEntry(draft.open, cursor, draft.lastCursor, code)
     draft.lastCursor = cursor
     if (!mayDelayRow(body.type)) draft.mustWriteRow = true
     if ('spec' in body && body.spec !== undefined) {
       draft.specSeq = draft.seq
       draft.specCursor = cursor
     }
-    if ((draft.seq - draft.base) % BLOCK_FACTS !== 0) return
-    this.blocks.push([draft.key, blockOf(draft.seq, draft), firstCursor(draft.open), draft.open])
-    draft.open = ''
-    draft.mustWriteRow = true
   }
+}
+
+/** Counts a reference to a long text. */
+export function countUse(blobs: Map<string, UsedBlob>, blob: Blob): void {
+  const name = blob.hash.toString('hex')
+  const known = blobs.get(name)
+  if (known) known.uses += 1
+  else blobs.set(name, { ...blob, uses: 1 })
 }
 
 /** Whether the row may be written after the commit of such a fact. */

@@ -2,10 +2,6 @@
 // The cache is limited. It keeps each head whose row is out of date, with the process that the row lacks (`pendingProcess`).
 // Test: test/properties/store.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
-import { damageError } from '../errors.ts'
-import { parseBlock } from '../journal/fact-index.ts'
-import { findRow } from '../rows/row-lookup.ts'
-import type { Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** The limit of the cache; other heads are read again. Heads of rows that are out of date are kept beyond this limit. */
@@ -35,7 +31,7 @@ export interface ProcessHead {
   readonly base: number
   /** the last fact */
   readonly seq: number
-  /** the entries of the index block that is not full yet */
+  /** SQLite: the entries of the index block that is not full yet; other engines: empty */
   readonly open: string
   /** the cursor of the last fact */
   readonly lastCursor: number
@@ -49,15 +45,16 @@ export interface ProcessHead {
 }
 
 export class HeadCache {
-  readonly #sql: Statements
+  readonly #read: (uuid: Uuid) => ProcessHead | undefined
   readonly #heads = new Map<Uuid, ProcessHead>()
 
-  constructor(sql: Statements) {
-    this.#sql = sql
+  /** `read` reads a head that is not cached. */
+  constructor(read: (uuid: Uuid) => ProcessHead | undefined) {
+    this.#read = read
   }
 
   get(uuid: Uuid): ProcessHead | undefined {
-    return this.#heads.get(uuid) ?? readHead(this.#sql, uuid)
+    return this.#heads.get(uuid) ?? this.#read(uuid)
   }
 
   /** Returns the head of a process whose row is out of date; undefined if the row is up to date. */
@@ -95,29 +92,4 @@ export class HeadCache {
 
 function hasPendingProcess(head: ProcessHead): head is ProcessHead & { readonly pendingProcess: Process } {
   return head.pendingProcess !== null
-}
-
-function readHead(sql: Statements, uuid: Uuid): ProcessHead | undefined {
-  const row = findRow(sql, uuid)
-  if (row === undefined) return undefined
-  const {
-    key,
-    seq,
-    base,
-    origin,
-    pid,
-    name,
-    live,
-    open,
-    pinned,
-    exited_at: exitedAt,
-    spec_seq: specSeq,
-    spec_cursor: specCursor,
-    forked_from: forkedFrom,
-  } = row
-  const entries = parseBlock(open, 1)
-  if (entries === undefined) throw damageError({ table: 'processes', uuid }, 'its open block is damaged')
-  const lastCursor = entries.at(-1)?.cursor ?? 0
-  const storedRow: StoredRow = { seq, pid, name, live, exitedAt, specSeq, pinned }
-  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, storedRow, pendingProcess: null }
 }

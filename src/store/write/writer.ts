@@ -13,12 +13,16 @@ import { damageError } from '../errors.ts'
 import { writeHomeBook } from '../home-book.ts'
 import { HeadCache } from './head-cache.ts'
 import type { ProcessHead, StoredRow } from './head-cache.ts'
+import { parseBlock } from '../journal/fact-index.ts'
 import { readAll } from '../journal/journal.ts'
 import { Lineage } from '../journal/lineage.ts'
-import { Planner, planError } from './commit-plan.ts'
+import { planError } from './commit-plan.ts'
 import type { CommitPlan } from './commit-plan.ts'
+import { IndexedPlanner } from './indexed-plan.ts'
+import type { IndexedPlan } from './indexed-plan.ts'
 import { findRow } from '../rows/row-lookup.ts'
-import { createIntern, readProcess, rowBodyOf } from '../rows/process-row.ts'
+import { createIntern, rowBodyOf } from '../rows/process-body.ts'
+import { readProcess } from '../rows/process-row.ts'
 import { reverseDigits } from '../rows/references.ts'
 import { metaValue } from '../schema.ts'
 import type { Statements } from '../statements.ts'
@@ -48,7 +52,7 @@ export class Writer {
   constructor(db: DatabaseSync, sql: Statements) {
     this.#db = db
     this.#sql = sql
-    this.heads = new HeadCache(sql)
+    this.heads = new HeadCache((uuid) => readHead(sql, uuid))
     this.lineage = new Lineage(sql, this.heads)
     this.#counters = readCounters(sql)
     this.#lastKey = Number(sql.lastKey.get()?.['key'] ?? 0)
@@ -103,8 +107,8 @@ export class Writer {
     return row === undefined ? undefined : readProcess(this.#sql, row, createIntern())
   }
 
-  #createPlanner(): Planner {
-    return new Planner(this.heads, this.lineage, this.#counters, this.#lastKey)
+  #createPlanner(): IndexedPlanner {
+    return new IndexedPlanner(this.heads, this.lineage, this.#counters, this.#lastKey)
   }
 
   /** Returns a key that no process has or ever had. Called by staging.ts. */
@@ -126,7 +130,7 @@ export class Writer {
     })
   }
 
-  #commitPlan(plan: CommitPlan, { processes, home }: Pick<Commit, 'processes' | 'home'>, writeAllRows: boolean): void {
+  #commitPlan(plan: IndexedPlan, { processes, home }: Pick<Commit, 'processes' | 'home'>, writeAllRows: boolean): void {
     this.#runTransaction(plan.counters, writeAllRows, () => {
       if (home !== undefined) writeHomeBook(this.#sql, home)
       return this.#writePlan(plan, processes, writeAllRows)
@@ -140,7 +144,7 @@ export class Writer {
     if (writeAllRows) this.#rowsWrittenUpTo = counters.cursor
   }
 
-  #writePlan(plan: CommitPlan, processes: readonly Process[], writeAllRows: boolean): ProcessHead[] {
+  #writePlan(plan: IndexedPlan, processes: readonly Process[], writeAllRows: boolean): ProcessHead[] {
     this.#putFacts(plan)
     for (const block of plan.blocks) this.#sql.addPlaces.run(...block)
     this.#raiseCounters(plan, writeAllRows)
@@ -275,4 +279,29 @@ function hasSameIndexedColumns(a: StoredRow, b: StoredRow): boolean {
     a.specSeq === b.specSeq &&
     a.pinned === b.pinned
   )
+}
+
+function readHead(sql: Statements, uuid: Uuid): ProcessHead | undefined {
+  const row = findRow(sql, uuid)
+  if (row === undefined) return undefined
+  const {
+    key,
+    seq,
+    base,
+    origin,
+    pid,
+    name,
+    live,
+    open,
+    pinned,
+    exited_at: exitedAt,
+    spec_seq: specSeq,
+    spec_cursor: specCursor,
+    forked_from: forkedFrom,
+  } = row
+  const entries = parseBlock(open, 1)
+  if (entries === undefined) throw damageError({ table: 'processes', uuid }, 'its open block is damaged')
+  const lastCursor = entries.at(-1)?.cursor ?? 0
+  const storedRow: StoredRow = { seq, pid, name, live, exitedAt, specSeq, pinned }
+  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, storedRow, pendingProcess: null }
 }
