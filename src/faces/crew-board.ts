@@ -57,7 +57,7 @@ export function failedTexts({ attempts, denials }: Pick<CrewTaskView, 'attempts'
   return [...(denials > 0 ? [`${denials} denied`] : []), ...(attempts > denials ? [`${attempts - denials} failed`] : [])]
 }
 
-/** Who has the task and for how long, what it waits for, what was found, or how it ended. `tasks`: all of the crew. `now`: wall ms. */
+/** Who has the task and for how long, and its wait, verdict, check or end. `tasks`: all of the crew. `now`: wall ms. */
 export function cardText(task: Card, tasks: readonly Pick<CrewTaskView, 'id' | 'state' | 'asks'>[], now: number): string {
   const who = task.state === 'in_review' ? `${task.reviewer ?? 'nobody'} reviews` : (task.implementer ?? '')
   const began = task.startedAt === null ? null : Date.parse(task.startedAt)
@@ -86,7 +86,7 @@ function needsTexts({ needs }: Pick<Card, 'needs'>, tasks: readonly Pick<CrewTas
 export interface Attempt {
   readonly number: number
   readonly member: string
-  /** how it ended and after how long, or that it goes on */
+  /** how the attempt ended and after how long, or for how long it has lasted */
   readonly outcome: string
   readonly isOpen: boolean
   readonly verdicts: readonly ReportVerdictView[]

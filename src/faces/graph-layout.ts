@@ -37,6 +37,7 @@ interface Point {
   at: number
 }
 
+/** the number of passes over all ranks, alternately forwards and back */
 const SWEEPS = 6
 
 export function layoutGraph(nodes: readonly GraphNode[]): GraphLayout {

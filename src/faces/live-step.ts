@@ -41,7 +41,7 @@ export function withLiveEvent(before: LiveStep, event: EventView): LiveStep {
       return { ...before, outputs: new Map([...others, [callId, output] as const].slice(-MAX_OUTPUTS)) }
     }
     case 'live.gap':
-      // A new reader learns of the step that it has missed pieces of; a slow one of all.
+      // With a step, a new reader has missed pieces of that step. Without one, a slow reader may have missed pieces of any step.
       return { ...(event['step'] === undefined ? before : stepOf(before, step)), hasGaps: true }
     // Another attempt begins the text of the step anew. The first pieces of a step may come before its beginning is stored.
     case 'step.started':

@@ -22,7 +22,7 @@ type Enders = NonNullable<NonNullable<RowView['why']>['can']>
 const canEnd = ({ why }: Row, command: Enders[number]): boolean => why?.can?.includes(command) ?? false
 const isHeld = ({ status }: Row): boolean => status === 'suspended'
 const isEnding = ({ status }: Row): boolean => status === 'stopping' || status === 'zombie'
-/** Whether it lives, and no request has ended it yet. */
+/** Whether the process lives, and is not being ended. */
 const isActive = (row: Row): boolean => row.endedAt === null && !isEnding(row)
 
 const ALLOWS: Readonly<Record<RowVerb, (row: Row) => boolean>> = {
@@ -101,7 +101,7 @@ const VERBS_OF: Readonly<Record<Enders[number], readonly RowVerb[]>> = {
   doctor: [],
 }
 
-/** True if the budget that holds it is its own. While the limit is not known, it may be. */
+/** True if a budget of the process itself holds it: one in USD, or a limit that is not known. */
 function isHeldByOwnBudget({ why }: Row): boolean {
   if (why?.kind !== 'hold:budget' || why.on !== undefined || isHeldByHome({ why })) return false
   return why.limit === undefined || why.limit === 'budgetUsd'

@@ -148,7 +148,7 @@ function eventOf({ status, cause: own }: SpanView, before: SpanView | undefined)
     case 'suspended':
       return { kind: 'held', text: causeText(cause) }
     case 'waiting':
-      // After a pause its question is the old one.
+      // After a pause the process asks the same question as before.
       return before?.status === 'suspended' ? { kind: 'continued', text: causeText(cause) } : { kind: 'asked', text: cause ?? '' }
     case 'stopping':
     case 'zombie':

@@ -146,11 +146,11 @@ function changesBy(fact: NodeFact): Partial<ComposeNode> {
   }
 }
 
-const BRIEF_CHARS = 300
+const MAX_REASON_CHARS = 300
 
 /** Shortens a reason, because rows must be small. */
 function shortenReason(text: string): string {
-  return truncate(text, BRIEF_CHARS, '…')
+  return truncate(text, MAX_REASON_CHARS, '…')
 }
 
 /** The next fact of a run that is not paused or stopping; null: the run waits for its running nodes. */

@@ -1,6 +1,6 @@
-// Boot: recovers each row that the last daemon left behind, after the new daemon has ended its programs. A recorded stop is completed, and
-// a running process ends as interrupted. A suspended process stays suspended, without a driver and with a new PID, unless it could only
-// start over. An ended process restarts only by its policy or its supervisor, or on hold after a refusal by the provider.
+// Boot: recovers each row that the last daemon left behind, after the new daemon has ended the programs of that process. A recorded stop is
+// completed, and a running process ends as interrupted. A suspended process stays suspended, without a driver and with a new PID, unless it
+// could only start over. An ended process restarts only by its policy or its supervisor, or, after a refusal by the provider, on hold.
 // Tests: test/tables/kernel/decide/boot.test.ts, test/tables/kernel/decide/supervision.test.ts.
 import { CAPABILITIES, resumeSource, isExternal, needsInput } from '../model/capabilities.ts'
 import { INTERRUPTED_EXIT, signalExit } from '../model/exit.ts'

@@ -1,5 +1,6 @@
-// Resume: wakes a suspended process and its ancestors, or begins a new incarnation of an ended process. Checks both. Releases the holds
-// that the sender may release. A new incarnation begins in the state `created`. Test: test/tables/kernel/decide/resume.test.ts.
+// Resume: wakes a suspended process and its ancestors, or begins a new incarnation of an ended process. First checks that the sender may do
+// so, and that the process can continue. Releases only holds that the sender may release. A new incarnation begins in the state `created`.
+// Test: test/tables/kernel/decide/resume.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { changeLimits, hasRoom, isHeldByBudget } from './limits/enforce-limits.ts'
 import { resumeSource, isPlainCommand, takesMessages } from '../model/capabilities.ts'

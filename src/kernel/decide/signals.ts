@@ -196,8 +196,8 @@ function deliverAsMessage(draft: DecisionDraft, before: Process, delivery: Signa
 }
 
 /**
- * Adds a pending signal. If one of the same kind is pending already, that one stays. Only a signal from the user can
- * replace it: one from another sender, or one for a subtree by one for a single process. Signals from the user always
+ * Adds a pending signal. A pending signal of the same kind stays, unless the new one comes from the user. That one replaces a signal
+ * from another sender; for a single process it also replaces one for a subtree. Signals from the user and from the supervisor always
  * have a deadline.
  */
 function addPending(draft: DecisionDraft, uuid: Uuid, { signal: name, by, root, graceMs, via }: SignalDelivery): void {

@@ -79,7 +79,7 @@ export interface UserAnswer {
   readonly option: string | null
   readonly text: string | null
   readonly by: Sender
-  /** the agent gets the answer at this time, and the user can take it back before; absent: no time was given */
+  /** until this time the user can take the answer back, then the agent gets it; absent: the answer is due at once */
   readonly delivery?: DeliveryTime
 }
 
@@ -91,7 +91,7 @@ export interface DeliveryTime {
 
 /** An ask whose answer the agent does not have yet. */
 export type PendingAsk = Ask & {
-  /** the answer, which the driver gets at its time, but not before the end of a pause; absent: the ask is open */
+  /** the answer, which the driver gets at the time in `delivery`, but not during a pause; absent: the ask is open */
   readonly answer?: UserAnswer
 }
 

@@ -22,8 +22,7 @@ export const ERRORS = {
     exit: 64,
   },
   NOT_FOUND: {
-    meaning:
-      'What the request names does not exist, or has ended. It may be a process, or a part of one, such as a task, a node or a step.',
+    meaning: 'No such process exists, or it has ended. The request may also name a part of a process, such as a task, a node or a step.',
     hint: '`reeve ps -a` lists all processes, also the ended ones.',
     http: 404,
     exit: 3,
@@ -91,7 +90,7 @@ export const ERRORS = {
   },
   FENCED: {
     meaning: 'The file of the store was replaced or removed while the daemon ran; the daemon writes nothing any more.',
-    hint: 'The daemon stops. The next start compares `store.db` with what this home had, and refuses an older one.',
+    hint: 'The daemon stops. The next start compares `store.db` with the last state that was recorded for it, and refuses an older file.',
     http: 503,
     exit: 4,
   },

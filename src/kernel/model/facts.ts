@@ -303,7 +303,7 @@ export type FactBody =
       readonly images?: readonly ImagePart[]
       readonly exitCode?: number
     }
-  /** usage since the last report that no `model.finished` includes */
+  /** usage since the last report, without the usage of calls in `model.finished` */
   | { readonly type: 'usage.reported'; readonly usage: CallUsage; readonly contextTokens?: number; readonly window?: number }
   /** resource usage of the process's programs since the last measurement */
   | { readonly type: 'usage.measured'; readonly measured: Measured }
@@ -448,7 +448,7 @@ export type FactBody =
   // liveness
   /** `since`: wall time in ms at which the new state began; `evidence`: the activity at that time */
   | { readonly type: 'liveness.changed'; readonly word: LivenessWord; readonly since: number; readonly evidence: string }
-  /** the same calls had the same results `times` in a row; `told`: only the model was warned; the process is held at this number */
+  /** the same calls had the same results `times` in a row; `told`: the model was only warned; at this number the process is held */
   | { readonly type: 'liveness.looping'; readonly times: number; readonly calls: readonly CallEvidence[]; readonly told?: number }
   /**
    * `errors` of the last `of` tool calls failed; `told`: only the model was warned; the process is held after this many further failures

@@ -1,5 +1,5 @@
 // Inputs: the closed union of everything that the kernel decides, each with its time. A request has a number, `reply`:
-// exactly one effect answers it. Test: test/properties/kernel.test.ts draws from all of them.
+// exactly one effect answers it. Tests: test/properties/kernel.test.ts, test/simulation/compose.test.ts.
 import type { Command } from './crew/commands.ts'
 import type { Report } from './reports.ts'
 import type { ContainmentIntent, Process } from './process.ts'
@@ -33,7 +33,8 @@ export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /**
    * the daemon is about to start the process. `containment`: the intent, which is recorded before anything is created.
-   * `missingKeys`: names of credentials without a value. `endedChildren`: rows of a supervisor's ended children
+   * `missingKeys`: names of credentials without a value. `endedChildren`: rows of a supervisor's ended children.
+   * `metered`, `direct`: as in the fact `process.started`
    */
   | {
       readonly type: 'start'

@@ -1,5 +1,5 @@
-// The specification of a process at its start: its own settings, and those of a crew and of a compose run. Crew
-// members and compose nodes have such a specification, too. Types only. Test: test/properties/kernel.test.ts.
+// The specification of a process: the settings with which it starts, by driver. Crews, crew members, compose runs and their
+// nodes have such a specification, too. Types only. Test: test/properties/kernel.test.ts.
 import type { Effort, Instructions, Labels, KeepRaw, McpServer, Permissions, Skill, WorktreeSpec, Capabilities } from './spec-parts.ts'
 import type { RestartPolicy, SupervisorSpec } from './supervision.ts'
 import type { AgentDriver, ContainmentKind, GatewayMode, Limits, OutputFormat } from './words.ts'

@@ -1,5 +1,5 @@
 // The state of a process as the kernel knows it. Every field is readonly, and only `fold` (fold.ts) makes new rows of the table. Must never
-// name I/O, time or chance: times and ids come with the inputs. Test: test/properties/kernel.test.ts.
+// use I/O, time or chance: times and ids come with the inputs. Test: test/properties/kernel.test.ts.
 import type { Checkpoint, ContextState } from './context.ts'
 import type { WorktreeFiles } from './spec-parts.ts'
 import type { ComposeRun } from './compose.ts'
@@ -46,6 +46,7 @@ export interface ExitStatus {
 export interface Stopping {
   readonly signal: Signal
   readonly by: Sender
+  /** wall time in ms */
   readonly at: number
   readonly graceMs: number
   /** the exit that will be recorded, whatever the program reports later */
@@ -83,7 +84,7 @@ export interface OpenCall {
   readonly cuts?: number
   /** the call has not begun: it waits for the user's answer, or its process ended before it could begin */
   readonly asked?: true
-  /** wall ms of the first ask about the call, if a restart of the daemon has ended that ask; absent: none has */
+  /** wall ms of the first ask about the call, if a restart of the daemon has ended that ask; absent: no restart has */
   readonly askedAt?: number
 }
 
@@ -210,7 +211,7 @@ export interface Process {
   readonly originUuid: Uuid | null
   /** of a fork: the last step of the shared history */
   readonly originStep: number | null
-  /** of a fork: the last fact of the shared history; its own facts follow */
+  /** of a fork: the last fact of the shared history; the facts of the fork follow */
   readonly originSeq: number | null
   readonly resumedFromStep: number | null
   readonly retiredAt: number | null
@@ -237,7 +238,7 @@ export interface Process {
   readonly refused?: number
   /** absent: no problem is known */
   readonly liveness?: Liveness
-  /** the payer that followed when an earlier payer ended: its nearest living ancestor; absent: the spawner pays */
+  /** the present payer, if the payer has changed: an earlier one ended or was resumed; absent: the spawner pays */
   readonly payer?: Uuid
   /** usage of ended descendants; absent: none */
   readonly below?: UsageTotals

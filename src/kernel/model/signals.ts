@@ -1,6 +1,6 @@
 // The signals of the kernel: their numbers, which of them can be blocked, and the grace of a stop. One function decides the disposition of
-// a signal. A blocked signal stays pending; for any other its handler decides. The numbers are the kernel's own; the command line takes
-// POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
+// a signal: a blocked signal stays pending, any other gets the disposition of its handler. The numbers are the kernel's own; the command
+// line takes POSIX numbers. Test: test/tables/kernel/model/signals.test.ts.
 import type { Sender, Uuid } from './ids.ts'
 import { SIGNALS, type Handler, type Signal } from './words.ts'
 
@@ -111,7 +111,7 @@ export function resetSignals({ recent }: SignalState): SignalState {
   return recent ? { ...NO_SIGNALS, recent } : NO_SIGNALS
 }
 
-/** The disposition of a signal that arrives now. `force`: its deferral is over, so it cannot be deferred again. */
+/** The disposition of a signal that arrives now. `force`: the deferral of the signal is over, so it cannot be deferred again. */
 export function dispositionOf(state: SignalState, signal: Signal, force = false): Disposition {
   if (!SIGNAL_TABLE[signal].blockable) return 'default'
   // A forced signal skips its handler. For SIGTERM the handler may still run, because its grace bounds it.

@@ -1,6 +1,6 @@
-// Accounts: the usage of each process with its living descendants, and of their open calls. Descendants are those of the spawn lineage. The
-// index is derived from the rows and never stored. Rows may be put in any order. A process without a payer has an entry only while it pays
-// for others. Money is counted in whole billionths of a dollar, so that sums do not depend on the order.
+// Accounts: the usage of each process and its living descendants, and the reserves of their open calls. Descendants are those of the spawn
+// lineage. The index is derived from the rows and never stored. Rows may be put in any order. A process without a payer has an entry only
+// while it pays for others. Money is counted in whole billionths of a dollar, so that sums do not depend on the order.
 // Tests: test/tables/kernel/state/accounts.test.ts, test/properties/budgets.test.ts.
 import type { CallEstimate, Process } from '../model/process.ts'
 import type { Uuid } from '../model/ids.ts'

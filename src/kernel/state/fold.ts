@@ -186,7 +186,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     usage: b.step > p.progress.step ? { ...p.usage, steps: p.usage.steps + 1 } : p.usage,
   }),
   'model.finished': (p, b) => ({
-    // For a metered process, `call.finished` records whether the provider refuses it.
+    // For a metered process, `call.finished` records whether the provider refuses the key or the account.
     ...(p.metered ? p : withoutRefusal(p)),
     progress: {
       ...releaseReserve(p.progress),
@@ -338,7 +338,7 @@ const PASSIVE_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'liveness.breaker',
 ])
 
-/** The process after a fact. Errors: INTERNAL for a fact that is out of order, or that this state does not allow. */
+/** The process after a fact. Errors: INTERNAL for a fact that is out of order, or that the state of the process does not allow. */
 export function fold(process: Process | undefined, fact: Fact): Process {
   const { body } = fact
   // A reader may have folded the origin's facts first; a fork's first fact replaces all that state.
@@ -507,7 +507,7 @@ function reopenAsk(process: Process, id: string): Process {
   }
 }
 
-/** Changes the asks. An agent works again when no ask is open, and no answer is stored for a time. */
+/** Changes the asks. An agent works again when no ask is open, and no stored answer waits for its delivery time. */
 function changeAsks(process: Process, change: (ask: PendingAsk) => readonly PendingAsk[]): Process {
   const asks = (process.asks ?? []).flatMap(change)
   const isAnswered =

@@ -51,6 +51,7 @@ interface LimitRule {
   readonly when: LimitCheck
   /** null: the only action is to refuse the request */
   readonly action: LimitAction | null
+  /** `usd`, `ms` and `bytes` have their own texts; any other unit is printed after the amount */
   readonly unit: 'usd' | 'ms' | 'bytes' | string
 }
 

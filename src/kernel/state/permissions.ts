@@ -234,17 +234,17 @@ function restrictPermissions(spec: ProcessSpec, above: Permissions | null): Proc
   const own = spec.permissions ?? { default: 'allow' }
   const union = (mine: readonly string[] = [], others: readonly string[] = []): readonly string[] | undefined =>
     mine.length + others.length === 0 ? undefined : [...new Set([...mine, ...others])]
-  // A rule that allows must hold for both. Where one of them allows by default, the rules of the other count.
+  // A rule that allows must hold for child and parent. Where one of the two allows by default, the rules of the other count.
   const allow = union(
     own.allow?.filter((rule) => above.default === 'allow' || above.allow?.includes(rule)),
     above.allow?.filter((rule) => own.default === 'allow' || own.allow?.includes(rule)),
   )
-  // A question must not loosen what the other denies by default.
+  // A rule that asks must not loosen what the other process denies by default.
   const [ownAsk, aboveAsk] = [splitQuestions(own.ask, above), splitQuestions(above.ask, own)]
   const deny = union([...(own.deny ?? []), ...ownAsk.denied], [...(above.deny ?? []), ...aboveAsk.denied])
   const ask = union(ownAsk.asked, aboveAsk.asked)
   const policy = stricter(own.default)
-  // Where one of them denies and the other plans, no rule may allow a call, and no approval may follow.
+  // Where one of the two denies by default and the other plans, no rule may allow a call, and no approval may follow.
   if (policy === 'deny' && [own.default, above.default].includes('plan'))
     return { ...spec, permissions: { default: policy, ...withoutUndefined({ deny: union(deny, ask) }) } }
   return { ...spec, permissions: { default: policy, ...withoutUndefined({ allow, ask, deny }) } }

@@ -1,5 +1,5 @@
-// Finds the open tool calls that have not begun. A call is open since the model's answer. It may wait for the user's answer, for the calls
-// before it, or for the end of a pause. Pure. Test: test/tables/kernel/state/unbegun-calls.test.ts.
+// Finds the open tool calls that have not begun. A call is open as soon as the model has requested it. It may wait for the user's answer,
+// for the calls before it, or for the end of a pause. Pure. Test: test/tables/kernel/state/unbegun-calls.test.ts.
 import { isExternal } from '../model/capabilities.ts'
 import type { Life, Process } from '../model/process.ts'
 

@@ -1,6 +1,5 @@
-// Makes the restart policy and the supervisor settings of a process from the configuration. Has the meanings of the words for restart
-// types.
-// Test: test/tables/kernel/supervise/restart-decision.test.ts.
+// Makes the restart policy and the supervisor settings of a process from the configuration. Maps each word that users may write to
+// its restart type. Test: test/tables/config/supervisors.test.ts.
 import type {
   Intensity,
   IntensityConfig,

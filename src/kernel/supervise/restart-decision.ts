@@ -44,6 +44,7 @@ function endKindOf({ cause, code, signal }: ExitStatus): EndKind {
       return 'stopped'
     case 'limit':
       return 'limit'
+    // With a signal, a rule of the kernel has ended the process, such as its liveness policy.
     case 'daemon':
       return signal === undefined ? 'interrupted' : 'failed'
     case 'agent':

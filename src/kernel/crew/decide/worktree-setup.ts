@@ -32,7 +32,8 @@ export function handleSetupResult(draft: CrewDraft, { member: id }: Extract<Job,
 }
 
 /**
- * Loses a worker whose setup failed. A crew of the engine halts after two failures without any success, until the user repairs the cause.
+ * Dismisses a worker whose setup failed, as lost. A crew of the engine halts after two failures without any success, until the user
+ * repairs the cause.
  */
 function failSetup(draft: CrewDraft, id: Member['id'], reason: string): void {
   handleLostFiles(draft, id, reason, `${SETUP_FAILED_PREFIX}${reason}`)

@@ -87,7 +87,7 @@ export function isClosed({ state }: { readonly state: TaskState }): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled'
 }
 
-/** Whether the task is being committed or merged. This is never interrupted. */
+/** Whether the task is being committed or merged. Such work is never interrupted. */
 export function isCommittingOrMerging({ state }: { readonly state: TaskState }): boolean {
   return state === 'committing' || state === 'merging'
 }

@@ -1,6 +1,6 @@
-// Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause, or with a time for taking it back, is
-// stored with its ask. The agent gets it at its time, or when the pause ends (release-holds.ts). Must never let an agent answer, because
-// only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
+// Asks: an agent requests a permission or an answer, and the user gives it. An answer during a pause, or one that the user may take back
+// for a time, is stored with its ask. The agent gets the answer when that time or the pause is over (release-holds.ts). Must never let an
+// agent answer, because only the user decides. The approval of a plan also sets the permissions of the process, within those of its parent.
 // Tests: test/tables/kernel/decide/asks/asks.test.ts, test/e2e/native/plan.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { boundEvidence } from './ask-evidence.ts'

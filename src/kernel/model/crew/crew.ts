@@ -114,6 +114,7 @@ export interface Task {
   readonly landing?: Landing | null
   /** the open question to the user */
   readonly ask: { readonly id: string; readonly for: AskedFor } | null
+  /** number of questions to the user about the task, answered ones included */
   readonly asks: number
   /** the reason of the last failure or of the end; at most 200 characters */
   readonly reason: string | null

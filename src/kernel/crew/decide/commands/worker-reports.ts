@@ -52,7 +52,7 @@ export function postMessage(draft: CrewDraft, { to, text }: CommandOf<'post_mess
   return 'noted; a program coordinates this crew and does not answer: decide yourself, continue, and report when you are done'
 }
 
-/** Errors: PERMISSION for others than workers, INVALID, CONFLICT, LATE. */
+/** Errors: PERMISSION if the issuer is not a worker, INVALID, CONFLICT, LATE. */
 export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_implementation_complete'>): string {
   const member = requireCallingMember(draft)
   checkLength(summary, 1)
@@ -73,7 +73,7 @@ export function reportComplete(draft: CrewDraft, { summary }: CommandOf<'report_
   return task.reviews ? `${taskName(task)} awaits its review; end your turn` : `${taskName(task)} is reported; end your turn`
 }
 
-/** Errors: PERMISSION for others than workers, INVALID, CONFLICT, LATE. */
+/** Errors: PERMISSION if the issuer is not a worker, INVALID, CONFLICT, LATE. */
 export function reportVerdict(draft: CrewDraft, { verdict, comments }: CommandOf<'report_review_verdict'>): string {
   const member = requireCallingMember(draft)
   checkLength(comments, verdict === 'DENIED' ? 1 : 0)
