@@ -1,6 +1,6 @@
 // Builds the API view of a crew from its row and its members' processes. Test: test/e2e/crew/crew.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
-import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../kernel/crew/text/describe-waits.ts'
 import { totalElapsedMs } from '../views/process-view.ts'
 import { isoTime } from '../views/format-times.ts'
 import { isLiving } from '../../kernel/model/status.ts'

@@ -4,7 +4,7 @@
 // Test: test/tables/daemon/rows/why.test.ts.
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { composeRunOf, composeSpecOf } from '../../kernel/compose/run-row.ts'
-import { describeWaits } from '../../kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../kernel/crew/text/describe-waits.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'
 import { isPlainCommand, takesMessages } from '../../kernel/model/capabilities.ts'
 import { agentUuidIn } from '../../kernel/model/ids.ts'

@@ -17,7 +17,7 @@ import type { DecisionDraft } from './draft.ts'
 export const WARN_SHARE = 0.8
 
 /** Grants or refuses a call that summarizes the context. Errors: INVALID for an external agent, or during a step. */
-export function handleCompactionStarted(draft: DecisionDraft, process: Process, report: ReportOf<'compaction.started'>): Ack | CallGrant {
+export function grantCompaction(draft: DecisionDraft, process: Process, report: ReportOf<'compaction.started'>): Ack | CallGrant {
   const { uuid, life, context, spec } = process
   if (!CAPABILITIES[spec.driver].recordsContext) throw new KernelError('INVALID', 'this agent manages its context itself')
   if (life.state !== 'running' || isEnding(process)) return 'stop'
@@ -44,7 +44,7 @@ export function handleCompactionStarted(draft: DecisionDraft, process: Process, 
 }
 
 /** Records a failed attempt, and suspends the process if no other attempt follows. */
-export function handleCompactionFailed(
+export function recordFailedCompaction(
   draft: DecisionDraft,
   process: Process,
   { resumeAt, account, ...report }: ReportOf<'compaction.failed'>,
@@ -58,7 +58,7 @@ export function handleCompactionFailed(
 }
 
 /** Records the new context. Errors: INVALID for ranges that the journal does not have. */
-export function handleContextCompacted(draft: DecisionDraft, process: Process, report: ReportOf<'context.compacted'>): Ack {
+export function recordCompaction(draft: DecisionDraft, process: Process, report: ReportOf<'context.compacted'>): Ack {
   const { uuid, pid, seq, context, progress } = process
   if (context?.compacting !== true || progress.wholeStep !== report.step) return 'late'
   if (!areValidRanges(report.ranges, seq))

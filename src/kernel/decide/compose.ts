@@ -45,8 +45,8 @@ export function advanceRun(draft: DecisionDraft, uuid: Uuid): boolean {
   return false
 }
 
-/** Handles the end of a node's process: completes, fails, cancels or restarts the node. */
-export function handleNodeEnd(draft: DecisionDraft, run: Process, process: Process, exit: ExitStatus): void {
+/** Completes, fails, cancels or restarts a node whose process has ended. */
+export function finishOrRestartNode(draft: DecisionDraft, run: Process, process: Process, exit: ExitStatus): void {
   const node = composeRunOf(run).nodes.find((candidate) => candidate.uuid === process.uuid && candidate.state === 'running')
   if (!node) return
   const canContinue = resumeSource(process) !== 'rerun' || process.clock.startedAt === null
@@ -111,13 +111,13 @@ function recoverNode(draft: DecisionDraft, run: Process, node: ComposeNode, row:
   if (row && isLiving(row)) {
     if (row.parent !== run.uuid) draft.emit(row.uuid, { type: 'process.reparented', parent: run.uuid })
     // A living process was resumed by the user while the run was not running.
-    return handleNodeResumed(draft, run, row)
+    return markNodeResumed(draft, run, row)
   }
   if (!row && node.state === 'running') draft.emit(run.uuid, { type: 'compose.failed', node: node.name, reason: 'its process was removed' })
   if (row?.life.state !== 'dead') return
   const { exit } = row.life
   draft.loadEnded(row)
-  if (node.state === 'running' && exit.cause !== 'parent') return handleNodeEnd(draft, run, row, exit)
+  if (node.state === 'running' && exit.cause !== 'parent') return finishOrRestartNode(draft, run, row, exit)
   // A process that was stopped together with its run continues with it.
   if (exit.cause !== 'parent' || (node.state !== 'running' && node.state !== 'cancelled')) return
   if (node.state === 'cancelled') draft.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: row.uuid, by: asSender(run) })
@@ -135,8 +135,8 @@ export function requestStartingNodes(draft: DecisionDraft, uuid: Uuid): void {
   }
 }
 
-/** Handles the daemon's answer to a build request. Errors: CONFLICT for an answer to an outdated request, which changes nothing. */
-export function handleBuiltNode(draft: DecisionDraft, input: InputOf<'composeNode'>): void {
+/** Starts a node that the daemon has built, or fails it. Errors: CONFLICT for an answer to an outdated request, which changes nothing. */
+export function startBuiltNode(draft: DecisionDraft, input: InputOf<'composeNode'>): void {
   const { uuid, node: name, ask, made, reply, by, now } = input
   const run = draft.get(uuid)
   const node = run && isComposeRun(run) ? composeRunOf(run).nodes.find((candidate) => candidate.name === name) : undefined
@@ -171,7 +171,7 @@ function spawnNode(draft: DecisionDraft, input: InputOf<'spawn'>): string | null
  * Makes a finished node run again, because the user resumed its process. Dependents that were blocked, or about to start
  * with its old result, wait for it again.
  */
-export function handleNodeResumed(draft: DecisionDraft, run: Process, { uuid }: Process): void {
+export function markNodeResumed(draft: DecisionDraft, run: Process, { uuid }: Process): void {
   const node = composeRunOf(run).nodes.find((candidate) => candidate.uuid === uuid)
   if (!node || !isFinalState(node.state)) return
   draft.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: uuid, by: 'user' })

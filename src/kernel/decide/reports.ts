@@ -3,9 +3,9 @@
 // Test: test/tables/kernel/decide/reports.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { COMPLETED_EXIT, failedExit, naturalExit } from '../model/exit.ts'
-import { handleCompactionFailed, handleCompactionStarted, handleContextCompacted, warnOfNearlyFullContext } from './compaction.ts'
+import { recordFailedCompaction, grantCompaction, recordCompaction, warnOfNearlyFullContext } from './compaction.ts'
 import { withdrawAsk, recordAsk } from './asks/asks.ts'
-import { handleCallFinished, handleCallStarted, uncountedUsage, recordContextSize, recordMeteringGaps } from './limits/gateway-calls.ts'
+import { chargeGatewayCall, grantGatewayCall, uncountedUsage, recordContextSize, recordMeteringGaps } from './limits/gateway-calls.ts'
 import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { supervisesChildren } from './children.ts'
 import { beginGrantedCall, requestCall, enforceLimitsAfterUsage } from './limits/enforce-limits.ts'
@@ -14,7 +14,7 @@ import { recordMeasurement } from './limits/measurement.ts'
 import { freezeDrained } from './holds/release-holds.ts'
 import { deliverUrgent, isDone, startNextTurn } from './turns.ts'
 import { holdForRateLimit } from './limits/rate-limits.ts'
-import { handleReachedLimit } from './limits/limit-reached.ts'
+import { enforceReachedLimit } from './limits/limit-reached.ts'
 import { holdForAccount } from './limits/refused-keys.ts'
 import { terminate } from './release.ts'
 import { closeToolCall, closeModelCall } from './close-open-calls.ts'
@@ -38,11 +38,11 @@ const REPORTS: { readonly [T in Report['type']]: ReportHandler<T> } = {
   'model.finished': handleModelFinished,
   'model.failed': handleModelFailed,
   'tool.finished': handleToolFinished,
-  'compaction.started': handleCompactionStarted,
-  'compaction.failed': handleCompactionFailed,
-  'context.compacted': handleContextCompacted,
-  'call.started': handleCallStarted,
-  'call.finished': handleCallFinished,
+  'compaction.started': grantCompaction,
+  'compaction.failed': recordFailedCompaction,
+  'context.compacted': recordCompaction,
+  'call.started': grantGatewayCall,
+  'call.finished': chargeGatewayCall,
   refused: (draft, process, { what, detail, callId }) =>
     recordFact(draft, process, { type: 'capability.refused', what, detail, ...(callId === undefined ? {} : { callId }) }),
   'mcp.servers': (draft, process, { servers }) => recordFact(draft, process, { type: 'mcp.servers', servers }),
@@ -71,7 +71,7 @@ const REPORTS: { readonly [T in Report['type']]: ReportHandler<T> } = {
 }
 
 /** Applies a report, and answers it. Errors: INVALID for a report out of order. */
-export function handleReport(draft: DecisionDraft, input: InputOf<'report'>): void {
+export function applyReport(draft: DecisionDraft, input: InputOf<'report'>): void {
   const process = draft.get(input.uuid)
   const isLate = !process || process.pid !== input.pid || !isAccepted(process, input.report)
   const handler = REPORTS[input.report.type] as ReportHandler<Report['type']>
@@ -181,7 +181,7 @@ function recordModelCall(draft: DecisionDraft, process: Process, { step, attempt
   const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
   if (step !== next) throw new KernelError('INVALID', `step ${step} cannot begin: the next one is ${next}`)
   const reached = step > progress.step ? findExhaustedLimit(draft, draft.mustGet(uuid), 'step', draft.now.mono) : null
-  if (reached && handleReachedLimit(draft, draft.mustGet(uuid), reached) === 'stop') return 'stop'
+  if (reached && enforceReachedLimit(draft, draft.mustGet(uuid), reached) === 'stop') return 'stop'
   draft.emit(uuid, { type: 'model.started', step, attempt, model })
   enforceLimitsAfterUsage(draft, uuid)
   return 'ok'

@@ -6,7 +6,7 @@ import { describeProcess, markSeen, pinProcess, snoozeProcess } from './annotate
 import { answerAsk, deliverDueAnswers, withdrawAnswer } from './asks/asks.ts'
 import { bootProcess } from './boot.ts'
 import { hasChildren } from './children.ts'
-import { handleBuiltNode, resumeNode } from './compose.ts'
+import { startBuiltNode, resumeNode } from './compose.ts'
 import { applyCrewCommand } from './crew-process/apply-command.ts'
 import { deliverMovedMessages } from './crew-process/message-moves.ts'
 import { retireMember } from './crew-process/member-process.ts'
@@ -20,14 +20,14 @@ import { recordLoop } from './liveness/loops.ts'
 import { addHold } from './holds/add-hold.ts'
 import { limitActionOf, usedOf } from '../state/limits.ts'
 import { updateHome } from './limits/home-budgets.ts'
-import { handleReachedLimit } from './limits/limit-reached.ts'
+import { enforceReachedLimit } from './limits/limit-reached.ts'
 import { releaseHolds } from './holds/release-holds.ts'
 import { recordRefusal } from './authorize.ts'
 import { closeRangesAt } from '../model/context.ts'
 import { restartAfterProviderLimit, wakeIfDue } from './limits/rate-limits.ts'
 import { reap, survivorsText, terminate } from './release.ts'
 import { startIfDue, waitsForRestart } from './restart.ts'
-import { handleReport } from './reports.ts'
+import { applyReport } from './reports.ts'
 import { resumeProcess } from './resume.ts'
 import { deliverPending, setHandler, setMask, sendSignal } from './signals.ts'
 import { sendMessage, takeQueuedMessages } from './messages.ts'
@@ -81,7 +81,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   snooze: snoozeProcess,
   describe: describeProcess,
   removeChild,
-  composeNode: handleBuiltNode,
+  composeNode: startBuiltNode,
   composeResume: resumeNode,
   crew: applyCrewCommand,
   crewMoved: deliverMovedMessages,
@@ -94,7 +94,7 @@ const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
   handle: setHandler,
   hold: addKernelHold,
   release: releaseKernelHold,
-  report: handleReport,
+  report: applyReport,
   released: handleReleased,
   checkpoint: handleCheckpoint,
   liveness: recordLiveness,
@@ -210,7 +210,7 @@ function handleTimeout(draft: DecisionDraft, process: Process): void {
   const { limits } = process.spec
   if (limitActionOf(limits, 'timeoutMs') === 'terminate') return stopByTimeout(draft, process)
   const used = usedOf(draft, process, 'timeoutMs', draft.now.mono)
-  handleReachedLimit(draft, process, { limit: 'timeoutMs', used, of: limits.timeoutMs ?? 0, scope: process, shouldWait: false })
+  enforceReachedLimit(draft, process, { limit: 'timeoutMs', used, of: limits.timeoutMs ?? 0, scope: process, shouldWait: false })
 }
 
 function stopByTimeout(draft: DecisionDraft, process: Process): void {

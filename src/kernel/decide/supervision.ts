@@ -8,7 +8,7 @@ import { isCrew, supervisesChildren, canSupervise, childSlotOf, childRows, type 
 import { applyAnswer, applySystemCommand } from './crew-process/apply-command.ts'
 import { requestKeptMessages, requestPendingMoves } from './crew-process/message-moves.ts'
 import { memberGoneCommand, isLeaving, leaveReason, releaseMember, superviseMembers, maskMember } from './crew-process/member-process.ts'
-import { requestStartingNodes, handleNodeEnd, handleNodeResumed, advanceRun, continueRun } from './compose.ts'
+import { requestStartingNodes, finishOrRestartNode, markNodeResumed, advanceRun, continueRun } from './compose.ts'
 import { KernelError } from '../model/errors.ts'
 import { terminate } from './release.ts'
 import { restartNow, restartHeld, jitterOf, scheduleStart, restartByOwnPolicy } from './restart.ts'
@@ -90,7 +90,7 @@ function handleUnpaused(draft: DecisionDraft, uuid: Uuid): void {
 function handleResumed(draft: DecisionDraft, uuid: Uuid): void {
   const process = draft.mustGet(uuid)
   const slot = childSlotOf(draft, process)
-  if (slot && isComposeRun(slot.supervisor)) handleNodeResumed(draft, slot.supervisor, process)
+  if (slot && isComposeRun(slot.supervisor)) markNodeResumed(draft, slot.supervisor, process)
 }
 
 function handleCrewReady(draft: DecisionDraft, uuid: Uuid): void {
@@ -124,7 +124,7 @@ function dispatchChildEnd(draft: DecisionDraft, slot: ChildSlot, process: Proces
   const { supervisor, child } = slot
   const { uuid, life, supervision } = supervisor
   if (isComposeRun(supervisor)) {
-    handleNodeEnd(draft, supervisor, process, exit)
+    finishOrRestartNode(draft, supervisor, process, exit)
     return continueAfterEnd(draft, uuid)
   }
   if (life.state === 'running' && life.stopping) return stopNext(draft, uuid)

@@ -4,7 +4,7 @@ import { isExternal, takesMessages } from '../model/capabilities.ts'
 import { areFilesChanging } from './crew-process/file-jobs.ts'
 import { COMPLETED_EXIT } from '../model/exit.ts'
 import { findExhausted } from '../state/limits.ts'
-import { handleReachedLimit } from './limits/limit-reached.ts'
+import { enforceReachedLimit } from './limits/limit-reached.ts'
 import { terminate } from './release.ts'
 import type { Process, QueuedMessage, Stopping } from '../model/process.ts'
 import type { DecisionDraft } from './draft.ts'
@@ -40,7 +40,7 @@ export function startNextTurnNow(draft: DecisionDraft, uuid: Uuid): void {
   if (isDone(process)) return terminate(draft, process, COMPLETED_EXIT)
   const next = queue[0]
   const reached = next ? findExhausted(draft, process, 'turn', draft.now.mono) : null
-  if (reached) handleReachedLimit(draft, process, reached)
+  if (reached) enforceReachedLimit(draft, process, reached)
   else if (next) beginTurn(draft, process, next)
 }
 

@@ -4,7 +4,7 @@
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { closeTask, requeueTask, unmaskCommittingWorker } from './release-task.ts'
 import { addConflictTask, finishTask, requestMerge } from './merge-task.ts'
-import { handleLostFiles } from './lost-files.ts'
+import { dismissForLostFiles } from './lost-files.ts'
 import { unexpectedResultText } from '../text/unexpected-result.ts'
 import { currentImplementer } from '../state/queries.ts'
 import { namedFiles, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
@@ -23,7 +23,7 @@ const COMMIT_TRIES = { refused: 2, undone: 1 }
 export function recordApprovedFiles(draft: CrewDraft, task: Task, result: JobResult): void {
   const worker = currentImplementer(draft.crew, task)
   if (result.type === 'error' && result.lost !== undefined && result.lost === worker?.id)
-    return handleLostFiles(draft, worker.id, result.error)
+    return dismissForLostFiles(draft, worker.id, result.error)
   if (result.type === 'briefed' && result.head !== null) draft.emit({ type: 'task.briefed', task: task.id, head: result.head })
   const updatedTask = draft.requireTask(task.id)
   if (worker?.state === 'on') askForCommit(draft, updatedTask, worker.id)
@@ -86,7 +86,7 @@ export function handleCommitResult(draft: CrewDraft, { task: id, force }: JobOf<
   const task = draft.findTask(id)
   if (!task || task.state !== 'committing') return
   if (result.type === 'error' && result.lost !== undefined && currentImplementer(draft.crew, task)?.id === result.lost)
-    return handleLostFiles(draft, result.lost, result.error)
+    return dismissForLostFiles(draft, result.lost, result.error)
   if (result.type === 'differs') return requireNewReview(draft, task, result)
   if (result.type === 'conflict') return handleConflictingCommit(draft, task, result)
   if (result.type === 'committed' && result.commit !== null) return mergeCommit(draft, task, result.commit, result.output)

@@ -10,7 +10,7 @@ import type { Member, Task } from '../../model/crew/crew.ts'
 /** number of handovers in a row after which the attempt has failed */
 const MAX_SUCCESSORS = 4
 
-export function handleContextFull(draft: CrewDraft, { member: id, share }: Extract<Command, { type: 'member_context_full' }>): string {
+export function requestHandover(draft: CrewDraft, { member: id, share }: Extract<Command, { type: 'member_context_full' }>): string {
   const member = draft.findMember(id)
   if (!member || member.full || member.state !== 'on' || !isActive(member) || draft.spec.handOver === null || draft.crew.ending)
     return 'noted'

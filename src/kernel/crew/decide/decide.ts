@@ -3,15 +3,15 @@
 // illegal command throws and changes nothing. Must never perform an act itself.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
 import { KernelError } from '../../model/errors.ts'
-import { handleAnswer } from './commands/user-answers.ts'
+import { applyUserAnswer } from './commands/user-answers.ts'
 import { COMMAND_ISSUERS } from '../../model/crew/commands.ts'
 import { CrewDraft } from './draft.ts'
 import { refusalError } from './refusal-error.ts'
 import { editTask } from './commands/edit-task.ts'
 import { nextEngineCommand } from './engine.ts'
 import { reopenTask, retryTask } from './commands/reopen-task.ts'
-import { handleJobDone } from './job-results.ts'
-import { handleContextFull } from './context-handover.ts'
+import { applyJobResult } from './job-results.ts'
+import { requestHandover } from './context-handover.ts'
 import { handleMemberGone, handleMemberRunning } from './member-lifecycle.ts'
 import { notifyUser, replaceWorker, retireWorker, sendMessage, spawnWorker, stopWorker } from './commands/member-commands.ts'
 import { setPriority } from './commands/task-order.ts'
@@ -20,7 +20,7 @@ import { postMessage, reportComplete, reportVerdict, signalReady } from './comma
 import { applyRules } from './rules.ts'
 import { beginCrew, completeCrew, unpauseCrew } from './lifecycle.ts'
 import { addTasks, approveCommit, askReview, assignReview, assignTask, cancelTask, markDone, markFailed } from './commands/task-commands.ts'
-import { handleMemberUsage } from './task-limits.ts'
+import { enforceTaskLimits } from './task-limits.ts'
 import { handleTurnBegun, handleTurnEnded } from './member-turns.ts'
 import type { Issuer, Command, CrewContext, CrewDecision, CommandOf } from '../../model/crew/commands.ts'
 import type { Crew, Member } from '../../model/crew/crew.ts'
@@ -71,10 +71,10 @@ const HANDLERS: { readonly [T in Command['type']]: Handler<T> } = {
   turn_begun: handleTurnBegun,
   turn_ended: handleTurnEnded,
   member_gone: handleMemberGone,
-  member_context_full: handleContextFull,
-  member_usage: handleMemberUsage,
-  job_done: handleJobDone,
-  answered: handleAnswer,
+  member_context_full: requestHandover,
+  member_usage: enforceTaskLimits,
+  job_done: applyJobResult,
+  answered: applyUserAnswer,
 }
 
 /** Decides one command. Errors: PERMISSION, NOT_FOUND, INVALID, CONFLICT, LATE, RESOURCE_EXHAUSTED; an error changes nothing. */

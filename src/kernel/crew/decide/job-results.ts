@@ -1,12 +1,12 @@
 // Handles the results of jobs: changes the task and its worker. Nothing changes if the job is not open, or if its task has changed
 // meanwhile. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { failTask, endReview } from './release-task.ts'
-import { joinMember, handleLostMember } from './member-lifecycle.ts'
+import { joinMember, removeLostMember } from './member-lifecycle.ts'
 import { briefWorker } from './brief-job.ts'
 import { handleConflictCheckResult, handleCommitResult, recordApprovedFiles } from './commit-task.ts'
 import { handleLandResult, handleMergeResult } from './merge-task.ts'
 import { haltCrew, diskFullReason } from './halt.ts'
-import { handleLostFiles } from './lost-files.ts'
+import { dismissForLostFiles } from './lost-files.ts'
 import { handleParkResult } from './park-task.ts'
 import { areTextsStale } from '../text/task-text.ts'
 import { assignmentText, continueTaskText, reviewRequestText, takeOverText } from '../text/messages.ts'
@@ -18,7 +18,7 @@ import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { Job, JobResult, JobOf } from '../../model/crew/facts.ts'
 
-export function handleJobDone(draft: CrewDraft, { job: number, result }: Extract<Command, { type: 'job_done' }>): string {
+export function applyJobResult(draft: CrewDraft, { job: number, result }: Extract<Command, { type: 'job_done' }>): string {
   const job = draft.crew.jobs.find((job) => job.job === number)
   if (!job) return 'late: nothing was changed'
   const diskFull = draft.crew.ending?.ended || isObsolete(draft, job) ? null : diskFullReason(result)
@@ -64,7 +64,7 @@ function handleResult(draft: CrewDraft, job: Job, result: JobResult): void {
       return handleVerifyResult(draft, job, result)
     case 'park': {
       const error = handleParkResult(draft, job, result)
-      return error === null ? undefined : handleLostFiles(draft, job.member, error)
+      return error === null ? undefined : dismissForLostFiles(draft, job.member, error)
     }
     case 'reset':
     case 'salvage':
@@ -74,7 +74,7 @@ function handleResult(draft: CrewDraft, job: Job, result: JobResult): void {
 
 function handleCleanupResult(draft: CrewDraft, { type, member }: JobOf<'reset' | 'salvage'>, result: JobResult): void {
   if (result.type !== 'error') return
-  if (type === 'reset' && result.lost === member) handleLostFiles(draft, member, result.error)
+  if (type === 'reset' && result.lost === member) dismissForLostFiles(draft, member, result.error)
   else draft.addAct({ type: 'warn', text: `the files of ${member} could not be cleaned up: ${result.error}` })
 }
 
@@ -82,7 +82,7 @@ function handleSpawnResult(draft: CrewDraft, { member: id }: JobOf<'spawn'>, res
   const member = draft.findMember(id)
   if (member?.state !== 'starting') return
   if (result.type === 'spawned') joinMember(draft, member, result.uuid)
-  else handleLostMember(draft, member, 'daemon', unexpectedResultText(result))
+  else removeLostMember(draft, member, 'daemon', unexpectedResultText(result))
 }
 
 function handlePrepareResult(draft: CrewDraft, { member: id, task: taskId, read: readSeqs }: JobOf<'prepare'>, result: JobResult): void {
@@ -90,7 +90,7 @@ function handlePrepareResult(draft: CrewDraft, { member: id, task: taskId, read:
   const member = draft.findMember(id)
   if (!task || task.implementer !== id || !member || (member.task !== taskId && member.own !== taskId) || task.prepared) return
   if (result.type === 'error' && result.of === 'task') return failTask(draft, task, `its files could not be prepared: ${result.error}`)
-  if (result.type !== 'prepared') return handleLostFiles(draft, id, unexpectedResultText(result))
+  if (result.type !== 'prepared') return dismissForLostFiles(draft, id, unexpectedResultText(result))
   // Without an earlier attempt, the salvaged files may belong to another task.
   const salvagedRef = task.attempts > 0 && task.salvaged === null ? result.salvaged : undefined
   draft.emit({ type: 'task.prepared', task: taskId, base: result.base, ...(salvagedRef === undefined ? {} : { salvaged: salvagedRef }) })
@@ -113,7 +113,7 @@ function handleBriefResult(draft: CrewDraft, { member: id, task: taskId, read: r
   if (task && member?.task === taskId && result.type === 'briefed' && areTextsStale(task, readSeqs)) return briefWorker(draft, task, id)
   if (task && member?.task === taskId && member.phase !== 'reviewing') return resendInstructions(draft, member, task, result)
   if (!task || task.reviewer !== id || task.state !== 'in_review') return
-  if (result.type === 'error' && result.lost !== undefined) return handleLostFiles(draft, result.lost, result.error)
+  if (result.type === 'error' && result.lost !== undefined) return dismissForLostFiles(draft, result.lost, result.error)
   if (result.type !== 'briefed') return endReview(draft, task, unexpectedResultText(result))
   if (!task.briefed || (result.head !== null && result.head !== task.viewed))
     draft.emit({ type: 'task.briefed', task: taskId, ...(result.head === null ? {} : { head: result.head }) })
@@ -123,7 +123,7 @@ function handleBriefResult(draft: CrewDraft, { member: id, task: taskId, read: r
 /** Repeats the instructions to an implementer whose messages were lost. */
 function resendInstructions(draft: CrewDraft, { id, phase }: Member, task: Task, result: JobResult): void {
   if (phase !== 'implementing' && phase !== 'addressing_feedback') return
-  if (result.type !== 'briefed') return handleLostFiles(draft, id, unexpectedResultText(result))
+  if (result.type !== 'briefed') return dismissForLostFiles(draft, id, unexpectedResultText(result))
   draft.send(id, {
     from: 'coordinator',
     task: task.id,

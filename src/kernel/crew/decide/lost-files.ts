@@ -11,7 +11,7 @@ import type { Task } from '../../model/crew/crew.ts'
 import type { KeptFiles, MemberId } from '../../model/crew/words.ts'
 
 /** Dismisses the member and requeues its task. Readable files are salvaged. The member may have left already. */
-export function handleLostFiles(
+export function dismissForLostFiles(
   draft: CrewDraft,
   id: MemberId,
   error: string,

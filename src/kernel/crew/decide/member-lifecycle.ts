@@ -88,12 +88,12 @@ function resendInstructions(draft: CrewDraft, member: Member, uuid: Uuid): void 
 export function handleMemberGone(draft: CrewDraft, { member: id, cause, reason }: CommandOf<'member_gone'>): string {
   const member = draft.findMember(id)
   if (!member || member.state === 'gone') return 'noted'
-  handleLostMember(draft, member, cause, reason)
+  removeLostMember(draft, member, cause, reason)
   return 'noted'
 }
 
-/** Handles the end of a member that will not be restarted. */
-export function handleLostMember(draft: CrewDraft, member: Member, cause: Cause, exitReason: string): void {
+/** Records the end of a member that will not be restarted, and decides what happens to its work. */
+export function removeLostMember(draft: CrewDraft, member: Member, cause: Cause, exitReason: string): void {
   const { id, state, phase, task, leave } = member
   // If the member was dismissed as lost, the reason of the dismissal counts.
   const reason = state === 'leaving' && leave?.how === 'lost' ? leave.reason : exitReason

@@ -3,7 +3,7 @@
 import { askUser, canAskUser } from './user-questions.ts'
 import { coordinatorOf, hasNoReviewer, isActive, isWorker, openTasks } from '../state/queries.ts'
 import { isReviewable } from '../state/reviewers.ts'
-import { describeWaits } from '../text/blocked-on.ts'
+import { describeWaits } from '../text/describe-waits.ts'
 import { stalledText } from '../text/status-text.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Job } from '../../model/crew/facts.ts'

@@ -34,8 +34,8 @@ export function reachedLimitText(
   return ms >= timeoutMs ? `it has taken ${Math.round(ms / 1_000)} of ${Math.round(timeoutMs / 1_000)} s` : null
 }
 
-/** Handles the usage of a model call in a turn for a task with limits. */
-export function handleMemberUsage(draft: CrewDraft, { member: id, spent }: Extract<Command, { type: 'member_usage' }>): string {
+/** Ends the attempt if the turn has reached a limit of the task. `spent`: usage since the turn began. */
+export function enforceTaskLimits(draft: CrewDraft, { member: id, spent }: Extract<Command, { type: 'member_usage' }>): string {
   const member = draft.findMember(id)
   if (member && member.turn.open !== null && member.turn.task === member.task) stopAtLimit(draft, member, spent)
   return 'noted'

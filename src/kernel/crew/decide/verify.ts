@@ -4,7 +4,7 @@
 import { commandResultText, recordVerifyResult } from './verify-results.ts'
 import { failTask, requeueTask, failedAttemptsText } from './release-task.ts'
 import { handleMergeVerifyResult } from './merge-task.ts'
-import { handleLostFiles } from './lost-files.ts'
+import { dismissForLostFiles } from './lost-files.ts'
 import { currentImplementer, hasUnusedFiles } from '../state/queries.ts'
 import { taskName } from '../text/task-text.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
@@ -34,7 +34,7 @@ export function handleVerifyResult(draft: CrewDraft, job: Verify, result: JobRes
   const { member, task: id } = job
   const task = draft.findTask(id)
   if (!task || task.implementer !== member || !awaitsVerify(draft.crew, draft.spec, task)) return
-  if (result.type === 'error' && result.lost !== undefined) return handleLostFiles(draft, result.lost, result.error)
+  if (result.type === 'error' && result.lost !== undefined) return dismissForLostFiles(draft, result.lost, result.error)
   if (result.type !== 'verified')
     return requeueTask(draft, task, { reason: `the verify command could not run: ${unexpectedResultText(result)}`, counts: true })
   if (recordVerifyResult(draft, { task: id, member, stage: 'review' }, result))

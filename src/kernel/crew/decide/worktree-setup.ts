@@ -3,7 +3,7 @@
 import { hasPassed, commandResultText } from './verify-results.ts'
 import { isWorker } from '../state/queries.ts'
 import { haltCrew } from './halt.ts'
-import { handleLostFiles } from './lost-files.ts'
+import { dismissForLostFiles } from './lost-files.ts'
 import { unexpectedResultText } from '../text/unexpected-result.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Member } from '../../model/crew/crew.ts'
@@ -36,7 +36,7 @@ export function handleSetupResult(draft: CrewDraft, { member: id }: Extract<Job,
  * repairs the cause.
  */
 function failSetup(draft: CrewDraft, id: Member['id'], reason: string): void {
-  handleLostFiles(draft, id, reason, `${SETUP_FAILED_PREFIX}${reason}`)
+  dismissForLostFiles(draft, id, reason, `${SETUP_FAILED_PREFIX}${reason}`)
   const { members } = draft.crew
   const failedMembers = members.filter(({ leave }) => leave?.how === 'lost' && leave.reason.startsWith(SETUP_FAILED_PREFIX))
   if (draft.spec.coordinator === 'engine' && failedMembers.length >= MAX_FAILED_SETUPS && !members.some((member) => member.setUp))

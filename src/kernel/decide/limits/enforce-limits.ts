@@ -19,7 +19,7 @@ import {
 import { payerOf } from '../../state/accounts.ts'
 import { releaseHolds } from '../holds/release-holds.ts'
 import { paidSubtree } from './payer.ts'
-import { handleReachedLimit } from './limit-reached.ts'
+import { enforceReachedLimit } from './limit-reached.ts'
 import { budgetsToWarnOf, configuredBudgets, withWarning } from '../../state/home.ts'
 import type { GrantedCall, PromisedRoom, Reached } from '../../state/limits.ts'
 import type { CallGrant } from '../../model/reports.ts'
@@ -45,7 +45,7 @@ export function requestCall(draft: DecisionDraft, process: Process, { isNewStep,
   const reached = (isNewStep ? findExhaustedLimit(draft, process, 'step', mono) : null) ?? findExhausted(draft, process, 'call', mono)
   const granted = reached ?? (estimate ? grantCall(draft, process, estimate) : UNLIMITED_GRANT)
   if (!('limit' in granted)) return granted
-  const ack = handleReachedLimit(draft, process, granted, estimate)
+  const ack = enforceReachedLimit(draft, process, granted, estimate)
   return { ack, reason: draft.mustGet(process.uuid).note }
 }
 
@@ -68,7 +68,7 @@ export function enforceLimitsAfterUsage(draft: DecisionDraft, uuid: Uuid): void 
   const { life } = process
   const reached =
     life.state === 'running' && !life.stopping ? findReachedLimit(draft, process, draft.now.mono, isMeteredByReports(process)) : null
-  if (reached) handleReachedLimit(draft, process, reached)
+  if (reached) enforceReachedLimit(draft, process, reached)
   wakeWaiting(draft, accounts)
 }
 

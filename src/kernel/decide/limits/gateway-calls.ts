@@ -17,7 +17,7 @@ const BYPASS_NOTE = 'the agent does not call its models through the gateway, so 
 const ZERO_USAGE: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
 /** Grants or refuses a gateway call. Errors: INVALID, RESOURCE_EXHAUSTED. */
-export function handleCallStarted(
+export function grantGatewayCall(
   draft: DecisionDraft,
   process: Process,
   { call, model, provider, ask }: ReportOf<'call.started'>,
@@ -39,7 +39,7 @@ function holdReasonText({ life, note }: Process): string {
 }
 
 /** Records the end of a gateway call, and charges it. */
-export function handleCallFinished(draft: DecisionDraft, process: Process, report: ReportOf<'call.finished'>): Ack {
+export function chargeGatewayCall(draft: DecisionDraft, process: Process, report: ReportOf<'call.finished'>): Ack {
   if (!process.calls?.some(({ call }) => call === report.call)) return 'late'
   draft.emit(process.uuid, report)
   recordMeteringGaps(draft, process, report.usage)

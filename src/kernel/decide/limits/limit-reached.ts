@@ -1,4 +1,4 @@
-// Handles a reached limit of a process or of its payer. Either the process and the owner of the limit are suspended, or the owner ends,
+// Enforces a reached limit of a process or of its payer. Either the process and the owner of the limit are suspended, or the owner ends,
 // together with all processes that it pays for. A process that waits for open calls or for a budget of the home is suspended alone. Adds
 // the hold `budget`. The exit is `budget_exceeded`, or `max steps exceeded`.
 // Tests: test/tables/kernel/state/limits.test.ts, test/tables/kernel/decide/reports.test.ts.
@@ -17,7 +17,7 @@ import type { Uuid } from '../../model/ids.ts'
  * Suspends or ends the process whose action does not fit its limits. `estimate`: the estimate of the call, if the action is a call.
  * Returns `held` if the process waits for room, and `stop` if it has ended.
  */
-export function handleReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
+export function enforceReachedLimit(draft: DecisionDraft, caller: Process, reached: Reached, estimate?: CallEstimate): 'held' | 'stop' {
   const { life } = caller
   if (life.state === 'running' && life.stopping) {
     recordLimitReached(draft, caller.uuid, { reached, action: 'terminate', estimate })

@@ -9,7 +9,7 @@ import type { Task } from '../../../model/crew/crew.ts'
 
 type Answer = Extract<Command, { type: 'answered' }>
 
-export function handleAnswer(draft: CrewDraft, command: Answer): string {
+export function applyUserAnswer(draft: CrewDraft, command: Answer): string {
   const task = draft.findTask(command.task)
   if (task?.state !== 'waiting' || !task.ask || (command.id !== undefined && command.id !== task.ask.id)) return 'late: nothing was changed'
   const kind = task.ask.for

@@ -1,7 +1,7 @@
 // The engine's commands: assignments in order, reviews by workers whose own task waits, and new workers. Also the reasons that are
 // shown for a waiting crew: paused workers, open questions, and no progress.
 import { describe, expect, test } from 'vitest'
-import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../../../../src/kernel/crew/text/describe-waits.ts'
 import { addTasks, senderOfMember, performJob, endProcess, setMemberHeld, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'

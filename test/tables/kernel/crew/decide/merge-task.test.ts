@@ -1,7 +1,7 @@
 // Approved commits that cannot be merged at once. No task counts as done before its commit is on the branch of the crew, and no commit is
 // lost.
 import { expect, test } from 'vitest'
-import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../../../../src/kernel/crew/text/describe-waits.ts'
 import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'

@@ -10,7 +10,7 @@ import {
   nextJobOfEachMember,
 } from '../../../../support/crew-world/regular-work.ts'
 import { memberOf, USER, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
-import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../../../../src/kernel/crew/text/describe-waits.ts'
 import type { CrewFact } from '../../../../../src/kernel/model/crew/facts.ts'
 import type { CrewWorld } from '../../../../support/crew-world/world.ts'
 import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'

@@ -1,6 +1,6 @@
 // Reviews without a verdict: the next review goes to a worker that was not asked yet. The question to the user names the real reason.
 import { expect, test } from 'vitest'
-import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../../../../src/kernel/crew/text/describe-waits.ts'
 import { beginTurn, canBeginTurn, endTurn, playAct } from '../../../../support/crew-world/regular-work.ts'
 import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/prepared-world.ts'
 import type { CrewWorld } from '../../../../support/crew-world/world.ts'

@@ -1,6 +1,6 @@
 // Tasks for a certain agent or model: eligible workers, workers that make room or are retired, and refusals.
 import { describe, expect, test } from 'vitest'
-import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { describeWaits } from '../../../../../src/kernel/crew/text/describe-waits.ts'
 import { addTasks } from '../../../../support/crew-world/regular-work.ts'
 import {
   memberOf,

@@ -1,6 +1,6 @@
 // Tasks that wait for the same thing become one line; pairs, questions and tasks in progress stay separate.
 import { expect, test } from 'vitest'
-import { groupWaits, type TaskWait } from '../../../../../src/kernel/crew/text/blocked-groups.ts'
+import { groupWaits, type TaskWait } from '../../../../../src/kernel/crew/text/group-waits.ts'
 import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
 
 const makeWait = (id: string, reason: string, question: Task['ask'] = null): TaskWait => ({

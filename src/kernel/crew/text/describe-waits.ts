@@ -17,7 +17,7 @@ import {
 import { taskName } from './task-text.ts'
 import { stateText } from '../state/phases.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
-import { groupWaits } from './blocked-groups.ts'
+import { groupWaits } from './group-waits.ts'
 import { canImplement, taskAgentText } from '../state/eligible-workers.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'

@@ -1,5 +1,5 @@
 // Groups tasks that wait for the same thing into one line, because hundreds of tasks may wait. Pure.
-// Test: test/tables/kernel/crew/text/blocked-groups.test.ts.
+// Test: test/tables/kernel/crew/text/group-waits.test.ts.
 import { taskName } from './task-text.ts'
 import type { Task } from '../../model/crew/crew.ts'
 
