@@ -1,5 +1,5 @@
-// The fold of a crew's facts into the row of its process. Also has two rules of the fold: the activity while an ask is open differs for a
-// crew, and the usage before a turn differs for a member. Must never decide.
+// The fold of a crew's facts into the row of its process. Also has two other rules of the fold. While an ask is open, a crew has another
+// activity. Before a turn, the usage of a member is kept with all counters. Must never decide.
 // Test: test/properties/fold.test.ts, test/tables/kernel/decide/crew-process/apply-command.test.ts.
 import { NEW_CREW, foldCrew } from '../crew/state/fold.ts'
 import { usageTotals } from '../model/usage-totals.ts'
