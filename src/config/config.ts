@@ -1,7 +1,7 @@
-// Loads the configuration. The precedence is: flags, environment, the project's reeve.yaml, the user's config.yaml, defaults. Defines
-// every key and its default. The file of a project comes with a repository. It may choose agents and models. It may define supervisors,
-// crews and runs, because only a command of the user starts their programs. Only the user's file may have a key that starts programs by
-// itself, sends API keys elsewhere, or affects other projects. Test: test/tables/config/config.test.ts.
+// Loads the configuration. The precedence is: flags, environment, the project's reeve.yaml, the user's config.yaml, defaults. Defines every
+// key and its default. The file of a project comes with a repository. It may choose agents and models. It may define supervisors, crews and
+// runs, because only a command of the user starts their programs. Only the user's file may have keys that start programs by themselves,
+// send API keys elsewhere, or affect other projects. Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/model/errors.ts'
 import type { HomeBudgets } from '../kernel/model/home.ts'
@@ -83,7 +83,7 @@ export interface Config {
   readonly prices: PricesConfig
   /** whether and how external agents call their models through reeve */
   readonly gateway: GatewayConfig
-  /** what the web page may request beyond the usual */
+  /** the kinds of requests that the web page may send although they are refused by default */
   readonly web: WebConfig
 }
 
@@ -266,7 +266,7 @@ export interface ConfigSources {
 /** Loads and merges all sources. Errors: AGENT_INVALID with `file:line` for an invalid file, INVALID for an invalid variable. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const layers = await readLayers(sources)
-  // Without MCP servers: they contain secrets, and the result is shown to users.
+  // MCP servers are left out, because they contain secrets and the result is shown to users. Supervisors and crews are found by name.
   const {
     mcp: _,
     supervisors: __,

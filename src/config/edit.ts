@@ -59,6 +59,7 @@ export async function trustDirectory(where: Paths, dir: string): Promise<Change 
   )
 }
 
+/** Removes a directory from `trusted`. Errors: INVALID if the directory is not an entry. */
 export async function untrustDirectory(where: Paths, dir: string): Promise<Change> {
   const real = await realpath(dir).catch(() => resolve(dir))
   const trusted = await readTrusted(where)
@@ -133,7 +134,7 @@ async function editConfig(
   return { file, key: path.join('.'), before, after: shownValueAt(document, path) }
 }
 
-/** Returns the error about the new value; null if the message is about another key, so that the file was invalid before. */
+/** Returns the error about the new value. Null if the message is about another key: the file was invalid before the edit. */
 function invalidValueError(message: string, [key = '']: readonly string[]): KernelError | null {
   return message.startsWith(key) ? new KernelError('INVALID', message) : null
 }

@@ -1,5 +1,5 @@
-// Returns the configuration in force, each key with the source of its value, and formats values as YAML, for `reeve config`. Must never
-// return a secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test:
+// Returns the configuration in force for `reeve config`, each key with the source of its value. Formats values as YAML. Must never return a
+// secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test:
 // test/tables/config/edit.test.ts.
 import { stringify } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'

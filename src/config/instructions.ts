@@ -10,7 +10,7 @@ import { isBelow } from '../kernel/state/permissions.ts'
 import { repositoryDirectories } from './repository-directories.ts'
 import { readText, trustedOwners } from './untrusted-files.ts'
 
-/** The names of such files. In each directory the first one that exists counts. */
+/** The names of files with instructions. In each directory the first one that exists counts. */
 const FILE_NAMES = ['AGENTS.md', 'CLAUDE.md'] as const
 /** The limit of all texts together, in bytes. */
 export const MAX_INSTRUCTION_BYTES = 32 * 1024

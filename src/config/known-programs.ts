@@ -1,5 +1,5 @@
-// The known programs of external agents: their packages, the newest tested versions, and the versions installed here. reeve uses them only
-// in hints. Must start no program. Tests: test/tables/config/agents/find-agents.test.ts, test/tables/config/known-programs.test.ts.
+// The known programs of external agents: their packages, tested versions and installed versions. Only hints and `reeve doctor` use them.
+// Must start no program. Tests: test/tables/config/agents/find-agents.test.ts, test/tables/config/known-programs.test.ts.
 import { constants } from 'node:fs'
 import { access, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// Caches the last parsed file, because each node of a compose run and each member of a crew reads the same reeve.yaml. Returns copies.
-// Must never get a file with secrets. Test: test/tables/config/parse-once.test.ts.
+// Caches the last parsed file: all nodes of a compose run and all members of a crew read the same reeve.yaml. Returns copies. Must never
+// get a file with secrets. Test: test/tables/config/parse-once.test.ts.
 import { parseYaml, type YamlFormat, type Parsed } from './yaml.ts'
 
 interface CachedParse {

@@ -1,6 +1,6 @@
 // Parses permissions: the keys of agent files, and the rules in `--allow` and `--deny`. A rule names a tool or its calls (`bash`,
-// `bash(npm test:*)`), a path (`read:PATH`, `write:PATH`), an agent (`spawn:AGENT`), or is `network`, `spawn` or `signal`. The kernel
-// defines the meaning of a permission. Paths stay as written: src/daemon/operations/permission-paths.ts resolves them.
+// `bash(npm test:*)`), a path (`read:PATH`, `write:PATH`) or an agent (`spawn:AGENT`). The other rules are `network`, `spawn` and `signal`.
+// The kernel defines the meaning of a permission. Paths stay as written: src/daemon/operations/permission-paths.ts resolves them.
 // Test: test/tables/config/permissions.test.ts.
 import * as z from 'zod'
 import { isToolAllowed } from '../kernel/state/tool-lists.ts'
@@ -77,7 +77,7 @@ export function callRulesIn(rules: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the permissions with the requested policy and rules; null if there were none, and no policy or rule for calls is given. The
+ * Returns the permissions with the requested policy and rules. Null if there were none, and no policy or rule for calls is requested. The
  * policy replaces only the default; rules are added. A tool that is allowed by its name needs no answer of the user. Without a default, all
  * other calls need one.
  */

@@ -45,6 +45,7 @@ const fileIntensity = {
 }
 export const BACKOFF_KEYS = ['initial', 'max', 'factor']
 
+/** The parsed intensity of a file; durations in ms. */
 interface FileIntensity {
   readonly maxRestarts?: number | undefined
   readonly window?: number | undefined

@@ -54,7 +54,7 @@ function toPlain(document: Document): unknown {
 
 type Issue = z.core.$ZodIssue
 
-/** Returns the offset of an issue: that of the unknown or invalid key, of the value, or of the nearest enclosing node. */
+/** Returns the offset of the key or value with the issue, or else of the nearest enclosing node. */
 function offsetOf(document: Document, issue: Issue): number {
   if (issue.code === 'unrecognized_keys') {
     const key = keyAt(document, issue.path, issue.keys[0] ?? '')

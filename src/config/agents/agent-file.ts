@@ -1,6 +1,6 @@
 // Parses an agent file: front matter between two lines of `---`, then the system prompt. Supports reeve's format and Claude Code's.
-// `unsupported` lists the settings of Claude Code that reeve ignores, except its colours. A restricted tool such as `Bash(git *)` is one of
-// them: as `bash` it would allow more than the file does. Test: test/tables/config/agents/agent-file.test.ts.
+// `unsupported` lists the settings of Claude Code that reeve ignores, except its colours. A restricted tool such as `Bash(git *)` is
+// unsupported, because `bash` would allow more than the file does. Test: test/tables/config/agents/agent-file.test.ts.
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { basename } from 'node:path'
 import * as z from 'zod'

@@ -1,5 +1,5 @@
-// Decides whether the program of an agent file may be started, because the file of a repository can name any program. The user must trust
-// the directory of a project's file, or name the agent. A name is not enough if a built-in or user agent of that name has another command.
+// Decides whether the program of an agent file may be started. The file of a repository can name any program. The user must trust the
+// directory of a project's file, or name the agent. A name is not enough if a built-in or user agent of that name has another command.
 // Starts nothing. Test: test/tables/config/agents/agent-trust.test.ts.
 import { relative } from 'node:path'
 import { findUserOrBuiltInAgent } from './find-agents.ts'
@@ -32,7 +32,7 @@ export async function findDistrust(
   }
 }
 
-/** Returns the note that an agent file of the project replaces another agent of that name; null if it replaces none. */
+/** Returns the note that the project's agent file replaces another agent of that name; null if it replaces none. */
 export async function shadowedAgentNote({ name, file, source }: AgentDefinition, paths: Paths): Promise<string | null> {
   if (file === null || source === 'user') return null
   const other = await findUserOrBuiltInAgent(name, paths)

@@ -1,5 +1,5 @@
-// The built-in agents: a native coding agent, and the ACP commands of known external agents. An agent file with the same name replaces
-// one. Starts nothing. Test: test/tables/config/agents/find-agents.test.ts.
+// The built-in agents: a native coding agent, and the ACP commands of known external agents. An agent file replaces the built-in agent of
+// the same name. Starts nothing. Test: test/tables/config/agents/find-agents.test.ts.
 import { NATIVE_FIELDS, type AgentDefinition } from './agent-file.ts'
 
 const DEFAULT_PROMPT = `You are a coding agent. You work in a directory on the user's machine with the tools that you are given, and nobody may be watching while you do.
@@ -40,7 +40,7 @@ export const BUILT_IN_AGENTS: readonly AgentDefinition[] = [
   externalAgent('opencode', 'OpenCode, through ACP.', ['opencode', 'acp']),
 ]
 
-/** Returns a built-in external agent, which uses its own models, tools and prompt. A file of the user with its name can replace it. */
+/** Returns a built-in external agent, which uses its own models, tools and prompt. */
 function externalAgent(name: string, description: string, command: readonly string[], graceMs: number | null = null): AgentDefinition {
   return {
     ...NATIVE_FIELDS,

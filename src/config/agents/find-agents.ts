@@ -1,7 +1,6 @@
-// Finds agents in .reeve/agents of the project, in its .claude/agents, in the user's folder, and among the built-in agents, in this order
-// of precedence. Within one kind, the nearest directory wins. An invalid file is reported with its line. An agent of lower precedence
-// must not replace an invalid one, because it could have more tools than the user intended. Test:
-// test/tables/config/agents/find-agents.test.ts.
+// Finds agents, in this order of precedence: .reeve/agents and .claude/agents of the project, the user's folder, the built-in agents.
+// Within one kind, the nearest directory wins. An invalid file is reported with its line. An agent of lower precedence must not replace an
+// invalid one: it could have more tools than the user intended. Test: test/tables/config/agents/find-agents.test.ts.
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -53,7 +52,7 @@ export async function findAgent(name: string, cwd: string, where: Paths): Promis
   throw new KernelError('AGENT_INVALID', `there is no agent \`${name}\`; there are ${agents.map((agent) => agent.name).join(', ')}`)
 }
 
-/** Finds the agent that a name means outside of all projects: that of the user, else the built-in one; null if there is neither. */
+/** Finds the user's agent of that name, else the built-in one; null if there is neither. */
 export async function findUserOrBuiltInAgent(name: string, where: Paths): Promise<AgentDefinition | null> {
   const found: SearchResult = { byName: new Map(), errors: [] }
   await readFolder({ dir: where.agentsDir, source: 'user' }, new Set(), found)
@@ -79,7 +78,7 @@ async function readFolder({ dir, source }: Folder, trusted: ReadonlySet<number>,
     else if (firstFile !== undefined)
       found.errors.push({ file, line: 1, message: `the name \`${name}\` is already used by ${basename(firstFile)} in this folder` })
     if (parsed.ok) firstFiles.set(name, firstFile ?? file)
-    // A file of another user (line 0) must not be able to occupy a name, for example in a shared directory.
+    // A file of another user, for example in a shared directory, must not occupy a name. Its problem has the line 0.
     const takesName = parsed.ok || parsed.problem.line > 0
     if (takesName && !found.byName.has(name)) found.byName.set(name, parsed.ok ? parsed.value : null)
   }

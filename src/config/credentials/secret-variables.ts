@@ -69,7 +69,7 @@ export function splitEnv(env: Env, keys: ReadonlySet<string> = NO_KEYS): SplitEn
   return { recorded, secrets }
 }
 
-/** Whether a variable looks like a secret, by its name or its value. An empty name matches nothing. */
+/** Whether a variable looks like a secret, by its name or its value. With an empty name, only the value counts. */
 export function looksSecret(name: string, value: string): boolean {
   if (SECRET_VALUE.test(value)) return true
   return SECRET_NAME.test(name) && !HARMLESS_NAME.test(name) && value !== ''

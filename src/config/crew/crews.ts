@@ -117,6 +117,7 @@ export interface FileCrew extends FileMember {
   readonly merge?: MergeMode
   readonly reviews?: boolean
   readonly worktrees?: boolean
+  /** true: the crew waits for more tasks when all are done */
   readonly stay?: boolean
   readonly maxAttempts?: number
   readonly maxWorkers?: number

@@ -1,5 +1,5 @@
-// Finds the prompts of a crew's roles: the nearest `.reeve/roles/ROLE.md` of the project, else the file of the user, else the built-in
-// prompt. A file is Markdown without front matter. Test: test/tables/config/crew/roles.test.ts.
+// Finds the prompts of a crew's roles. The nearest `.reeve/roles/ROLE.md` of the project comes first, then the user's file, then the
+// built-in prompt. A file is Markdown without front matter. Test: test/tables/config/crew/roles.test.ts.
 import { join } from 'node:path'
 import { problemError, problemIn, type Problem } from '../problem.ts'
 import { ancestorDirectories, readText, trustedOwners } from '../untrusted-files.ts'
@@ -52,7 +52,7 @@ export async function readRolePrompts(
 
 async function readPrompt(file: string, trusted?: ReadonlySet<number>): Promise<{ readonly file: string; readonly prompt: string } | null> {
   const found = await readText(file, trusted)
-  // For `reeve crew roles ROLE > FILE` the shell creates the empty file first, before reeve reads the prompt that it prints.
+  // In `reeve crew roles ROLE > FILE`, the shell creates the empty file before reeve reads the prompt to print.
   if (found === null || found.text === '') return null
   const prompt = found.text.replace(/^\uFEFF/, '').trim()
   if (prompt === '') throw problemError({ file, line: 1, message: 'the file is empty: write the prompt of the role, or remove the file' })

@@ -1,4 +1,4 @@
-// The key `budgets` of the user's config.yaml: how much all processes together may spend in a calendar day and in a calendar month.
+// The key `budgets` of the user's config.yaml: how much all processes together may spend per calendar day and month.
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { HOME_BUDGETS } from '../../kernel/model/words.ts'

@@ -1,11 +1,13 @@
-// The key `notifications` of the user's config.yaml: how reeve notifies the user, and about which events. A project cannot set it.
-// Secrets in the URL and in headers are written as `${NAME}`. They are filled in when a notice is sent, and are never shown.
+// The key `notifications` of the user's config.yaml: how reeve notifies the user, and about which events. A project cannot set it. Secrets
+// in the URL and in headers are written as `${NAME}`. Their values are filled in when a notification is sent, and are never shown.
 // Test: test/tables/config/keys/notifications.test.ts.
 import * as z from 'zod'
 import { withDefaults, variablesIn } from '../expand-variables.ts'
 
-/** The events. `stalled` includes silent and stopped processes; `budget` concerns the soft and the hard limit; `session` is a new
- * session of the page. */
+/**
+ * The events. `stalled` includes silent and stopped processes. `budget` means the soft or the hard limit. `session` means a new session of
+ * the page.
+ */
 export const NOTICES = ['waiting', 'finished', 'failed', 'stalled', 'budget', 'session'] as const
 export type NoticeKind = (typeof NOTICES)[number]
 

@@ -1,5 +1,5 @@
-// Resolves the MCP servers at the start of an incarnation: decides which servers may be used, and fills in all values. A server with a
-// missing value or without trust is not used, and the process still starts. The result contains secrets, and must never be recorded.
+// Resolves the MCP servers at the start of an incarnation: chooses the usable ones, and fills in all values. A server with a missing value
+// or without trust is not used, and the process still starts. The result contains secrets, and must never be recorded.
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname, join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -18,7 +18,7 @@ import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 /** the default time limits for the start of a server, and for a call */
 const START_MS = 10_000
 const CALL_MS = 120_000
-/** the shortest value that is removed from output as a secret; a shorter one could occur in any text by chance */
+/** the shortest secret that is removed from output; a shorter text could occur there by chance */
 const MIN_SECRET_CHARS = 8
 
 type Values = Readonly<Record<string, string>>

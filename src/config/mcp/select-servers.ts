@@ -1,6 +1,6 @@
-// Selects the MCP servers of a process: from its agent file, the project's `.mcp.json` and the user's config.yaml, in this order of
-// precedence. The result can be recorded, because values that look like secrets are null. At the start of the process, resolve-servers.ts
-// reads these values from the file again, and checks whether the file is trusted.
+// Selects the MCP servers of a process. The order of precedence is: its agent file, the project's `.mcp.json`, the user's config.yaml. The
+// result can be recorded, because values that look like secrets are null. At the start, resolve-servers.ts reads these values from the file
+// again, and checks whether the file is trusted.
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -16,7 +16,7 @@ interface McpSelection {
   readonly cwd: string
   readonly paths: Paths
   readonly agent: { readonly name: string; readonly mcp: AgentMcp | null }
-  /** the server names that the user gave for this process, or `none`; undefined: the servers of the agent file, else all */
+  /** the server names that the user gave for this process, or `none`. Undefined: those of the agent file, else all */
   readonly chosen: readonly string[] | undefined
 }
 
@@ -34,7 +34,7 @@ export async function selectServers({ cwd, paths, agent, chosen }: McpSelection)
   return [...byName([...definitions, ...named]).values()].map(withoutSecrets)
 }
 
-/** Marks a server as named by the user, and thereby trusted; not if the user's file has another server of that name. */
+/** Marks a server as named by the user, and so as trusted. Does nothing if the user's file has another server of that name. */
 function markNamed(server: McpServer, userDefined: readonly McpServer[]): McpServer {
   return userDefined.some(({ name, source }) => name === server.name && source !== server.source) ? server : { ...server, named: true }
 }
@@ -101,7 +101,7 @@ function hideValues(
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value === null || isHidden(name, value) ? null : value]))
 }
 
-/** Whether a value is a secret. The text around a `${NAME}` is one only if it has the form of a key; a default counts as a value. */
+/** Whether a value is a secret. If it has a `${NAME}` without a default, only the form of its text counts, and not `name`. */
 function isSecret(name: string, value: string): boolean {
   const literal = withDefaults(value)
   const ownText = variablesIn(value).length > 0 && !value.includes(':-') ? '' : literal
