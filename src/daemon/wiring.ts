@@ -3,7 +3,7 @@
 import { acpDriver } from '../drivers/acp/driver.ts'
 import { nativeDriver } from '../drivers/native/driver.ts'
 import { commandDriver } from '../drivers/command/driver.ts'
-import { supervisorDriver } from '../drivers/supervisor.ts'
+import { driverWithoutProgram } from '../drivers/driver-without-program.ts'
 import type { Drivers } from '../drivers/port.ts'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
@@ -145,9 +145,9 @@ function createDrivers(settings: Settings): Required<Drivers> {
     native: nativeDriver(settings.forNative),
     acp: acpDriver(settings.forNative),
     command: commandDriver({ prices: () => settings.now.prices }),
-    supervisor: supervisorDriver,
-    crew: supervisorDriver,
-    compose: supervisorDriver,
+    supervisor: driverWithoutProgram,
+    crew: driverWithoutProgram,
+    compose: driverWithoutProgram,
   }
 }
 

@@ -28,7 +28,7 @@ export interface Launch<S extends ProcessSpec = ProcessSpec> {
   readonly ownTools?: OwnTools
   /** access to the gateway; absent if the agent calls its models directly */
   readonly gateway?: LaunchGateway
-  /** the number of the next step */
+  /** the last step whose model call was started; 0 before the first */
   readonly step: number
   /** unfinished tool calls with the effect `read` or `idempotent`, which run again before the next step */
   readonly openCalls: readonly OpenCall[]
@@ -95,7 +95,7 @@ export interface OwnToolsEndpoint {
 
 /** How an external agent calls its models through the gateway. */
 export interface LaunchGateway {
-  /** returns the base URL for this provider, in the form that its own clients expect; null when the agent may not call it */
+  /** returns the base URL for this provider, in the form that its clients expect; null: the agent may not call it */
   url(provider: string): string | null
   /** the key that the agent sends instead of the provider's key; valid for this incarnation only */
   readonly token: string

@@ -1,5 +1,5 @@
-// One incarnation of an ACP agent: runs its program from the handshake to the exit, and handles the daemon's requests to it. Pauses,
-// freezes and stops it; turns.ts runs its turns. Must never report `exited` before all earlier reports were sent.
+// Runs the program of one incarnation of an ACP agent, from the handshake to the exit. Pauses, freezes and stops the agent for the daemon;
+// turns.ts runs its turns. Must never report `exited` before all earlier reports were sent.
 // Tests: test/processes/acp.
 import { methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'

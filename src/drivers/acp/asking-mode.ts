@@ -17,7 +17,7 @@ type Spec = Pick<AcpSpec, 'agent' | 'argv' | 'permissions' | 'mode' | 'asks' | '
 export interface AskingMode {
   /** the mode to set; null keeps the agent's default */
   readonly mode: string | null
-  /** the modes in which the agent respects its permissions; null if it does so in every mode, or if nothing is enforced */
+  /** the modes in which the agent respects its permissions; null: in every mode, or nothing is enforced */
   readonly enforcedModes: readonly string[] | null
 }
 
@@ -201,7 +201,7 @@ function isLeftToItself(spec: Spec): boolean {
   return permissions?.default === 'allow' && !hasExplicitLimits(spec) && capabilities === undefined
 }
 
-/** Whether the user has set limits explicitly. Without explicit limits the agent asks only as far as it can. */
+/** Whether the user has set limits explicitly. Without them, reeve also runs an agent that may act without asking. */
 function hasExplicitLimits({ permissions, tools, deny, capabilities }: Spec): boolean {
   const policies = permissions === undefined ? [] : [permissions.default, ...Object.values(permissions.tools ?? {})]
   return (

@@ -34,8 +34,8 @@ const TOOLS_MS = 10_000
 /** Time limit for the end of a cancelled turn. */
 const CANCEL_MS = 10_000
 /**
- * Turns off the prompt suggestions that Claude Code requests from its model after each turn, with the full context. Other agents
- * ignore it.
+ * Turns off the prompt suggestions that Claude Code requests from its model after each turn, with the full context. Other agents ignore
+ * this variable.
  */
 const WITHOUT_SUGGESTIONS = { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'false' } as const
 

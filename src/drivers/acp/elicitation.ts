@@ -1,5 +1,5 @@
-// Turns an agent's form (an elicitation) into a question to the user. A form with one field becomes a choice or a text; a form
-// with several fields asks for a JSON object. Pure. Test: test/processes/acp/permission-requests.test.ts.
+// Turns an agent's form (an elicitation) into a question to the user. A form with one field becomes a choice or a text. A form with several
+// fields asks for a JSON object. Pure. Test: test/processes/acp/permission-requests.test.ts.
 import type { CreateElicitationRequest, ElicitationContentValue } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import type { AskOption } from '../../kernel/model/asks.ts'

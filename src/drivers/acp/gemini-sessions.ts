@@ -1,6 +1,6 @@
-// Protects the session files of Gemini CLI. Each time it loads a session it leaves an almost empty file with the same session id. At its
-// next start in that project, Gemini CLI deletes the empty files and all other files with their ids. So reeve renames all files of a
-// session except the largest, which is the real one, before a start and after an exit. Must never remove a file.
+// Protects the session files of Gemini CLI. Each time Gemini CLI loads a session, it leaves an almost empty file with the same session id.
+// At its next start in that project, Gemini CLI deletes the empty files and all other files with their ids. So before a start and after an
+// exit, reeve renames all files of a session except the largest, the real one. Must never remove a file.
 // Tests: test/processes/acp/session.test.ts; with Gemini CLI itself, test/agents/guarantees.test.ts.
 import { readdir, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'

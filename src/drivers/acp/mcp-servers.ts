@@ -29,7 +29,7 @@ export function serversFor(
     if (transport.kind === 'http')
       return http
         ? [{ type: 'http', name, url: transport.url, headers: toPairs(transport.headers) }]
-        : skipServer(name, 'the agent takes none over HTTP')
+        : skipServer(name, 'the agent supports no servers over HTTP')
     // The agent starts servers in its own working directory.
     const [command, ...args] =
       transport.cwd === spec.cwd ? transport.argv : ['sh', '-c', 'cd "$0" && exec "$@"', transport.cwd, ...transport.argv]

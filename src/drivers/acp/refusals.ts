@@ -1,5 +1,5 @@
-// Reports to the kernel what an ACP agent was refused. Each report is a fact, and an agent may ask without end, so the length and number of
-// these reports are limited. Refuses nothing itself. Test: test/tables/drivers/acp/refusals.test.ts.
+// Reports to the kernel what an ACP agent was refused. Each report is a fact, and an agent may ask without end, so their length and number
+// are limited. Refuses nothing itself. Test: test/tables/drivers/acp/refusals.test.ts.
 import type { CapabilityName } from '../../kernel/model/facts.ts'
 import type { ReportQueue } from './report-queue.ts'
 import { truncate } from '../../kernel/util/truncate.ts'

@@ -43,13 +43,13 @@ export interface Session {
   readonly id: string
   /** the session's modes and how to set them */
   readonly mode: ModeChoice
-  /** the name of the model, as far as the agent reports one */
+  /** the name of the model; if the agent reports none, the agent's own name */
   readonly model: string
   /** whether the session was loaded, so that the updates before the next turn replay its history */
   readonly isLoaded: boolean
   /** whether the agent supports closing the session */
   readonly canClose: boolean
-  /** the role prompt, if it must be sent with the first prompt because the agent has no place for it; null otherwise */
+  /** the role prompt, if it must precede the first prompt because the agent takes no system prompt; null otherwise */
   readonly pendingSystem: string | null
   readonly quirks: Quirks
 }
@@ -86,7 +86,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   }
 }
 
-/** Opens a second session if the agent did not connect to reeve's own tools in the first, as happened with OpenCode. */
+/** Opens a second session if the agent did not connect to reeve's own tools in the first. This was observed with OpenCode. */
 async function openWithTools(options: OpenOptions, agent: InitializeResult): Promise<SessionInfo> {
   const { connection, note, hasTools } = options
   const opened = await openOnce(options, agent)
@@ -154,7 +154,7 @@ async function withLoginAdvice<T>(work: Promise<T>, { authMethods }: InitializeR
   }
 }
 
-/** The agent is not logged in. This is not a failure of the agent's task. */
+/** The error of an agent that is not logged in. It is not a failure of the agent's task. */
 export class LoginError extends Error {}
 
 /** Converts an agent's error "not logged in" to an error with advice; null for other errors. */

@@ -1,6 +1,6 @@
 // Groups an agent's updates into steps: the chunks and tool calls of one model call. A step begins with the model's first chunk or call,
-// and ends when its calls begin or the turn ends. Updates that arrive while the calls run, such as those of a subagent, belong to the next
-// step, which begins after the calls. Each step is complete before the next one begins. Test: test/processes/acp/turns.test.ts.
+// and ends when its calls begin or the turn ends. Updates that arrive while the calls run, such as a subagent's, belong to the next step,
+// which begins afterwards. Each step is complete before the next one begins. Test: test/processes/acp/turns.test.ts.
 import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/model/facts.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import type { Report } from '../../kernel/model/reports.ts'

@@ -141,7 +141,7 @@ class Tail {
 
   push(text: string): void {
     this.#text += text
-    // A character has at least one byte: the text is never cut below the limit, and only rarely cut at all.
+    // A character has at least one byte, so this cuts rarely, and never below the limit.
     if (this.#text.length > 2 * this.#limit) this.#text = this.text()
   }
 

@@ -1,5 +1,5 @@
-// Runs an agent's turns: sends prompts one after the other, waits after each until the agent is idle again, and interrupts turns.
-// Follows the next version of the protocol, in which prompts are a queue, separate from the agent's state.
+// Runs an agent's turns: sends prompts one by one, waits until the agent is idle again, and interrupts turns. As in the next version of the
+// protocol, prompts are a queue, separate from the agent's state.
 // Tests: test/processes/acp/turns.test.ts, test/processes/acp/permission-requests.test.ts, test/tables/drivers/acp/turns.test.ts.
 import { RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'

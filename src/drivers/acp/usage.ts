@@ -1,5 +1,5 @@
-// Converts an agent's costs to increases. Agents report the total of the session, even after a resume; the kernel needs the
-// increase, so that nothing is counted twice. Tokens are reported per turn, at its end. Pure. Test: test/processes/acp/turns.test.ts.
+// Converts an agent's costs to increases. Agents report the total of the session, even after a resume. The kernel needs the increase, so
+// that nothing is counted twice. Tokens are reported per turn, at its end. Pure. Test: test/processes/acp/turns.test.ts.
 import type { PromptResult } from './message-schemas.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
 
@@ -10,7 +10,7 @@ export class CostDeltas {
   #isReported = false
   #isMetered: boolean
 
-  /** `chargedUsd` is the recorded cost of the session so far; `wasMetered` means that the gateway counted a part of that cost. */
+  /** `chargedUsd` is the recorded cost of the session so far. `wasMetered` means that the gateway counted a part of that cost. */
   constructor(chargedUsd: number, wasMetered = false) {
     this.#total = chargedUsd
     this.#isMetered = wasMetered
@@ -24,8 +24,7 @@ export class CostDeltas {
   }
 
   /**
-   * Returns the increase to a new total. A lower total means that the agent has started to count again from 0, unless the old total
-   * was the gateway's.
+   * Returns the increase to a new total. A lower total means that the agent counts from 0 again, unless the old total was the gateway's.
    */
   increaseTo(total: number): number {
     this.#isReported = true

@@ -36,6 +36,7 @@ export interface AgentOutputDeps {
 
 /** The state that one program of a conversation leaves to the next one. */
 export interface ResumePoint {
+  /** the last step so far; 0 before the first */
   readonly step: number
   readonly sessionId: string | null
   /** usage charged so far, by session id */

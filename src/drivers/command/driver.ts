@@ -1,7 +1,6 @@
-// The driver for any command line: starts the program in the containment, sends its output to the kernel and reports its exit. If
-// the agent's JSON lines are known (`format`), the output becomes steps, calls and usage, and a resume continues the agent's
-// session. Starts and signals programs only through the containment. Must never report `exited` before all output is
-// acknowledged. Tests: test/processes/command.
+// The driver for any command line. Starts the program in the containment, sends its output to the kernel and reports its exit. If `format`
+// names the agent's JSON lines, the output becomes steps, calls and usage, and a resume continues the session. Starts and signals programs
+// only through the containment. Must never report `exited` before all output is acknowledged. Tests: test/processes/command.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { UserPrices } from '../native/models/prices.ts'
 import type { Containment, Ladder, Program, SpawnRequest } from '../contain/containment-contract.ts'
@@ -92,7 +91,7 @@ function stdinOf({ spec, input, resumed, forkOf }: Launch<CommandSpec>): SpawnRe
   return { text: input }
 }
 
-/** Removes the prompt from the end of an agent file's command line, because each format passes the prompt in its own way. */
+/** Removes the prompt from the end of an agent file's command line. Each format passes the prompt in its own way. */
 function argvWithoutPrompt({ argv, agent, intent }: CommandSpec): readonly string[] {
   return agent !== 'command' && intent !== '' && argv.at(-1) === intent ? argv.slice(0, -1) : argv
 }

@@ -89,7 +89,7 @@ export class ObservationMapper {
     return this.#sessionId
   }
 
-  /** the wall time in ms at which the last rate limit ends; null without one, or if the agent has continued since */
+  /** the wall time in ms at which the last rate limit ends; null: no limit, or the agent has continued since */
   get limitedUntil(): number | null {
     return this.#limitedUntil
   }

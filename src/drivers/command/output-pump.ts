@@ -1,6 +1,6 @@
 // Reads one stream of a program, and passes its text on in batches. Each batch is acknowledged before more is read. So a program that
-// writes faster than the disk blocks at its pipe. Once the receiver accepts no more, the remaining output is read and dropped: a full
-// pipe must never block a program. Tests: test/processes/command/command.test.ts.
+// writes faster than the disk blocks at its pipe. Once the receiver accepts no more, the rest is read and dropped: a full pipe must never
+// block a program. Tests: test/processes/command/command.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { OutputLineSplitter } from './output-splitters.ts'

@@ -1,5 +1,5 @@
-// Splits a program's bytes into text: whole lines, split on LF only, each with its LF. The input is untrusted: line lengths are
-// limited, invalid bytes are replaced, and a character is never split, however its bytes arrive. Pure.
+// Splits a program's bytes into text: whole lines, split on LF only, each with its LF. The input is untrusted, so line lengths are limited
+// and invalid bytes are replaced. A character is never split, however its bytes arrive. Pure.
 // Tests: test/processes/command/command.test.ts.
 
 /**

@@ -1,6 +1,6 @@
-// Turns an agent's usage figures into deltas: figures of steps, sums since the last result, and totals of a session. Guarantees
-// that nothing is charged twice: neither usage that a step has already reported, nor usage that an earlier incarnation was
-// charged. Counters never decrease. Test: test/tables/drivers/command/observation-mapper.test.ts.
+// Turns an agent's usage figures into deltas: figures of steps, sums since the last result, and totals of a session. Guarantees that no
+// usage is charged twice, even if a step has already reported it, or an earlier incarnation was charged. Counters never decrease. Test:
+// test/tables/drivers/command/observation-mapper.test.ts.
 import { NO_TOKENS, mapTokens } from './formats/format.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Launch } from '../port.ts'
@@ -18,7 +18,7 @@ export interface UsageDeltasOptions {
   readonly charged: ReadonlyMap<string, Charge>
   /** the session that the first session of this process copies; its totals include the usage of the copied session */
   readonly forkOf?: string
-  /** whether the session may be older than this process, so that its first total may include usage that reeve does not know */
+  /** whether the session may be older than this process; its first total may then include usage that reeve does not know */
   readonly mayBeOlder: boolean
   readonly price: (priced: AgentPricing, tokens: Tokens) => Promise<number | null>
 }

@@ -75,7 +75,7 @@ export class SliceQueue {
   async next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#pieces.push(resolve)
-    // Otherwise the pieces before it start this one.
+    // If other pieces are in the queue, the last of them starts this one at its end.
     if (this.#pieces.length === 1) {
       if (this.mustWait) this.#serveLater()
       else this.#runFirst()

@@ -62,8 +62,8 @@ const LIMIT_TEXT =
   /(usage|rate|session|weekly|hour|message|request)\S* limit|limit (was |has been )?reached|hit your (\S+ )?limit|usage_limit|rate_limit|too many requests|out of (extra )?usage/i
 
 /**
- * Returns the wall-clock time in ms at which a limit ends, as an agent's message or a provider's JSON states it. Null if the text states
- * none. A time of day is in the zone that the text names, or else in the zone of this machine.
+ * Returns the wall-clock time in ms at which a limit ends, from an agent's message or a provider's JSON. Null if the text states none. A
+ * time of day is in the zone that the text names, or else in the zone of this machine.
  */
 export function findResetTimeMs(text: string, nowMs: number): number | null {
   if (!LIMIT_TEXT.test(text)) return null

@@ -1,4 +1,4 @@
-// Reads a stream to its end at a limited rate, so that a flood of output slows down the program, but not the daemon.
+// Reads a stream to its end at a limited rate. So a flood of output slows down the program, but not the daemon.
 // Test: test/processes/mcp/hostile-servers.test.ts.
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'

@@ -1,4 +1,4 @@
-// Limits a text of unknown length: keeps its beginning and its end, and states how many bytes were omitted between them.
+// Limits a text of unknown length: keeps its beginning and its end, and states how many bytes were omitted.
 // Test: test/tables/drivers/common/truncate-middle.test.ts.
 
 /** The largest result of a tool, in bytes of UTF-8. */

@@ -1,5 +1,5 @@
-// Suggests how to make a kind of containment work on this machine, based on the probe's error text and the system's settings.
-// Pure, except for the injected reader of settings. docs/trust/containment.md explains the same in detail.
+// Suggests how to make a kind of containment work on this machine, from the probe's error text and the system's settings. Pure, except for
+// the injected reader of settings. docs/trust/containment.md explains the same in detail.
 // Tests: test/tables/drivers/contain/advice.test.ts.
 import type { Probe } from './containment-contract.ts'
 

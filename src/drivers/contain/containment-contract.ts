@@ -1,5 +1,6 @@
 // The contract of containment: a containment owns the programs of one incarnation. In the daemon, only the files of src/drivers/contain
-// spawn and signal programs. containment.ts and manager.ts implement the contract for all kinds. Types only.
+// spawn and signal programs. containment.ts and manager.ts implement the contract for all kinds. A PID is one of the operating system here,
+// except in `plan`. Types only.
 // Tests: test/processes/contain.
 import type { ContainmentIntent, OsHandle } from '../../kernel/model/process.ts'
 import type { Readable, Writable } from 'node:stream'
@@ -72,7 +73,7 @@ export interface ContainmentUsage extends BackendUsage {
 export interface ApiSocket {
   /** path of the incarnation's own socket */
   readonly socket: string
-  /** path of the daemon's socket, over which the own socket is mounted */
+  /** path of the daemon's socket, over which the incarnation's socket is mounted */
   readonly over: string
   /** directory of all such sockets, hidden from programs */
   readonly dir: string

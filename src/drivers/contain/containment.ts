@@ -1,4 +1,4 @@
-// The containment of one incarnation, for every kind: starts programs inside, freezes, thaws and stops all of them, and finally leaves
+// The containment of one incarnation, for every kind. Starts programs inside, freezes, thaws and stops all of them, and finally leaves
 // nothing behind. Must never start a program once disposal has begun.
 // Tests: test/processes/contain/containment.test.ts, test/processes/contain/freeze.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -77,7 +77,7 @@ export class OwnedContainment implements Containment {
     const fifos = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
     const [stdout, stderr, stdin = null] = fifos
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
-    // After the last wait the program starts in the same turn of the event loop, so that no stop or freeze comes between.
+    // After the last wait, the program starts in the same event-loop turn, so that no stop or freeze comes between.
     try {
       await this.#backend.prepare()
       // A start blocks the event loop until the program runs, so starts take turns.
@@ -194,7 +194,7 @@ export class OwnedContainment implements Containment {
     return [...this.#programs].every((program) => program.hasEnded)
   }
 
-  // Programs are counted and signalled by their own handles too, because a program that was just spawned may not have entered yet.
+  // Programs are also counted and signalled by their own handles, because a new program may not have entered yet.
   #ladderActions(): LadderActions {
     const backend = this.#backend
     return {

@@ -1,7 +1,7 @@
-// The guardian: a few lines of POSIX sh in their own session, at the end of a lifeline pipe. When the daemon dies, even by
-// SIGKILL, the pipe breaks and the guardian kills everything that the daemon owned. The line `bye` makes the guardian exit
-// without a kill. Each daemon has one guardian. A guardian that dies is restarted and gets the full list again. It kills the daemon's
-// cgroup, the registered groups whose identity it has checked, and the processes with the daemon's tag.
+// The guardian: a few lines of POSIX sh in their own session, at the end of a lifeline pipe. When the daemon dies, even by SIGKILL, the
+// pipe breaks and the guardian kills everything that the daemon owned. The line `bye` makes the guardian exit without a kill. Each daemon
+// has one guardian. A guardian that dies is restarted and gets the full list again. The kill covers the daemon's cgroup, the registered
+// groups with a checked identity, and the processes with the daemon's tag.
 // Tests: test/processes/contain/guardian.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -55,7 +55,7 @@ export async function openContainmentManager({
   if (cgroups !== null) removeCgroup(cgroups)
   await removeOldPipes(home)
   const dir = cgroups === null ? null : join(cgroups, tag)
-  // The guardian starts before anything else, because the daemon may be killed at any moment.
+  // The guardian starts before any other program, because the daemon may be killed at any moment.
   const guardian = new Guardian({ cgroupDir: dir, daemonTag: tag, log })
   const boot = bootId()
   const markerFor = (uuid: string) => markerOf({ uuid, pid: '0', daemon: tag, boot })

@@ -20,8 +20,11 @@ export function daemonTag(stateDir: string, daemonId: string): string {
 
 export interface MarkerParts {
   readonly uuid: string
+  /** the PID of the incarnation, which is not one of the operating system */
   readonly pid: string
+  /** the tag of one run of the daemon */
   readonly daemon: string
+  /** the id of the boot of the system */
   readonly boot: string
 }
 

@@ -1,6 +1,6 @@
-// Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in
-// the same turn as the spawn, because a PID cannot be reused before the daemon has reaped the program. Only
-// containment.ts may call `startProgram`. Tests: test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
+// Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in the turn of
+// the spawn: a PID cannot be reused before the daemon has reaped the program. Only containment.ts may call `startProgram`. Tests:
+// test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -14,7 +14,7 @@ import type { OsSignal } from './proc/handle.ts'
 import { MEMORY_DIR, openTextInput } from './proc/text-input.ts'
 import { openOutputPipe, openInputPipe, readerOf, writerOf } from './proc/pipes.ts'
 import type { PipeEnds } from './proc/pipes.ts'
-import type { FifoReader } from './proc/pipe-reader.ts'
+import type { PipeReader } from './proc/pipe-reader.ts'
 
 /** A program to start, with its command resolved and wrapped. */
 export interface StartRequest {
@@ -31,8 +31,8 @@ type ProgramKeeper = Pick<ContainmentBackend, 'admit' | 'signalProgram'>
 
 export class OwnedProgram implements Program {
   readonly handle: OsHandle
-  readonly stdout: FifoReader
-  readonly stderr: FifoReader
+  readonly stdout: PipeReader
+  readonly stderr: PipeReader
   readonly stdin: Writable | null
   readonly exited: Promise<ProgramExit>
   readonly #onEnd = new Set<() => void>()
@@ -67,7 +67,7 @@ export class OwnedProgram implements Program {
 
   /** whether the program has ended and the daemon holds none of its descriptors */
   get isReleased(): boolean {
-    return this.#hasEnded && this.stdout.closedPipe && this.stderr.closedPipe
+    return this.#hasEnded && this.stdout.isPipeClosed && this.stderr.isPipeClosed
   }
 
   /** Calls back in the turn in which the program is reaped, or at once if it has ended. Returns a function that removes the callback. */

@@ -1,5 +1,5 @@
-// The stop ladder of a containment. It sends a signal and SIGCONT to the programs' groups, waits for a grace period, kills all members, and
-// waits until none is left. The containment supplies the actions. Never returns `stopped` while a member is alive.
+// The stop ladder of a containment. Sends a signal and SIGCONT to the programs' groups, and waits for a grace period. Then kills all
+// members, and waits until none is left. The containment supplies the actions. Never returns `stopped` while a member is alive.
 // Tests: test/processes/contain/containment.test.ts.
 import type { Ladder, StopResult } from './containment-contract.ts'
 

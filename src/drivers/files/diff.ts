@@ -60,7 +60,7 @@ export interface Diff {
 export interface Comparison {
   readonly from: string
   readonly to: string
-  /** paths that are left out, because one side lacks them for another reason than a change; all submodules are then left out, too */
+  /** paths that are left out, because one side lacks them without a change; all submodules are then left out, too */
   readonly omitted?: readonly string[]
   /** only this file, or the files below this directory */
   readonly only?: string | undefined

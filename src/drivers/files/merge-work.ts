@@ -1,6 +1,6 @@
-// Prepares a merge of the work of a process or crew by the user: plans the merge, and commits the uncommitted files. The plan runs no
-// program but git, and writes new objects to a scratch directory. The commit is made on the checked-out branch of the worktree, by the
-// author that the user names. Must never touch a checkout of the user, nor run a hook. Test: test/e2e/worktree/merge.test.ts.
+// Prepares the user's merge of the work of a process or crew: plans the merge, and commits the uncommitted files. The plan runs no program
+// but git, and writes new objects to a scratch directory. The commit is made on the checked-out branch of the worktree, by the author that
+// the user names. Must never touch a checkout of the user, nor run a hook. Test: test/e2e/worktree/merge.test.ts.
 import { join } from 'node:path'
 import { diffOf } from './diff.ts'
 import { GitError, splitNames } from './git.ts'

@@ -1,6 +1,6 @@
 // Opens worktrees: finds their git directories and prepares calls for their files. There are two rules. First, the path of the git
-// directory comes from the repository, never from the `.git` in the worktree, to which an agent can write. Second, git runs no programs for
-// a process that may run none. Its files are then read through an inert git directory: one of reeve's own, without the repository's
+// directory comes from the repository, never from the worktree's `.git`, which an agent can change. Second, git runs no programs for a
+// process that may run none. Its files are then read through an inert git directory: one of reeve's own, without the repository's
 // configuration. Tests: test/processes/files/hostile-repositories.test.ts, test/processes/crew/git.test.ts.
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const INERT_SETTINGS =
 const WHOLE_INDEX = 'core.splitIndex=false'
 /** Files of a git directory that are copied into the inert one. */
 const COPIED_FILES = ['info/attributes', 'shallow']
-/** One more such file, which is in each worktree's git directory. */
+/** One more copied file, from each worktree's own git directory. */
 const SPARSE_FILE = 'info/sparse-checkout'
 
 /** A worktree to open, and the process for which git works in it. */

@@ -1,5 +1,5 @@
-// A trial checkout: tests whether the files of a commit can be written to disk, with the user's filters, permissions and network.
-// Leaves nothing behind: files and index are in a directory of reeve, and the repository does not change.
+// A trial checkout: tests whether a commit's files can be written to disk, with the user's filters, permissions and network. Leaves nothing
+// behind: files and index are in a directory of reeve, and the repository does not change.
 // Test: test/e2e/crew/up.test.ts.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'

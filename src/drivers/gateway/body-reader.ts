@@ -1,6 +1,6 @@
-// Reads whole request bodies, and limits the memory of all of them together. Memory is counted while the bytes arrive, so that
-// many unfinished requests cannot exhaust the daemon's memory. If no memory is left for a body, it is read to its end and
-// dropped, so that its client gets the error.
+// Reads whole request bodies, and limits the memory of all of them together. Memory is counted while the bytes arrive, so that many
+// unfinished requests cannot exhaust the daemon's memory. If no memory is left for a body, its bytes are read and dropped, so that its
+// client gets the error.
 // Test: test/tables/drivers/gateway/body-reader.test.ts.
 import type { IncomingMessage } from 'node:http'
 
@@ -25,7 +25,7 @@ const MIN_BUFFER_BYTES = 64 * 1024
  */
 const MIN_BYTES_TO_TRUST_LENGTH = 1024 * 1024
 
-export class RequestBodies {
+export class BodyReader {
   readonly #limits: BodyLimits
   #heldBytes = 0
 

@@ -1,5 +1,5 @@
-// Records the calls of one process as files that users can inspect: the bodies of requests and answers, as they were sent. The total
-// size of the files is limited. Must never make a call fail, or delay its answer. Must never record headers, which contain keys.
+// Records the calls of one process as files for the user: the bodies of requests and answers, as they were sent. The total size of the
+// files is limited. Must never make a call fail, or delay its answer. Must never record headers, which contain keys.
 // Test: test/processes/gateway/call-recorder.test.ts.
 import { createWriteStream } from 'node:fs'
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
-// Runs a model call through the gateway: waits at the rate limiter, gets the kernel's grant, forwards the request and meters
-// the answer. Each call is granted before it begins, and its end is recorded before the client gets the end of the answer. A
-// call whose metering fails must never be free. A call whose price cannot be looked up must never be sent.
+// Runs a model call through the gateway. Waits at the rate limiter, gets the kernel's grant, forwards the request and meters the answer.
+// Each call is granted before it begins, and its end is recorded before the client gets the end of the answer. A call whose metering fails
+// must never be free. A call whose price cannot be looked up must never be sent.
 // Tests: test/processes/gateway/waiting-calls.test.ts, test/processes/gateway/metering.test.ts, test/processes/gateway/formats.test.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -114,8 +114,8 @@ interface GrantedCall {
 }
 
 /**
- * Waits until the call may begin. Resolves to null if the client has disconnected or the process is ending, and to an error answer if the
- * call is refused.
+ * Waits until the call may begin. Resolves to null if the client has disconnected or the process is ending. Resolves to an error answer if
+ * the call is refused.
  */
 async function admitCall(deps: CallDeps, estimate: GatewayModelRequest, timeout: WaitTimeout): Promise<GrantedCall | ErrorAnswer | null> {
   const {

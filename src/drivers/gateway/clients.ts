@@ -5,7 +5,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { findProgram, parseCommand } from '../command/formats/args.ts'
-import { CLIENTS } from './known-clients.ts'
+import { KNOWN_CLIENTS } from './known-clients.ts'
 import { listUserDir, readUserFile } from '../common/agent-settings-files.ts'
 import type { Launch, LaunchGateway } from '../port.ts'
 import type { ProviderUse, ClientAdapter, AgentSetup, ClientConfig } from './clients/client.ts'
@@ -120,7 +120,7 @@ function findClient({
   cwd,
   model,
 }: AgentCommand): { readonly client: ClientAdapter; readonly setup: AgentSetup; readonly programIndex: number } | null {
-  for (const client of CLIENTS) {
+  for (const client of KNOWN_CLIENTS) {
     const programIndex = findProgram(argv, client.names)
     if (programIndex >= 0)
       return {

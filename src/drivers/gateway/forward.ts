@@ -1,6 +1,6 @@
-// Forwards one request to a provider, and the answer to the client: status, headers and bytes as they arrive, with
-// back-pressure in both directions. The request is cancelled when its client disconnects. A cut answer is also cut for the
-// client, and must never look complete. Checks no access, and meters nothing.
+// Forwards one request to a provider, and the answer to the client: status, headers and bytes as they arrive. Back-pressure works in both
+// directions. The request is cancelled when its client disconnects. A cut answer is also cut for the client, and must never look complete.
+// Checks no access, and meters nothing.
 // Test: test/processes/gateway/forward.test.ts.
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'

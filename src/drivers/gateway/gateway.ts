@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RequestBodies } from './body-reader.ts'
+import { BodyReader } from './body-reader.ts'
 import { RETRY_AFTER_S, answerCall, sendError } from './call.ts'
 import type { CallDeps, Prices } from './call.ts'
 import { createErrorAnswer } from './errors.ts'
@@ -57,7 +57,7 @@ export class Gateway {
   readonly #limiters = new Map<string, RateLimiter>()
   /** the open responses of each session */
   readonly #openResponses = new Map<GatewaySession, Set<ServerResponse>>()
-  readonly #bodies = new RequestBodies({ maxBytes: MAX_BODY_BYTES, maxHeldBytes: MAX_BODIES_BYTES })
+  readonly #bodyReader = new BodyReader({ maxBytes: MAX_BODY_BYTES, maxHeldBytes: MAX_BODIES_BYTES })
   #server: Server | null = null
   #listening: Promise<string> | null = null
 
@@ -168,7 +168,7 @@ export class Gateway {
         `${method} /${path.rest} is not passed on because the gateway does not know its cost`,
         config.kind,
       )
-    const bodyOrError = await this.#bodies.read(request)
+    const bodyOrError = await this.#bodyReader.read(request)
     if (bodyOrError === 'gone') return void response.destroy()
     if (bodyOrError === 'large')
       return refuse(response, path, 'large', `the request is larger than ${MAX_BODY_BYTES / MIB} MiB`, config.kind)

@@ -1,7 +1,6 @@
-// Finds values by their path in the bytes of a JSON text, and skips everything else without parsing it. A request may have 20
-// MB of history and images, of which the gateway needs a few small fields. Reports the position of each value, so that the value
-// can be replaced while all other bytes stay the same. A long text is scanned in slices, one per turn of the event loop, so
-// that it does not block the daemon.
+// Finds values by their path in the bytes of a JSON text, and skips everything else without parsing it. A request may have 20 MB of history
+// and images, of which the gateway needs a few small fields. Reports the position of each value, so that the value can be replaced while
+// all other bytes stay the same. A long text is scanned in slices, one per event-loop turn, so that it does not block the daemon.
 // Test: test/tables/drivers/gateway/json-scan.test.ts.
 import { setImmediate } from 'node:timers/promises'
 
@@ -43,7 +42,7 @@ const PAUSED = -2
 /** resolves in the last turn of the event loop that a scan has reserved */
 let lastTurn: Promise<void> = Promise.resolve()
 
-/** Waits for a turn of the event loop that no other scan uses, so that all scans together run one slice per turn. */
+/** Waits for an event-loop turn that no other scan uses, so that all scans together run one slice per turn. */
 function waitForOwnTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => setImmediate())
   return lastTurn

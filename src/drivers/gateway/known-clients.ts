@@ -7,4 +7,4 @@ import { opencode } from './clients/opencode.ts'
 import { pi } from './clients/pi.ts'
 import type { ClientAdapter } from './clients/client.ts'
 
-export const CLIENTS: readonly ClientAdapter[] = [claude, codex, codexAcp, gemini, opencode, pi]
+export const KNOWN_CLIENTS: readonly ClientAdapter[] = [claude, codex, codexAcp, gemini, opencode, pi]

@@ -165,7 +165,7 @@ export class RateLimiter {
     }
   }
 
-  /** The time in ms until a call with these tokens may begin; 0 for now, Infinity if a running call must end first. */
+  /** The time in ms until a call with these tokens may begin. 0: now. Infinity: a running call must end first. */
   #msUntilRoom(tokens: number): number {
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity, concurrent = Infinity } = this.#limit()
     const now = this.#clock.now().mono

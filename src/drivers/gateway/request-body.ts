@@ -1,5 +1,5 @@
-// Reads the model and the output limit from the body of a model request, and estimates its input tokens. Makes the only change that the
-// gateway makes to a body: if the budget allows no more, it lowers the output limit. A larger thinking budget is lowered with it.
+// Reads the model and the output limit from the body of a model request, and estimates its input tokens. Makes the gateway's only change to
+// a body: lowers the output limit if the budget allows no more. A larger thinking budget is lowered with it.
 // Test: test/tables/drivers/gateway/request-body.test.ts.
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'

@@ -98,7 +98,7 @@ const SETUP_BUILDERS: Readonly<Record<OutputFormat, SetupBuilder>> = {
       ),
     }
   },
-  // The settings only refer to the variable with the token: programs that OpenCode's tools start get the settings, but not the variable.
+  // The settings only refer to the variable with the token. Programs that OpenCode's tools start get the settings, but not the variable.
   opencode: ({ url, token }, { env }) => {
     const userSettings = parseObject(env[OPENCODE_CONTENT])
     const server = {

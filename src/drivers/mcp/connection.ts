@@ -1,6 +1,5 @@
-// A connection to an MCP server from its start to its end, over stdio or HTTP, in both revisions of the protocol. The newer
-// revision is tried first, with a request that older servers refuse. This file loads the MCP library, so it must only be
-// imported when a server starts.
+// A connection to an MCP server, from start to end, over stdio or HTTP, in both revisions of the protocol. The newer revision is tried
+// first, with a request that older servers refuse. This file loads the MCP library, so it must only be imported when a server starts.
 // Tests: test/processes/mcp/stdio.test.ts, test/processes/mcp/http.test.ts, test/processes/mcp/hostile-servers.test.ts.
 import { Client, ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 import type { CallToolResult, Progress, Tool as ListedTool } from '@modelcontextprotocol/client'

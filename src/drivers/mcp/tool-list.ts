@@ -71,7 +71,7 @@ export function nameTools(
 }
 
 /**
- * Returns the name, or a shorter one that ends with a part of its hash if the name is too long or taken. Equal inputs always give equal
+ * Returns the name. If it is too long or taken, returns a shorter one that ends with a part of its hash. Equal inputs always give equal
  * names.
  */
 function uniqueName(name: string, maxChars: number, isTaken: (name: string) => boolean): string {

@@ -1,5 +1,5 @@
-// Runs one incarnation of a native agent: takes messages, runs their turns one after another, and ends when it is stopped. The kernel
-// decides about the process; the agent only reports what happens, such as the end of a turn.
+// Runs one incarnation of a native agent: takes messages, runs their turns one by one, and ends when it is stopped. The kernel decides
+// about the process; the agent only reports what happens, such as the end of a turn.
 // Tests: test/processes/native/tool-loop.test.ts, test/processes/native/stop.test.ts.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,7 +51,7 @@ export class NativeAgent implements Agent {
     }
     deps.kernel.signal.addEventListener('abort', this.#abort, { once: true })
     if (deps.kernel.signal.aborted) this.#abort()
-    // A stop does not wait until this report is written to disk, because a full disk must not keep the agent alive.
+    // A stop does not wait until this report is on disk: a full disk must not keep the agent alive.
     this.#queue = reportDurably(this.#run, { type: 'up', window: deps.model.window, answer: reservedAnswerTokens(deps.model) }).then(
       () => undefined,
       (defect: unknown) => this.#endAfterDefect(defect),

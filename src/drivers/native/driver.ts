@@ -1,6 +1,6 @@
-// The driver of native agents, whose tool loop and model calls run in the daemon. Loads the loop's modules when the first agent
-// starts, so that a daemon without native agents does not load them.
-// Tests: test/processes/native/tool-loop.test.ts and its siblings.
+// The driver of native agents, whose tool loop and model calls run in the daemon. Loads the loop's modules when the first agent starts, so
+// that a daemon without native agents does not load them.
+// Tests: test/processes/native.
 import type { Driver, KernelPort, Launch } from '../port.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { McpStart } from '../../kernel/model/mcp-start.ts'

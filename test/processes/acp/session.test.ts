@@ -131,7 +131,7 @@ describe('a session', () => {
       [{ type: 'http', name: 'web', url: 'http://localhost:1/', headers: [{ name: 'Authorization', value: 'Bearer b' }] }],
       ['MCP server bad is not used: it is not trusted'],
     ],
-    [[], [], ['MCP server web is not used: the agent takes none over HTTP', 'MCP server bad is not used: it is not trusted']],
+    [[], [], ['MCP server web is not used: the agent supports no servers over HTTP', 'MCP server bad is not used: it is not trusted']],
   ])('gets the MCP servers that it supports (%j)', async (agentOptions, web, notes) => {
     const run = await harness.start({ agentOptions, spec: { mcp }, servers: () => Promise.resolve(starts) })
     await run.waitUntilUp()

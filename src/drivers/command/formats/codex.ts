@@ -1,6 +1,6 @@
-// Codex: `codex exec --json`. Items have a beginning and an end, but model calls are not marked, so a step ends with the results
-// of its calls. Usage comes at the end of a turn, as the total of the thread; its input tokens include the cached ones. Codex
-// reports neither the model nor the cost. Test: test/tables/drivers/command/formats/formats.test.ts.
+// Codex: `codex exec --json`. Items have a beginning and an end. Model calls are not marked, so a step ends with the results of its calls.
+// Usage comes at the end of a turn, as the total of the thread. Its input tokens include the cached ones. Codex reports neither the model
+// nor the cost. Test: test/tables/drivers/command/formats/formats.test.ts.
 import { hasFlag, optionsWithout, valueOf } from './args.ts'
 import { amountOf, fieldsOf, listOf, displayText, textOf, messageInJson } from './format.ts'
 import type { ToolOutcome } from '../../../kernel/model/facts.ts'

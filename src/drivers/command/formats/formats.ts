@@ -34,7 +34,7 @@ export function parseKnownCommand(argv: readonly string[], name: OutputFormat): 
   return { format, command: parseCommand(argv, Math.max(0, findProgram(argv, names)), options) }
 }
 
-/** Detects the format of any command line; null for an unknown program, or one that is not asked for JSON lines. */
+/** Detects the format of any command line. Null for an unknown program, or for one that is not asked for JSON lines. */
 export function recognizeFormat(argv: readonly string[]): OutputFormat | null {
   const found = (Object.entries(KNOWN_FORMATS) as [OutputFormat, KnownFormat][]).find(([, { format, names, options }]) => {
     const at = findProgram(argv, names)

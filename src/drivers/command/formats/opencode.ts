@@ -1,6 +1,6 @@
-// OpenCode: `opencode run --format json`. The agent marks the beginning and the end of steps, with tokens and cost, and reports a
-// tool call when the call has ended. Older versions have no line for the end of the task. Their task ends with a step
-// that calls no tool, or with an error. Test: test/tables/drivers/command/formats/formats.test.ts.
+// OpenCode: `opencode run --format json`. The agent marks the beginning and the end of steps, with tokens and cost. It reports a tool call
+// when the call has ended. Older versions have no line for the end of the task. Their task ends with a step that calls no tool, or with an
+// error. Test: test/tables/drivers/command/formats/formats.test.ts.
 import { hasFlag, optionsWithout, valueOf } from './args.ts'
 import { amountOf, fieldsOf, displayText, textOf } from './format.ts'
 import type { ParsedCommand, Options } from './args.ts'

@@ -29,8 +29,8 @@ export interface ContainmentBackend {
   /** whether no member is left */
   isEmpty(): boolean
   /**
-   * Returns the CPU time of all members so far and the memory of the living ones; null if the system has no figures. `all` searches
-   * for new members first, `known` skips this expensive search, and `none` means that no member is left.
+   * Returns the CPU time of all members so far, and the memory of the living ones. Null if the system has no figures. `all` searches for
+   * new members first, `known` skips this expensive search, and `none` means that no member is left.
    */
   measure(memberScope: 'all' | 'known' | 'none'): BackendUsage | null
   /** Limits the memory of all members together; null removes the limit. A kind that cannot enforce a limit only measures more exactly. */

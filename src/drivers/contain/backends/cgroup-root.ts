@@ -1,7 +1,7 @@
 // Finds the daemon's own cgroup, and the root in which the daemon creates the cgroups of its programs. The root may be delegated to the
-// daemon alone, by a systemd unit with Delegate=yes or by a scope. The daemon then moves into a leaf of the root, because cgroup v2 allows
-// no processes in an inner node with controllers. If other processes share the cgroup, nothing is moved. Must never move any process but
-// this one. Tests: test/processes/contain/ordinary-user.test.ts.
+// daemon alone, by a systemd unit with Delegate=yes or by a scope. Then the daemon moves into a leaf, because cgroup v2 allows no processes
+// in an inner node with controllers. If other processes share the cgroup, nothing is moved. Must never move any process but this one.
+// Tests: test/processes/contain/ordinary-user.test.ts.
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 

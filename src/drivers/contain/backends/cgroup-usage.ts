@@ -1,7 +1,7 @@
 // Reads a cgroup's CPU and memory usage and sets its memory limit, through the kernel's files (cgroup-v2.rst). Without the memory
 // controller, memory is neither limited nor measured; CPU time is always available. Must never touch a directory that is not the daemon's.
 // Test: test/tables/drivers/contain/backends/cgroup-usage.test.ts.
-import { existsSync as isThere, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Returns the CPU time in ms; null if the cgroup does not exist. */
@@ -29,12 +29,12 @@ export function memoryOf(dir: string): CgroupMemory | null {
 
 /** Limits the memory of all members together and forbids swap. At the limit the kernel kills all of them. Null removes the limit. */
 export function limitMemory(dir: string, bytes: number | null): void {
-  if (!isThere(join(dir, 'memory.max'))) return
+  if (!existsSync(join(dir, 'memory.max'))) return
   writeFileSync(join(dir, 'memory.max'), bytes === null ? 'max' : String(bytes))
   if (bytes === null) return
   // Without a swap limit the excess would move to disk. Without swap accounting the file does not exist.
-  if (isThere(join(dir, 'memory.swap.max'))) writeFileSync(join(dir, 'memory.swap.max'), '0')
-  if (isThere(join(dir, 'memory.oom.group'))) writeFileSync(join(dir, 'memory.oom.group'), '1')
+  if (existsSync(join(dir, 'memory.swap.max'))) writeFileSync(join(dir, 'memory.swap.max'), '0')
+  if (existsSync(join(dir, 'memory.oom.group'))) writeFileSync(join(dir, 'memory.oom.group'), '1')
 }
 
 /** Enables the memory controller in nested directories, outermost first. Returns false if one of them refuses. */

@@ -42,7 +42,7 @@ export class GroupBackend implements ContainmentBackend {
   readonly #meter = new MemberMeter()
   #memoryBytes: number | null = null
 
-  /** `all` is for the marker of an earlier daemon, whose programs may be older than this daemon. */
+  /** `markerScope` is `all` for the marker of an earlier daemon, whose programs may be older than this daemon. */
   constructor(marker: string, registry: GroupRegistry, markerScope: MarkerScope = 'younger') {
     this.#marker = marker
     this.#markerScope = markerScope
@@ -72,9 +72,9 @@ export class GroupBackend implements ContainmentBackend {
 
   trackOutputs(): void {}
 
-  // Once the leader is reaped, it no longer proves that the group number is ours. Its members prove it then, because the number is
-  // not reused while the group has members. The members are registered with the guardian before the leader is unregistered: if
-  // the daemon died in between, members without a marker would survive.
+  // Once the leader is reaped, it no longer proves that the group number is ours. After that, its members prove it, because the number is
+  // not reused while the group has members. The members are registered with the guardian before the leader is unregistered. Otherwise
+  // members without a marker would survive a death of the daemon in between.
   programEnded(handle: OsHandle): void {
     this.#knownMembers.delete(handle.pid)
     this.#meter.addEnded(handle.pid)

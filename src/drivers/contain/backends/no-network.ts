@@ -1,6 +1,6 @@
-// Runs programs without a network: each program gets its own empty network namespace, in which even the loopback device is down. This works
-// for all kinds of containment, because it only changes how a program is started: `unshare` replaces itself with the program. A trial
-// finds out whether this machine supports it. Tests: test/processes/contain/offline.test.ts.
+// Runs programs without a network. Each program gets its own empty network namespace, in which even the loopback device is down. This works
+// for all kinds of containment, because it only changes how a program is started: `unshare` replaces itself with the program. A trial finds
+// out whether this machine supports it. Tests: test/processes/contain/offline.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { findTool, NEEDS_USER_NAMESPACE, runTool } from './system-tools.ts'
 

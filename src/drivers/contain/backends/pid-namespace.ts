@@ -15,8 +15,8 @@ import { truncate } from '../../../kernel/util/truncate.ts'
 
 const MAX_STDERR_CHARS = 2_000
 
-// The `read` in the background, called the reader, is the only child that the init starts, so it is always its first child. `wait` reaps
-// every orphan that ends.
+// The `read` in the background, called the reader, is the only child that the init starts. So the reader is always the first child. `wait`
+// reaps every orphan that ends.
 const INIT = `
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
@@ -89,7 +89,7 @@ export class Namespace {
     return this.#files !== null && childrenOf(this.init.pid)[0] === this.#reader
   }
 
-  /** whether the init and its reader are the only members; the reader is known, because it is the init's first child */
+  /** whether the init and its reader are the only members */
   get isBare(): boolean {
     const children = childrenOf(this.init.pid)
     return children.length === 1 && children[0] === this.#reader

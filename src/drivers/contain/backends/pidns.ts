@@ -1,7 +1,7 @@
-// Containment by a PID namespace: it contains everything that an incarnation starts, and one signal to its init ends all of it. A
-// program enters through `nsenter`, which stays outside as our child and is called the proxy. The proxy starts the program in its
-// own session, waits for it and exits with its status. The program's handle names the proxy; signals go directly to the program's
-// group, by host PIDs with start times. Must never let a program run outside. Tests: test/processes/contain.
+// Containment by a PID namespace, which contains everything that an incarnation starts. One signal to its init ends all of it. A program
+// enters through `nsenter`, which stays outside as our child and is called the proxy. The proxy starts the program in its own session,
+// waits for it and exits with its status. The program's handle names the proxy; signals go directly to the program's group, by host PIDs
+// with start times. Must never let a program run outside. Tests: test/processes/contain.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import type { ContainmentBackend } from './backend.ts'
 import { handleOf, handleState, signalGroup, signalOne } from '../proc/handle.ts'

@@ -31,7 +31,7 @@ export async function socketMountPrefix({ socket, over, dir }: SocketPaths, netw
       findTool('sh'),
       '-c',
       MOUNT_SCRIPT,
-      'reeve-door',
+      'reeve-mount',
       findTool('mount'),
       socket,
       over,

@@ -1,7 +1,7 @@
-// Gives an ordinary user's daemon its own cgroup: the daemon re-executes itself, with the same PID, in a delegated scope of the
-// user's systemd. This needs linger, because otherwise the scope ends with the login. A trial comes first, because a failed
-// re-execution cannot be undone. Must be called before the daemon opens anything. Does nothing if a scope is not needed or not
-// available. Tests: test/processes/contain/scope.test.ts (with a fake `systemd-run`, not with systemd itself).
+// Gives an ordinary user's daemon its own cgroup. The daemon re-executes itself, with the same PID, in a delegated scope of the user's
+// systemd. This needs linger, because otherwise the scope ends with the login. A trial comes first, because a failed re-execution cannot be
+// undone. Must be called before the daemon opens anything. Does nothing if a scope is not needed or not available. Tests:
+// test/processes/contain/scope.test.ts (with a fake `systemd-run`, not with systemd itself).
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { userInfo } from 'node:os'

@@ -7,7 +7,7 @@ export interface OutputPipe {
   /** the pipe's unique name in the lists of open files; null if unknown */
   readonly link: string | null
   /** whether our descriptor of the pipe is closed */
-  readonly closedPipe: boolean
+  readonly isPipeClosed: boolean
   /** reads the remaining data from the pipe and ends the stream */
   finish(): void
 }
@@ -28,7 +28,7 @@ export class UnheldOutputs {
   check(outputs: Iterable<OutputPipe>, members: () => readonly number[]): void {
     let pids: readonly number[] | null = null
     for (const output of outputs) {
-      if (output.closedPipe || output.link === null) continue
+      if (output.isPipeClosed || output.link === null) continue
       pids ??= members()
       const { link } = output
       if (pids.some((pid) => holdsOpen(pid, link))) this.#suspects.delete(output)

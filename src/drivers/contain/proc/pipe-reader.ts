@@ -1,6 +1,6 @@
 // The reading end of a program's pipe as a stream: non-blocking, with back-pressure, ended by EOF. A pipe may outlive its program. A
-// grandchild may hold the pipe open for ever, so after the exit the stream ends once it was quiet for a while. Everything written before
-// the exit is delivered, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
+// grandchild may hold the pipe open for ever, so after the exit a quiet time ends the stream. Everything written before the exit is
+// delivered, however slow the consumer is. Tests: test/processes/contain/pipes.test.ts.
 import { readSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -15,7 +15,7 @@ const DRAIN_MS = 2_000
 const DRAIN_BYTES = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
 
-export class FifoReader extends Readable implements OutputPipe {
+export class PipeReader extends Readable implements OutputPipe {
   readonly link: string | null
   readonly #fd: number
   readonly #socket: Socket
@@ -41,7 +41,7 @@ export class FifoReader extends Readable implements OutputPipe {
   }
 
   /** whether the descriptor is closed; data may still wait for the consumer */
-  get closedPipe(): boolean {
+  get isPipeClosed(): boolean {
     return this.#isFinished
   }
 

@@ -8,7 +8,7 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { FifoReader } from './pipe-reader.ts'
+import { PipeReader } from './pipe-reader.ts'
 
 const BATCH_FIFOS = 64
 const REFILL_BELOW_FIFOS = 16
@@ -92,8 +92,8 @@ export function openInputPipe(path: string): PipeEnds {
   return { ours, theirs }
 }
 
-export function readerOf(ends: PipeEnds): FifoReader {
-  return new FifoReader(ends.ours)
+export function readerOf(ends: PipeEnds): PipeReader {
+  return new PipeReader(ends.ours)
 }
 
 /** Returns a writer for the pipe. If the program closes its stdin, only the write's callback gets the error. */

@@ -35,7 +35,7 @@ export function childrenOf(pid: number): number[] {
   )
 }
 
-/** Identifies the PID namespace of a process, or that of its future children; null if the process is gone or unreadable. */
+/** Identifies the PID namespace of a process, or that of its future children. Null if the process is gone or unreadable. */
 export function pidNamespaceOf(pid: number, whose: 'own' | 'children'): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/${whose === 'own' ? 'pid' : 'pid_for_children'}`)
@@ -45,7 +45,7 @@ export function pidNamespaceOf(pid: number, whose: 'own' | 'children'): string |
   }
 }
 
-/** Whether the process is the init of a PID namespace below ours: it has PID 1 there and another PID here. */
+/** Whether the process is the init of a PID namespace below ours. Its PID is 1 there, and another one here. */
 export function isInit(pid: number): boolean {
   return pid > 1 && /^NSpid:.*\s1$/m.test(readProcFile(`/proc/${pid}/status`) ?? '')
 }
@@ -129,7 +129,7 @@ export function runInNextBatch(callback: () => void): void {
   )
 }
 
-/** Identifies this boot of the system, so that start times of two boots are never compared; '0' where start times are dates. */
+/** Identifies this boot of the system, so that start times of two boots are never compared. Returns '0' where start times are dates. */
 export function bootId(): string {
   const id = IS_LINUX ? readProcFile('/proc/sys/kernel/random/boot_id') : null
   return id === null ? '0' : id.slice(0, 8)

@@ -1,5 +1,5 @@
-// Stops processes one by one with SIGSTOP, and continues only the processes that it stopped itself: a process that was stopped
-// before stays stopped. Serves the kinds of containment for which the system has no freezer; they supply the members.
+// Stops processes one by one with SIGSTOP, and continues only these. A process that was stopped before stays stopped. Serves the kinds of
+// containment for which the system has no freezer; they supply the members.
 // Tests: test/processes/contain/freeze.test.ts.
 import type { OsHandle } from '../../../kernel/model/process.ts'
 import { signalOne } from './handle.ts'

@@ -1,6 +1,6 @@
-// Opens a text as a file without a name, for stdin of a program. A FIFO would not do: a program that opens /dev/stdin itself, as
-// `cat /dev/stdin` does, would wait for ever for a writer. Must never write the text while the file has a name: a killed daemon leaves
-// at most an empty file. Test: test/processes/contain/pipes.test.ts.
+// Opens a text as a file without a name, for stdin of a program. With a FIFO, a program that opens /dev/stdin itself, such as
+// `cat /dev/stdin`, would wait for ever for a writer. Must never write the text while the file has a name: a killed daemon leaves at most
+// an empty file. Test: test/processes/contain/pipes.test.ts.
 import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'

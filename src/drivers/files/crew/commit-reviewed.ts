@@ -56,7 +56,7 @@ interface AuthorFiles {
   readonly tree: Tree
 }
 
-/** The author's commit if it equals the approved tree. Otherwise reeve's commit of that tree, or what the author must do. */
+/** Returns the author's commit if it equals the approved tree. Otherwise commits that tree, or returns what the author must do. */
 async function commitApproved(git: Git, files: AuthorFiles, request: ReviewedCommitRequest, reviewed: string): Promise<CommitEnd> {
   const { tree, member } = files
   const { mayCommit, hasNoAuthor, base } = request

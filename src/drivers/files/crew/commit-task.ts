@@ -45,7 +45,9 @@ export type CommitEnd =
   /** a hook or git refused the commit */
   | { readonly type: 'refused'; readonly output: string }
 
-/** The commit of a task, if its member has committed since the task began. Otherwise reeve commits the files, if `mayCommit` allows it. */
+/**
+ * Returns the commit of a task, if its member has committed since the task began. Otherwise commits the files, if `mayCommit` allows it.
+ */
 export async function commitTask(git: Git, member: MemberTree, request: CommitRequest): Promise<CommitEnd> {
   const tree = await openMember(git, member)
   const problem = await findUnfinished(git, tree)

@@ -1,5 +1,5 @@
-// Checks that a task's commit equals the approved files. Two trees are compared: the tree of the commit, and the reviewed tree merged with
-// the commit's part of the crew's branch. Also finds conflict markers, conflicts with the crew's branch, and the tasks that changed given
+// Checks that a task's commit equals the approved files. The tree of the commit is compared with the reviewed tree, merged with the
+// commit's part of the crew's branch. Also finds conflict markers, conflicts with the crew's branch, and the tasks that changed given
 // files. Works on git objects and refs alone. Must never trust a message, a report or the name of a branch.
 // Test: test/processes/crew/commit-reviewed.test.ts.
 import { splitNames } from '../git.ts'
@@ -14,6 +14,7 @@ const MAX_PATHS = 500
 const CONFLICT_BEGIN = '^<<<<<<< '
 const CONFLICT_END = '^>>>>>>> '
 
+/** The files that the reviewer approved. */
 export interface Reviewed {
   /** a commit whose tree is the approved files */
   readonly commit: string
@@ -87,7 +88,9 @@ export interface MergeConflict {
   readonly more: number
 }
 
-/** The files of a commit that conflict with the crew's current branch; null if none do. Errors: `GitError`. */
+/**
+ * The files of a commit that conflict with the crew's current branch; null if none do. `otherwise`: as for `crewHead`. Errors: `GitError`.
+ */
 export async function findConflict(git: Git, crew: CrewBranch, commit: string, otherwise: string): Promise<MergeConflict | null> {
   const call = await crewCall(crew)
   const head = await crewHead(git, crew, otherwise)

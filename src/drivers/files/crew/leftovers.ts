@@ -1,5 +1,5 @@
-// Finds the work of a crew in git that the user may want: its branch, unmerged branches beside it, and salvaged files. Must never change
-// anything. Test: test/processes/crew/git.test.ts.
+// Finds the work that a crew left in git: its branch, unmerged branches beside it, and salvaged files. Must never change anything. Test:
+// test/processes/crew/git.test.ts.
 import { crewCall } from './merge.ts'
 import { splitNames } from '../git.ts'
 import type { CrewBranch } from './merge.ts'
@@ -32,7 +32,7 @@ export interface LeftoverQuery {
   readonly base: string
   /** patterns of refs with salvaged files */
   readonly salvagePatterns: readonly string[]
-  /** refs that the crew used for reviews and handovers; they are in the result if no other ref has their files */
+  /** refs that the crew used for reviews and handovers; the result has those whose files no other ref has */
   readonly temporaryRefs: {
     readonly refs: readonly string[]
     /** the end of the crew, as wall time in ms; younger refs belong to a later crew */

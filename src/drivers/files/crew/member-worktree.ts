@@ -24,7 +24,7 @@ import type { Git, GitCall, GitUser } from '../git.ts'
 import type { Tree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
 
-/** time limit of a call in which the user's filters and hooks may run, which may download, build and test; in ms */
+/** time limit of a call that may run the user's filters and hooks, which may download, build and test; in ms */
 export const LONG_CALL_MS = 600_000
 /** time limit of any other call, in ms; enough for the status of a large repository with the user's filters */
 export const MEMBER_CALL_MS = 120_000
@@ -46,7 +46,7 @@ export interface MemberTree extends GitUser {
   readonly repository: string
   /** the member's own branch */
   readonly branch: string
-  /** the working directory of the member, below `dir`; it is kept even if no commit has it, because a program needs its directory */
+  /** the member's working directory, below `dir`; kept even if no commit has it, because a program needs its directory */
   readonly cwd?: string
   /** maximum wait for a lock that a killed git left, in ms */
   readonly lockMs?: number
@@ -124,7 +124,7 @@ async function restoreSnapshotCommit(
 ): Promise<{ readonly head: string; readonly salvaged: string | null }> {
   const tree = await openMember(git, to)
   const [, head = '', second = head] = (await git.line(['rev-list', '--parents', '-n', '1', snapshot], tree.refs)).split(' ')
-  // A second parent without that subject belongs to an unfinished merge.
+  // A second parent with another subject belongs to an unfinished merge.
   const staged = (await git.line(['log', '-1', '--format=%s', second], tree.refs)) === STAGED_SUBJECT ? second : head
   const salvaged = await resetTo(git, to, head, salvage)
   await git.run(['read-tree', '--reset', '-u', snapshot], { ...(await callInDir(tree, to.cwd)), limitMs: LONG_CALL_MS })
@@ -135,7 +135,7 @@ async function restoreSnapshotCommit(
 
 /**
  * Restores the state that a ref of reeve keeps; files that were not committed become uncommitted files. Null if the ref does not exist.
- * `head`: the head of the crew's branch. `base` in the result: the merge base with it.
+ * `head`: the head of the crew's branch. `base` in the result: the merge base of that head and the commit.
  */
 export async function restoreTree(
   git: Git,

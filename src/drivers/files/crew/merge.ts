@@ -48,10 +48,7 @@ export type CandidateEnd =
 
 export type LandEnd =
   | { readonly type: 'merged'; readonly commit: string }
-  /**
-   * the branch is gone, or has moved since the candidate was made, so a new candidate is needed; `by`: who moved it last and how, from the
-   * reflog
-   */
+  /** the branch is gone or has moved, so a new candidate is needed. `by`: who moved it last and how, from the reflog */
   | { readonly type: 'moved'; readonly by?: string }
   | { readonly type: 'occupied'; readonly reason: string }
 
@@ -306,7 +303,7 @@ export async function crewCall({ branch: _, dir: __, ...crew }: CrewBranch): Pro
   return inRepository({ ...crew, limitMs: MEMBER_CALL_MS })
 }
 
-/** A call for a merge. It uses the attributes of a worktree. It may run merge drivers only if the member may run programs. */
+/** Returns a call for a merge, with the attributes of a worktree. Merge drivers run only if the member may run programs. */
 async function mergeCall(git: Git, crew: CrewBranch): Promise<GitCall> {
   const { dir, programs } = crew
   const call = await crewCall(crew)

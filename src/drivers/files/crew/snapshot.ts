@@ -22,9 +22,7 @@ export interface Snapshot {
   readonly staged: string | null
   /** the member's own branch */
   readonly branch: string
-  /**
-   * the full name of the checked-out branch; null if HEAD is detached; absent in snapshots of older daemons, for the member's own branch
-   */
+  /** the full name of the checked-out branch; null if HEAD is detached. Absent, in snapshots of older daemons: the member's own branch */
   readonly at?: string | null
 }
 

@@ -1,6 +1,6 @@
-// Compacts a context that no longer fits: the model summarizes it, and the turn continues with the summary and the newest messages.
-// The old messages stay in the journal. Decides when a compaction is needed, and handles a failed summary. The kernel decides
-// whether a compaction may begin. Tests: test/processes/native/compaction.test.ts, test/e2e/models/context.test.ts.
+// Compacts a context that no longer fits. The model summarizes it, and the turn continues with the summary and the newest messages. The old
+// messages stay in the journal. Decides when a compaction is needed, and handles a failed summary. The kernel decides whether a compaction
+// may begin. Tests: test/processes/native/compaction.test.ts, test/e2e/models/context.test.ts.
 import { systemPromptOf } from '../system-prompt.ts'
 import { assistantText } from '../../../kernel/state/assistant-text.ts'
 import type { Report } from '../../../kernel/model/reports.ts'

@@ -1,7 +1,7 @@
-// The message context of a native agent, computed only from its facts. The running loop and a resumed loop call the same
-// methods, so that both get the same messages. `messages` never contains a tool call without its result: an answer with calls
-// is kept aside until each call has a result. A message from the journal records its facts, so that a compaction can name the
-// parts of the journal to keep. Must never do I/O; load-context.ts reads the journal.
+// The message context of a native agent, computed only from its facts. The running loop and a resumed loop call the same methods, so that
+// both get the same messages. `messages` never contains a tool call without its result. An answer with calls is kept aside until each call
+// has a result. A message from the journal records its facts, so that a compaction can name the parts of the journal to keep. Must never do
+// I/O; load-context.ts reads the journal.
 // Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
 import type { AssistantPart, FactBody, FactMark, ImagePart, StoredFact, ToolOutcome } from '../../../kernel/model/facts.ts'
 import { assistantText } from '../../../kernel/state/assistant-text.ts'

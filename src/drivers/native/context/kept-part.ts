@@ -67,7 +67,7 @@ function cutIndex({ messages, origins }: Context, sizes: readonly number[], { ke
   return cut
 }
 
-/** The range of all facts from the cut on, and the earlier facts with the texts of messages that were queued before the cut. */
+/** The range of all facts from the cut on, and the earlier facts with the texts of queued messages. */
 function rangesFromCut({ origins }: Context, cut: number, seq: number): readonly Range[] {
   const start = origins[cut]?.start ?? null
   if (start === null) return []

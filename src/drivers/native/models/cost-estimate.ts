@@ -1,6 +1,5 @@
-// Estimates the cost of the next model call before it begins. The estimated input is the provider's last count plus the bytes
-// since then; the estimated answer is the longest that the call may get. The kernel decides whether the budget allows this
-// cost.
+// Estimates the cost of the next model call before it begins. The estimated input is the provider's last count plus the bytes since then.
+// The estimated answer is the longest that the call may get. The kernel decides whether the budget allows this cost.
 // Tests: test/tables/drivers/native/models/cost-estimate.test.ts, test/e2e/limits/budgets.test.ts.
 import { systemPromptOf } from '../system-prompt.ts'
 import type { CallEstimate } from '../../../kernel/model/process.ts'

@@ -1,5 +1,5 @@
-// Parses the error of a provider package: the kind of failure, whether a repeated call may succeed, the requested wait, and the
-// provider's message. Recognizes errors by their fields and texts, so that no provider package must be loaded.
+// Parses the error of a provider package: its kind, whether a repeated call may succeed, the requested wait, and the message. Recognizes
+// errors by their fields and texts, so that no provider package must be loaded.
 // Tests: test/tables/drivers/native/models/retry.test.ts, test/processes/native/wire-errors.test.ts.
 import type { FailureKind } from './model.ts'
 import { findResetDelayMs, findResetTimeMs } from '../../common/rate-limit-reset.ts'

@@ -1,5 +1,5 @@
-// Calls models in OpenAI's Responses format. The provider is asked to store nothing: it returns the reasoning encrypted, and
-// reeve sends the reasoning back with the next call. The provider package is loaded at first use.
+// Calls models in OpenAI's Responses format. The provider is asked to store nothing. It returns the reasoning encrypted, and reeve sends
+// the reasoning back with the next call. The provider package is loaded at first use.
 // Tests: test/processes/native/wire-answers.test.ts, test/processes/native/wire-requests.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint, Wire } from './wire.ts'

@@ -207,7 +207,7 @@ function openaiItem(part: AssistantPart): { readonly id: string; readonly isEncr
     : null
 }
 
-/** Marks the end of this prompt and the end of the previous prompt, because the provider searches back only a limited number of blocks. */
+/** Marks the ends of this prompt and of the previous one, because the provider searches back only a limited number of blocks. */
 function markMessages(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const previousEnd = prompt.findLastIndex((message) => message.role === 'assistant') - 1
   return prompt.map((message, index) =>

@@ -1,5 +1,5 @@
-// Collects the parts of one streamed answer: texts and reasoning in order, tool calls with parsed input, the usage, and the
-// finish reason. The parts so far can be read at any time, so that an interrupted stream loses nothing.
+// Collects the parts of one streamed answer: texts, reasoning, tool calls with parsed input, the usage, and the finish reason. The parts so
+// far can be read at any time, so that an interrupted stream loses nothing.
 // Tests: test/processes/native/model-calls.test.ts, test/processes/native/wire-answers.test.ts,
 // test/processes/native/wire-cut-streams.test.ts.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider'

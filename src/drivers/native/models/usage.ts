@@ -1,5 +1,5 @@
-// Converts a provider's token counts to four counts that include each token once: input tokens exclude cached ones, and output
-// tokens include the reasoning.
+// Converts a provider's token counts to four counts that include each token once. Input tokens exclude cached ones, and output tokens
+// include the reasoning.
 // Test: test/tables/drivers/native/models/usage.test.ts.
 import type { LanguageModelV4Usage } from '@ai-sdk/provider'
 

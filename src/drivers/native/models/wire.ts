@@ -3,7 +3,7 @@
 import type { Effort } from '../../../kernel/model/spec-parts.ts'
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
-/** The values that all calls of a process to one model share: the address, the key, and more. */
+/** The address, the key and the settings that all calls of a process to one model share. */
 export interface Endpoint {
   readonly provider: string
   readonly baseURL: string

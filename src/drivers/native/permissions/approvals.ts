@@ -53,7 +53,7 @@ async function askUser(run: RunContext, turn: Turn, { ask, reply, close }: Retur
     close()
     if (!isAnswered && !run.endSignal.aborted) {
       const withdrawn = reportDurably(run, { type: 'unasked', id: ask.id })
-      // It fails only if the incarnation ends, and then its questions end with it.
+      // This report fails only if the incarnation ends, and then its questions end, too.
       await withdrawn.catch(() => undefined)
     }
   }

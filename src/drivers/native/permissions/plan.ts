@@ -29,7 +29,8 @@ export function planningDenial(subject: string): string {
 }
 
 /**
- * Its effect is not `read`, so that it never runs side by side with another call. It changes nothing, so it may run again after a crash.
+ * The tool `present_plan`. Its effect is not `read`, so that no other call runs at the same time. The tool changes nothing, so it may run
+ * again after a crash.
  */
 const presentPlan: Tool = {
   ...defineTool({

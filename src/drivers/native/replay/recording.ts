@@ -1,6 +1,6 @@
-// Reads a process's journal as a recording of its model: the answer of each step, and the model's input before the answer. Keeps an index
-// of sequence numbers. The bodies of facts are read only on request, so that a long recording needs little memory. Must never change the
-// recorded process. Test: test/e2e/models/replay.test.ts.
+// Reads a process's journal as a recording of its model: the answer of each step, and the input before it. Keeps an index of sequence
+// numbers. The bodies of facts are read only on request, so that a long recording needs little memory. Must never change the recorded
+// process. Test: test/e2e/models/replay.test.ts.
 import { KernelError } from '../../../kernel/model/errors.ts'
 import type { FactBody, StoredFact, ToolOutcome, BodyOf } from '../../../kernel/model/facts.ts'
 import type { ModelAnswer } from '../models/model.ts'

@@ -68,7 +68,7 @@ async function spawnShell(command: string, context: ToolContext): Promise<Progra
   throw spawnError
 }
 
-/** Reads the stream to its end, even after the call has ended, so that a background program does not block on a full pipe. */
+/** Reads the stream to its end, even after the call, so that no background program blocks on a full pipe. */
 async function collectOutput(stream: Readable, output: TruncatingBuffer, context: ToolContext): Promise<void> {
   const decoder = new StringDecoder('utf8')
   const addText = (text: string): void => {

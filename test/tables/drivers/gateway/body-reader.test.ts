@@ -4,16 +4,16 @@ import { createServer, request as httpRequest } from 'node:http'
 import type { ClientRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { RequestBodies } from '../../../../src/drivers/gateway/body-reader.ts'
+import { BodyReader } from '../../../../src/drivers/gateway/body-reader.ts'
 
-type ReadResult = Awaited<ReturnType<RequestBodies['read']>>
+type ReadResult = Awaited<ReturnType<BodyReader['read']>>
 type SendRequest = (headers: Record<string, string>) => { readonly request: ClientRequest; readonly read: Promise<ReadResult> }
 
 /** Limits: 100 bytes for each body, 150 for all. */
 async function withBodies(
   useBodies: (sendRequest: SendRequest, waitForBytes: (bytes: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const bodies = new RequestBodies({ maxBytes: 100, maxHeldBytes: 150 })
+  const bodies = new BodyReader({ maxBytes: 100, maxHeldBytes: 150 })
   const reads = new Map<string, PromiseWithResolvers<ReadResult>>()
   let bytes = 0
   let checkBytes = (): void => {}

@@ -2,7 +2,7 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import { toLoginError } from '../../../../src/drivers/acp/session.ts'
-import { CLIENTS } from '../../../../src/drivers/gateway/known-clients.ts'
+import { KNOWN_CLIENTS } from '../../../../src/drivers/gateway/known-clients.ts'
 import { loginAdvice, loginOf, withLoginAdvice } from '../../../../src/drivers/gateway/logins.ts'
 
 const CLAUDE = 'Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment'
@@ -21,7 +21,7 @@ describe('the advice', () => {
   })
 
   test('names a command for each known agent', () => {
-    expect(CLIENTS.filter(({ login }) => login.command === '')).toEqual([])
+    expect(KNOWN_CLIENTS.filter(({ login }) => login.command === '')).toEqual([])
   })
 })
 

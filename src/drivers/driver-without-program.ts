@@ -1,15 +1,15 @@
-// The driver of supervisors. A supervisor has no program, because the kernel does its work. This driver reports `up` at the start
-// and `exited` at the stop. Test: test/processes/daemon/supervision.test.ts.
+// The driver of processes without a program: supervisors, crews and compose runs. The kernel and the daemon do their work. This driver
+// reports `up` at the start and `exited` at the stop. Test: test/processes/daemon/supervision.test.ts.
 import type { Agent, Driver, KernelPort, Launch } from './port.ts'
 
-export const supervisorDriver: Driver = {
+export const driverWithoutProgram: Driver = {
   start: async (_: Launch, kernel: KernelPort): Promise<Agent> => {
     await kernel.report({ type: 'up' })
-    return new Supervisor(kernel)
+    return new AgentWithoutProgram(kernel)
   },
 }
 
-class Supervisor implements Agent {
+class AgentWithoutProgram implements Agent {
   readonly #kernel: KernelPort
 
   constructor(kernel: KernelPort) {
@@ -21,7 +21,7 @@ class Supervisor implements Agent {
   async interrupt(): Promise<void> {}
   async unpause(): Promise<void> {}
 
-  /** Reports `drained` at once, because a supervisor never has work in progress. */
+  /** Reports `drained` at once, because there is no program that could be in the middle of its work. */
   async pause(): Promise<void> {
     await this.#kernel.report({ type: 'drained' })
   }
