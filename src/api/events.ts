@@ -60,7 +60,7 @@ export interface EventImage {
   readonly bytes: number
 }
 
-/** The public form of the fields that an event does not show as its fact has them. */
+/** The fields of a fact that have another form in its event. */
 interface Replaced {
   readonly spec: EventSpec
   readonly images: readonly EventImage[]
@@ -90,7 +90,7 @@ type EventOf<B> = B extends { readonly type: infer F extends FactType }
 /** An event that is recorded. `fact` is the exact kind; `type` may stand for several kinds. */
 export type FactEvent = EventOf<FactBody>
 
-/** An event that is not recorded, and whose `seq` is 0. `live.gap`: number of live events that a reader has missed. */
+/** An event that is not recorded, and whose `seq` is 0. `lost`: the number of live events that a reader has missed. */
 export type LiveEvent = Envelope & { readonly fact?: undefined } & (
     | {
         readonly type: 'live.text'

@@ -18,10 +18,10 @@ export class Web {
   }
 
   /**
-   * Opens the page on this machine, and makes a link for one use within `usableMs`. The link is `url` with `#k=` and `code`. If a `number`
-   * comes with it, the link has `#n=` instead, and the browser asks for that number. `right`: what its session may do. Errors: `PERMISSION`
-   * for a program of a process; `UNAVAILABLE` without a free port; `INVALID` for options that exclude each other, or an unusable
-   * certificate.
+   * Opens the page on this machine, and makes a link for one use within `usableMs`. The link is `url` with `#k=` and `code`. If the answer
+   * has a `number`, the link has `#n=` instead, and the browser asks for that number. `right`: what a session of the link may do. Errors:
+   * `PERMISSION` for a program of a process; `UNAVAILABLE` without a free port; `INVALID` for options that exclude each other, or an
+   * unusable certificate.
    */
   open(body: WebOpenBody = {}, options: CallOptions = {}): Promise<WebOpenedView> {
     return this.#client.post('/v1/web/open', body, options)

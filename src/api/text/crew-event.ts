@@ -20,7 +20,7 @@ type EventRow = readonly [what: string, text?: string | null]
 /** the fields of a task that an edit can change */
 const EDITABLE = ['title', 'text', 'acceptance', 'needs', 'role', 'reviews', 'limits', 'who'] as const
 
-const TASKS: { readonly [T in TaskFactType]: (fact: BodyOf<T>) => EventRow } = {
+const TASK_ROWS: { readonly [T in TaskFactType]: (fact: BodyOf<T>) => EventRow } = {
   'task.added': ({ by, kind }) => [`added by ${by}${kind === 'work' ? '' : `, for ${kind === 'human' ? 'the user' : 'a conflict'}`}`],
   'task.ordered': ({ priority, before }) => [before === undefined ? `has priority ${priority}` : `comes before ${before}`],
   'task.assigned': ({ member }) => [`assigned to ${member}`],
@@ -75,8 +75,8 @@ const TASKS: { readonly [T in TaskFactType]: (fact: BodyOf<T>) => EventRow } = {
   'task.message': ({ from, to, text }) => [`${from} to ${to}`, text],
 }
 
-/** The facts of members that are shown. Turns are shown only if they failed or ended without a report. */
-const MEMBERS: { readonly [T in CrewFactType]?: (fact: BodyOf<T>) => EventRow | null } = {
+/** The facts of members and of the crew that are shown. A turn is shown only if it failed or ended without a report. */
+const CREW_ROWS: { readonly [T in CrewFactType]?: (fact: BodyOf<T>) => EventRow | null } = {
   'crew.joined': () => ['has joined'],
   'crew.setup': ({ ok, command, ran, copied }) => [
     `${ok ? 'its worktree is set up' : 'the setup of its worktree failed'}${copied > 0 ? `, with ${copied} ${copied === 1 ? 'file' : 'files'} copied` : ''}${command === null ? '' : `: ${command}`}`,
@@ -95,7 +95,7 @@ const MEMBERS: { readonly [T in CrewFactType]?: (fact: BodyOf<T>) => EventRow | 
 
 /** The types of facts in a crew's log. Questions, answers and notifications are logged by other facts. */
 export const CREW_LOG_FACTS: readonly FactBody['type'][] = [
-  ...(Object.keys(TASKS) as TaskFactType[]),
+  ...(Object.keys(TASK_ROWS) as TaskFactType[]),
   'crew.setup',
   'crew.left',
   'crew.replaced',
@@ -105,12 +105,12 @@ export const CREW_LOG_FACTS: readonly FactBody['type'][] = [
 ].filter((type) => type !== 'task.asked' && type !== 'task.answered') as FactBody['type'][]
 
 /** The types of facts in the history of a task. */
-export const TASK_FACTS: readonly FactBody['type'][] = [...(Object.keys(TASKS) as TaskFactType[]), 'crew.replaced']
+export const TASK_FACTS: readonly FactBody['type'][] = [...(Object.keys(TASK_ROWS) as TaskFactType[]), 'crew.replaced']
 
 /** Describes a fact; null if the fact is not shown. */
 export function crewEventText(fact: FactBody): CrewEventText | null {
-  if (isTaskFact(fact)) return toEventText(fact.task, (TASKS[fact.type] as (each: FactBody) => EventRow)(fact))
-  const row = (MEMBERS as Readonly<Record<string, ((each: FactBody) => EventRow | null) | undefined>>)[fact.type]
+  if (isTaskFact(fact)) return toEventText(fact.task, (TASK_ROWS[fact.type] as (each: FactBody) => EventRow)(fact))
+  const row = (CREW_ROWS as Readonly<Record<string, ((each: FactBody) => EventRow | null) | undefined>>)[fact.type]
   const event = row?.(fact) ?? null
   return event && toEventText('member' in fact && typeof fact.member === 'string' ? fact.member : null, event)
 }
@@ -120,7 +120,7 @@ function toEventText(about: string | null, [what, text = null]: EventRow): CrewE
 }
 
 function isTaskFact(fact: FactBody): fact is BodyOf<TaskFactType> {
-  return Object.hasOwn(TASKS, fact.type)
+  return Object.hasOwn(TASK_ROWS, fact.type)
 }
 
 function shortCommit(commit: string): string {

@@ -1,5 +1,5 @@
-// Converts the facts of a process to log lines: messages, text, tool calls and output. The daemon uses it for stored facts, the command
-// line for new ones. Pure. Test: test/e2e/cli/cli.test.ts.
+// Converts the facts of a process to log lines: messages, text, tool calls and output. The daemon converts stored facts, the command line
+// new ones. Pure. Tests: test/tables/api/text/log-lines.test.ts, test/e2e/cli/cli.test.ts.
 import { CREW_LOG_FACTS, crewEventText } from './crew-event.ts'
 import { labelsText } from './labels-text.ts'
 import { reasonText } from './exit-reason.ts'

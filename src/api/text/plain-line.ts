@@ -1,4 +1,5 @@
-// Makes one plain line from a text of a model or program, for titles of needs and for notices. Notices go to desktops and other machines.
+// Makes one plain line from a text of a model or program, for titles of needs and for notices. Notices go to desktops and
+// other machines, so no control character may remain.
 // Tests: test/tables/daemon/notify/notices.test.ts, test/tables/daemon/notify/notices-and-needs.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 

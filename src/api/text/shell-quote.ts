@@ -6,7 +6,7 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Returns a command as a line for the shell. A text is such a line already. */
+/** Returns a command as a line for the shell. A string already is such a line. */
 export function shellLine(command: string | readonly string[]): string {
   return typeof command === 'string' ? command : command.map(shellWord).join(' ')
 }

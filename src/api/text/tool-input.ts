@@ -1,5 +1,5 @@
-// Selects the main part of a tool call's input, for places without room for all of it. Pure, and imports nothing, because the page has
-// this file, too. Test: test/tables/cli/print/process-text.test.ts.
+// Selects the main part of a tool call's input, for places without room for all of it. Pure, and imports nothing, because the page
+// includes this file, too. Test: test/tables/cli/print/process-text.test.ts.
 
 /** The fields that may be the main one, in order of preference. The first field of an input may be a directory or a timeout. */
 const MAIN_FIELDS = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'url', 'query']
