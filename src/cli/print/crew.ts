@@ -212,7 +212,7 @@ export function taskPage(task: TaskDetailView, out: Style, now: number, change: 
 /** Describes the last result of the verify command of a task. */
 function checkOf({ check, verify }: CrewTaskView): string | null {
   if (check === null) return verify === 'none' ? 'none' : null
-  return `${check.command}: ${check.ok ? 'passed' : `red (${check.code ?? 'no exit code'})`} after ${formatElapsed(check.ms)}${check.stage === 'merge' ? ', when merged' : ''}`
+  return `${check.command}: ${check.ok ? 'passed' : `failed (${check.code ?? 'no exit code'})`} after ${formatElapsed(check.ms)}${check.stage === 'merge' ? ', when merged' : ''}`
 }
 
 function section(title: string, text: string | null, out: Style): string[] {
@@ -230,7 +230,7 @@ function indentText(text: string, by = '  '): string[] {
     .map((line) => `${by}${line}`.trimEnd())
 }
 
-/** `fix (PID 5) working | 2/5 tasks done, 1 failed | 3 workers | $0.42 | 3m 12s`. */
+/** Returns the summary of a crew: `fix (PID 5) working | 2/5 tasks done, 1 failed | 3 workers | $0.42 | 3m 12s`. */
 export function crewSummary(crew: CrewView): string {
   const failed = crew.tasks.filter(({ state }) => state === 'failed').length
   const cancelled = crew.tasks.filter(({ state }) => state === 'cancelled').length
@@ -268,7 +268,7 @@ function endLines(crew: CrewView): string[] {
   return reason === null ? [] : [oneLine(reason), oneLine(resumeCommandText(crew))]
 }
 
-/** Returns when and how the crew ended, such as `completed 13:36:55, 3 of 3 tasks done`. `now`: wall ms. */
+/** Returns when and how the crew ended: `completed 2026-11-20 13:36:55, 3 min ago; 3 of 3 tasks done`. `now`: wall ms. */
 export function crewEndText(crew: CrewView, now: number): string {
   const { status, exitedAt, tasks } = crew
   const reason = earlyEndText(crew)
@@ -302,7 +302,7 @@ export function crewResultLines({ branch, tasks, exit, name, pid }: CrewView): s
   ]
 }
 
-/** The next commands for the work of a crew. Only the work of a crew that has ended can be taken. */
+/** Returns the next commands for the work of a crew. Only the work of a crew that has ended can be merged. */
 function workCommands(ref: string, hasEnded: boolean): string {
   return hasEnded ? `\`reeve diff ${ref}\`, then \`reeve merge ${ref}\` or \`reeve pr ${ref}\`` : `\`reeve diff ${ref}\``
 }

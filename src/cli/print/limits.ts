@@ -61,5 +61,5 @@ export function amountText(limit: BoundName, used: number, of: number): string {
 }
 
 function memoryText(enforcement: ProcessView['memoryLimit']): string {
-  return enforcement === null ? '' : enforcement === 'held' ? ' (held by the system)' : ' (measured every second)'
+  return enforcement === null ? '' : enforcement === 'held' ? ' (enforced by the system)' : ' (measured every second)'
 }

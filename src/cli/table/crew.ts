@@ -66,7 +66,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
       'no-worktrees': on('all members work in one directory, and nothing is committed'),
       verify: text(
         'CMD',
-        'a command that must pass before each review and merge, for all roles; off: none, also not that of a task or role',
+        'a command that must pass before each review and merge, for all roles; off: no command, not even that of a task or role',
       ),
       setup: text('CMD', 'a command that runs once in each new worktree, before its worker starts; off: none'),
       copy: {
@@ -348,7 +348,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     summary: 'Change the order of the tasks of a crew',
     usage: ['reeve crew priority CREW TASK N', 'reeve crew priority --before TASK CREW TASK'],
     about: [
-      'Tasks are assigned, reviewed and merged by priority, higher first (default 0). Within one priority the order of addition counts. `--before` gives the task the priority of another one and places it directly before that. The worker of a task keeps it.',
+      'Tasks are assigned, reviewed and merged by priority, higher first (default 0). Within one priority the order of addition counts. `--before` gives the task the priority of another one and places it directly before that task. The worker of a task keeps it.',
     ],
     wordRange: [2, 3],
     flags: { before: text('TASK', 'the task to place it before') },

@@ -7,7 +7,7 @@ export const MCP_VERBS: Readonly<Record<'mcp', Verb>> = {
     usage: ['reeve mcp'],
     about: [
       'Speaks both revisions of MCP on stdin and stdout, for clients that start their servers as programs. By default it acts for you: the client starts, lists, pauses and stops processes as you do. `claude mcp add processes -- reeve mcp` adds the tools to your own Claude Code, `codex mcp add processes -- reeve mcp` to Codex.',
-      'Agents of reeve need no setup for these tools (`run --reeve`, `reeve: true` in an agent file, members of a crew). They get them over HTTP if they can, else through this command with a token in their environment. The tools, and who may use them, are in docs/reference/mcp-server.md.',
+      'Agents of reeve need no setup for these tools (`run --reeve`, `reeve: true` in an agent file, members of a crew). An agent gets the tools over HTTP if it can, else through this command with a token in its environment. The tools, and who may use them, are in docs/reference/mcp-server.md.',
       'It ends when its input ends. A report of a worker is stored on disk before it is confirmed. If the daemon is away, the report is delivered once, when the daemon is back.',
     ],
     wordRange: [0, 0],

@@ -34,7 +34,7 @@ export const WEB_VERBS: Readonly<Record<'web' | 'open', Verb>> = {
       for: { kind: 'duration', value: 'D', help: 'how long its session lasts, as in 2h; default: until it was idle for 12 hours' },
       redact: on('without inputs or results of tools, and without output'),
       label: text('TEXT', 'a name for the session, shown by --sessions'),
-      port: { kind: 'count', value: 'N', help: 'the only port that will do; default: 7338 or any free one' },
+      port: { kind: 'count', value: 'N', help: 'the port to use, and no other; default: 7338 or any free one' },
       ssh: text('BOX', 'the page of this machine, by ssh'),
       'allow-host': text('NAME', 'a name of your proxy that ends TLS'),
       listen: text('ADDR', 'an IP address of this machine, as in 100.64.0.7:7443: with TLS'),

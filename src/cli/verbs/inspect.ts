@@ -200,8 +200,8 @@ function permissionRows({ calls, paths, network, signals, spawns, notes }: Proce
     ['writes', pathsText(paths.write)],
     ['network', network === 'off' ? 'off' : null],
     ['signals to', signals === 'subtree' ? null : signals === 'none' ? 'only itself' : 'its children'],
-    ['starts', spawns && (spawns.join(', ') || 'nobody')],
-    ['not held', notes.join('\n')],
+    ['starts', spawns && (spawns.join(', ') || 'no agent')],
+    ['not enforced', notes.join('\n')],
   ]
 }
 
@@ -236,6 +236,6 @@ async function nodeRows({ reeve }: VerbCall, { driver, uuid }: ProcessView): Pro
 
 /** Returns the suspended descendants with their holds: the process may be waiting for them. */
 function suspendedDescendantRows(descendants: readonly Pick<ProcessView, 'pid' | 'name' | 'status' | 'holds'>[]): Row[] {
-  const still = descendants.filter(({ status }) => status === 'suspended').map((view) => `${processTitle(view)} ${holdsText(view)}`)
-  return [['suspended below', still.join('\n')]]
+  const suspended = descendants.filter(({ status }) => status === 'suspended').map((view) => `${processTitle(view)} ${holdsText(view)}`)
+  return [['suspended below', suspended.join('\n')]]
 }

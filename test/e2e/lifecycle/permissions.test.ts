@@ -87,7 +87,7 @@ describe('an agent with allowed folders', () => {
     })
     const { stdout } = await runCli(daemon.home, ['inspect', view.uuid])
     expect(stdout).toMatch(/^reads +\S+\/src$/m)
-    expect(stdout).toMatch(/^not held +paths: not enforced for bash$/m)
+    expect(stdout).toMatch(/^not enforced +paths: not enforced for bash$/m)
   })
 
   test('has its folders from its agent file, and a flag replaces them', async () => {

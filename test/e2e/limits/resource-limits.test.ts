@@ -101,5 +101,5 @@ test('an ended process shows its CPU time and output', async () => {
   const { stdout } = await runCli(daemon.home, ['inspect', String(pid)])
   expect(stdout).toMatch(/CPU time +\d/)
   expect(stdout).toMatch(/output +9 B/)
-  expect(stdout).toMatch(/limits .*1\.9 GiB of memory.*\((measured every second|held by the system)\)/)
+  expect(stdout).toMatch(/limits .*1\.9 GiB of memory.*\((measured every second|enforced by the system)\)/)
 })

@@ -46,7 +46,11 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const work = await reeve.commitWork(plan.uuid, { author, unfinished: args.on('unfinished') })
   const { commit, output } = await withWaitNote(
     out,
-    () => ({ key: 'merge', what: 'git and your hooks to merge', ends: 'Ctrl+C ends git; `git merge --abort` then undoes a half merge' }),
+    () => ({
+      key: 'merge',
+      what: 'git and your hooks to merge',
+      ends: 'Ctrl+C ends git; `git merge --abort` then undoes an unfinished merge',
+    }),
     args.on('squash')
       ? checkout.squash(work.commit, squashMessage(plan))
       : checkout.merge(work.commit, `Merge branch '${plan.branch}' (process ${plan.pid} of reeve)`),
@@ -57,7 +61,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return printResult(out, plan, { commit })
 }
 
-/** Returns the message of the one commit of `--squash`: the process, and the subjects of its commits. */
+/** Returns the message of the single commit of `--squash`: the process, and the subjects of its commits. */
 function squashMessage({ pid, name, branch, commits }: MergePlanView): string {
   const subjects = commits.map(({ subject }) => `- ${subject}`).toReversed()
   return [`Work of ${name ?? branch} (process ${pid} of reeve)`, ...(subjects.length === 0 ? [] : ['', ...subjects])].join('\n')
