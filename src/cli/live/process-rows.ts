@@ -11,7 +11,7 @@ import { activityText } from './activity.ts'
 import { Footer, type FooterInput } from '../screen/footer.ts'
 import { childLines, stateLine, type RowStyle } from './format-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
-import { LastOutputLines } from './tool-output.ts'
+import { LastOutputLines } from './last-output-lines.ts'
 import { planIn, planSummary, type PlanEntry } from '../follow/agent-plan.ts'
 import { fitWidth } from '../print/text.ts'
 

@@ -10,7 +10,7 @@ import { raiseLimitCommand } from '../input/limit-flags.ts'
 import { oneLine } from './text.ts'
 import type { DriverName, HoldReason } from '../../kernel/model/words.ts'
 
-/** The state of a process, a crew member or a node of a run, as far as a notice needs it. */
+/** The fields of a process, a crew member or a node of a run from which a notice is made. */
 export interface ProcessStanding {
   readonly uuid: string
   readonly pid: number
@@ -38,7 +38,7 @@ export interface BlockCommands {
   readonly answer: string | null
 }
 
-/** Returns null if the process needs nothing from the user. */
+/** Returns why the process does not continue; null if it needs nothing from the user. */
 export function findBlock(process: ProcessStanding, commands: BlockCommands = shellCommands(process)): Block | null {
   if (process.status === 'suspended') return { why: suspensionText(process), next: nextStep(process, commands) }
   const [ask, ...others] = process.asks

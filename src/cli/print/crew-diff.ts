@@ -6,7 +6,7 @@ import { formatCount } from '../../faces/format.ts'
 import { MAX_NAMES, pathsText, sizeText, statLines, type DiffStyle } from './diff.ts'
 import { oneLine, escapeControls } from './text.ts'
 
-/** `lexer (The lexer): what worker-1 made; it is not committed: 2 files, +12 -3`. */
+/** Returns the title of a diff: `lexer (The lexer): what worker-1 made; it is not committed: 2 files, +12 -3`. */
 export function diffTitle({ task: { id, title }, of, note, ...sizes }: CrewDiffView): string {
   const about = title === '' || title === id ? id : `${id} (${oneLine(title)})`
   return of === null ? oneLine(note) : `${about}: ${oneLine(note)}: ${sizeText(sizes)}`

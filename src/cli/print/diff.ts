@@ -19,7 +19,7 @@ const MAX_BAR_COLUMNS = 24
 /** the greatest number of files that a summary names */
 export const MAX_NAMES = 8
 
-/** `2 files, +12 -3` */
+/** Returns the size of a change: `2 files, +12 -3`. */
 export function sizeText({ files, insertions, deletions }: DiffSizes): string {
   return files.length === 0 ? 'no file differs' : `${formatCount(files.length, 'file')}, +${insertions} -${deletions}`
 }

@@ -1,5 +1,5 @@
-// The pages of docs/ in messages and help, which name a page as docs/FOLDER/NAME.md. That path is relative to the package, not to the
-// user's directory. Test: test/tables/cli/print/docs-pages.test.ts.
+// Makes the paths of documentation pages in messages and help usable. A text names a page as docs/FOLDER/NAME.md. That path is relative to
+// the package, not to the user's directory. Test: test/tables/cli/print/docs-pages.test.ts.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../service/package-root.ts'

@@ -33,7 +33,7 @@ export function needLines(needs: readonly NeedView[], style: Style, now: number)
   return formatTable(columns, rows, style.columns, style.ellipsis)
 }
 
-/** The name of the process; for one without a name, that of the topmost process above it. */
+/** Returns the name of the process. For a process without a name, returns `in` and the name of the topmost process above it. */
 function nameOf({ name, uuid, root, rootName }: NeedView): string {
   if (name !== null) return oneLine(name)
   return root === uuid || rootName === null ? '-' : `in ${oneLine(rootName)}`
@@ -72,7 +72,7 @@ export function evidenceLines(need: NeedView, style: Style, now: number): string
   ]
 }
 
-/** The question with its options. If a diff follows, the text would only repeat it. */
+/** Returns the question with its options. If a diff follows, only the first line of the text: the others would repeat the diff. */
 function askLines(ask: NonNullable<NeedView['ask']>): string[] {
   return questionLines(ask.diff.length > 0 ? { ...ask, text: ask.text.split('\n', 1)[0] ?? '' } : ask)
 }

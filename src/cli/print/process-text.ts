@@ -25,7 +25,7 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }
 
-/** The state of a process, as far as the word for an open call needs it. */
+/** The fields of a process that decide the word for an open call. */
 export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
 
 /**

@@ -23,12 +23,12 @@ const URL_PATTERN = /[a-z][a-z0-9+.-]*:\/\/[^\s\uff09\u300d\u300f\u3011\u3015\u3
 
 /** Wraps a complete text at `columns`. `margin` precedes each line except the first. */
 export function wrapText(text: string, columns: number, margin = ''): string {
-  const wrapper = new Prose()
+  const wrapper = new ProseWrapper()
   const lines = wrapper.push(text, columns - displayWidth(margin)) + wrapper.end()
   return margin === '' ? lines : lines.replaceAll('\n', `\n${margin}`)
 }
 
-/** Takes text in pieces, and returns what a terminal can print of it. */
+/** Takes text in pieces, and returns the parts that a terminal can print. The rest is withheld until more text arrives. */
 export interface TextWrapper {
   push(text: string, columns: number): string
   readonly hasPending: boolean
@@ -37,7 +37,8 @@ export interface TextWrapper {
   end(): string
 }
 
-export class Prose implements TextWrapper {
+/** Wraps text that arrives in pieces. */
+export class ProseWrapper implements TextWrapper {
   #columns = 80
   /** withheld text: the beginning of a line, or an unfinished word */
   #pending = ''

@@ -33,7 +33,7 @@ const WIDE_COLUMNS: readonly PsColumn[] = [
   intent,
 ]
 
-/** The columns that the flags choose; null: the default ones. Errors: usage, with the list of all columns. */
+/** Returns the columns that the flags choose; null: the default ones. Errors: usage, with the list of all columns. */
 export function chosenColumns(names: readonly string[] | undefined, isWide: boolean): readonly PsColumn[] | null {
   if (names === undefined) return isWide ? WIDE_COLUMNS : null
   if (isWide) throw new UsageError('-o and --wide exclude each other')
@@ -41,7 +41,7 @@ export function chosenColumns(names: readonly string[] | undefined, isWide: bool
   return names.map((each) => ({ ...columnOf(each), omitRank: undefined }))
 }
 
-/** Compares rows by a column; `-COLUMN` reverses the order. Errors: usage, with the list of all columns. */
+/** Returns the function that compares rows by a column; `-COLUMN` reverses the order. Errors: usage, with the list of all columns. */
 export function rowOrder(text: string, out: Output): (a: PsRow, b: PsRow) => number {
   const isReversed = text.startsWith('-')
   const { key, cell } = columnOf(isReversed ? text.slice(1) : text)

@@ -6,7 +6,7 @@ import { displayWidth } from './text.ts'
 export interface OmittableColumn extends Column {
   /** the column with the lowest rank is omitted first on a narrow terminal; absent: never omitted */
   readonly omitRank?: number | undefined
-  /** the width that other columns are omitted for, if more than 20 */
+  /** the width, in columns, that this column keeps while others can be omitted; default: 20 */
   readonly readable?: number
 }
 

@@ -20,12 +20,12 @@ export interface Wait {
   readonly ends: string
 }
 
-/** `waits since 13:05:02 for PID 5 (docs) to end; …`. `begunAt`: when the command began to wait, in wall ms. */
+/** Returns `waits since 13:05:02 for PID 5 (docs) to end; …`. `begunAt`: when the command began to wait, in wall ms. */
 export function waitLine({ what, since, ends }: Wait, begunAt: number, now: number): string {
   return oneLine(`waits since ${formatClock(new Date(since ?? begunAt).toISOString(), now)} for ${what}; ${ends}`)
 }
 
-/** Several waits as one: the first, and the number of the others. null: there is none. */
+/** Joins several waits: the first, and the number of the others. Returns null if there is none. */
 export function joinWaits(waits: readonly Wait[]): Wait | null {
   const [first, ...others] = waits
   if (!first || others.length === 0) return first ?? null
@@ -95,7 +95,7 @@ export function processWait(process: WaitingView, goals: readonly WaitGoal[] = [
   }
 }
 
-/** Why the process can never meet one of the goals; null if it can. */
+/** Returns why the process can never meet one of the goals; null if it can. */
 function impossibleText(process: WaitingView, goals: readonly WaitGoal[]): string | null {
   if (!goals.every((goal) => goal === 'ready' || goal === 'waiting')) return null
   if (isPlainCommandView(process)) return 'a plain command neither becomes ready nor asks'

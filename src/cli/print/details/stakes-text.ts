@@ -1,6 +1,5 @@
 // What an action costs, as text: all of it for `--dry-run`, and in one line after the action. Adds nothing to what the daemon reported.
-// Pure.
-// Test: test/tables/cli/print/details/stakes-text.test.ts.
+// Pure. Test: test/tables/cli/print/details/stakes-text.test.ts.
 import type { InFlightView, StakesView } from '../../../api/views/stakes.ts'
 import { formatCount, formatElapsed } from '../../../faces/format.ts'
 import { processTitle } from '../process-text.ts'

@@ -3,7 +3,7 @@
 import type { LogLine, ProcessView } from '../../../api/views/process.ts'
 import { formatClock } from '../../../faces/format.ts'
 import type { Output } from '../output.ts'
-import { wrapText, Prose } from '../prose.ts'
+import { wrapText, ProseWrapper } from '../prose.ts'
 import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallStanding } from '../process-text.ts'
 import { displayWidth, fitWidth, oneLine, stripControls } from '../text.ts'
 
@@ -25,7 +25,7 @@ export interface LogStyle {
   readonly prefix?: () => LogPrefix
 }
 
-/** What the JSON form of a line names, and the state of the process, which decides the word of an open call. */
+/** The process of a log line: the fields that the JSON form contains, and those that decide the word for an open call. */
 export type LoggedProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name'> & Partial<CallStanding>
 
 /** Returns the JSON form of a line: a call with its whole input as `text`. */
@@ -37,7 +37,7 @@ export function logRecord({ uuid, pid, name }: LoggedProcess, line: LogLine): ob
 export class LogPrinter {
   readonly #style: LogStyle
   /** wraps the text of an agent */
-  readonly #prose = new Prose()
+  readonly #prose = new ProseWrapper()
   /** the time of the last text of the agent; lines with the same time belong to the same text */
   #lastTextAt = ''
 

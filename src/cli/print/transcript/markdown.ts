@@ -3,13 +3,13 @@
 // drawn. The text must not contain control characters. Pure. Test: test/tables/cli/print/transcript/markdown.test.ts.
 import { fenceOf, isClosingFence, readInline, readLine, readTable, type TextPart } from '../../../faces/rich-text.ts'
 import type { Output } from '../output.ts'
-import { Prose, wrapText, type TextWrapper } from '../prose.ts'
+import { ProseWrapper, wrapText, type TextWrapper } from '../prose.ts'
 import { displayWidth, stripColours } from '../text.ts'
 
 export type MarkdownStyle = Pick<Output, 'paint' | 'ascii'>
 type StyleName = Parameters<Output['paint']>[0]
 
-/** a mark without its end is not withheld for longer text; the reader of marks has the same limit */
+/** the longest text for which a mark without its end is withheld; `readInline` has the same limit */
 const MAX_SPAN_CHARS = 300
 /** a table with more rows is drawn in parts */
 const MAX_TABLE_ROWS = 200
@@ -30,10 +30,10 @@ const PART_STYLES: Readonly<Record<TextPart['kind'], StyleName | null>> = {
 
 export class MarkdownText implements TextWrapper {
   readonly #style: MarkdownStyle
-  readonly #prose = new Prose()
+  readonly #prose = new ProseWrapper()
   readonly #hasColours: boolean
   #columns = 80
-  /** text that is not drawn yet, from the beginning of `#line` on */
+  /** the text that is not drawn yet */
   #raw = ''
   /** the style of the words of the current line; null before its beginning is known */
   #line: { readonly style: StyleName | null } | null = null
@@ -81,7 +81,7 @@ export class MarkdownText implements TextWrapper {
     return shown
   }
 
-  /** `until`: whether a word, and a mark, may be drawn although their ends are not known. */
+  /** Draws the complete lines. `until`: whether an unfinished word (`words`), or also an unfinished mark (`all`), may be drawn. */
   #draw(until: 'more follows' | 'words' | 'all'): string {
     let shown = ''
     for (;;) {
@@ -165,7 +165,7 @@ export class MarkdownText implements TextWrapper {
     return this.#prose.push(this.#openingOf(block.kind, block.open) + words, this.#columns)
   }
 
-  /** What a line begins with in place of its marks. */
+  /** Returns what is drawn in place of the marks that begin a line. */
   #openingOf(kind: string, open: string): string {
     if (kind === 'heading') return ''
     return kind === 'item' && !this.#style.ascii ? open.replace(/[-*+](?=\s*$)/, '•') : open
@@ -191,7 +191,7 @@ export class MarkdownText implements TextWrapper {
       .join('')
   }
 
-  /** The length of the beginning of the unfinished line that more text cannot change. */
+  /** Returns the length of the part of the unfinished line that more text cannot change. */
   #safeLength(until: 'more follows' | 'words'): number {
     const text = this.#raw
     if (!this.#hasColours) return text.length
@@ -253,7 +253,8 @@ function paintWords(text: string, name: StyleName | null, style: MarkdownStyle):
 const widthOf = (text: string): number => displayWidth(stripColours(text))
 
 /**
- * The lines of a table with aligned columns. Cells of a table that is too wide are wrapped; one that cannot fit has a line for each cell.
+ * Returns the lines of a table with aligned columns. The cells of a wide table are wrapped. A table that cannot fit has a line for each
+ * cell.
  */
 function tableLines(
   rows: readonly (readonly string[])[],
@@ -304,7 +305,7 @@ function fitColumns(widths: readonly number[], room: number): number[] | null {
   return fitted
 }
 
-/** `Title: cell` for each cell, with an empty line between two rows. */
+/** Returns a line `Title: cell` for each cell, with an empty line between two rows. */
 function cardLines([titles = [], ...rows]: readonly (readonly string[])[]): string[] {
   return rows.flatMap((row, index) => [...(index === 0 ? [] : ['']), ...row.map((cell, column) => `${titles[column] ?? ''}: ${cell}`)])
 }

@@ -1,5 +1,6 @@
-// What a terminal shows below a finished tool call: the changed lines of an edit, names of images, and the beginning of an output. What is
-// left out can be shown whole. Pure; all text passes through `stripControls`. Test: test/tables/cli/print/transcript/tool-result.test.ts.
+// What a terminal shows below a finished tool call: the changed lines of an edit, names of images, and the beginning of an output. Ctrl+O
+// shows the rest (live-printer.ts). Pure; all text passes through `stripControls`.
+// Test: test/tables/cli/print/transcript/tool-result.test.ts.
 import { withoutExitCode } from '../../../api/text/tool-outcome.ts'
 import type { BodyOf } from '../../../kernel/model/facts.ts'
 import { formatBytes } from '../../../faces/format.ts'
@@ -14,7 +15,7 @@ const OUTPUT_LINES = 4
 const MAX_LINES = 2_000
 /** what replaces a tab, whose width would depend on its place */
 const TAB = '    '
-/** Tools that only read. The text of their results is not shown: the user has what they read, too. */
+/** Tools that only read. The text of their results is not shown, because the user can read the source itself. */
 const READING_TOOLS = /^(?:mcp__\w+__)?(?:read|ls|glob|grep|search|fetch|skill|list|todo\w*|update_plan|think)\w*$/i
 
 export interface ResultLines {
@@ -27,7 +28,7 @@ export interface ResultLines {
 type Fact = Pick<BodyOf<'tool.finished'>, 'name' | 'content' | 'images'>
 type Style = Pick<Output, 'paintMessage'>
 
-/** The result of a successful call. */
+/** Returns the lines of the result of a call. */
 export function toolResult({ name, content, images = [] }: Fact, input: unknown, style: Style): ResultLines {
   const named = images.map(
     ({ mediaType, data }) => `[image: ${stripControls(mediaType)}, ${formatBytes(Math.floor((data.length * 3) / 4))}]`,
@@ -42,7 +43,7 @@ export function toolResult({ name, content, images = [] }: Fact, input: unknown,
   return { lines: READING_TOOLS.test(name) ? named : [...named, ...all.slice(named.length, named.length + OUTPUT_LINES)], all }
 }
 
-/** The change that the input of an editing tool describes: what it replaces, or the text of a file. */
+/** Returns the change that the input of an editing tool describes; null if the input has no path, old text and new text. */
 function editLines(input: unknown): string[] | null {
   if (typeof input !== 'object' || input === null) return null
   const text = (...names: string[]): string | null => {
@@ -56,7 +57,7 @@ function editLines(input: unknown): string[] | null {
   return askDiffLines({ path, old, new: changed, oldKnown: true, equalBefore: 0, equalAfter: 0, cut: 0 })
 }
 
-/** The lines of a result that is a diff, as external agents send it. */
+/** Returns the lines of a result that is a diff, as external agents send it; null for any other result. */
 function diffOf(content: string): string[] | null {
   if (!/^(?:diff --git .*\n(?:.*\n){0,4})?--- .*\n\+\+\+ /.test(content)) return null
   return linesOf(content)

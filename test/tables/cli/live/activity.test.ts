@@ -1,7 +1,7 @@
 // What a followed process does at this moment, by its row, and the last line that its tool call has printed.
 import { describe, expect, test } from 'vitest'
 import { activityText } from '../../../../src/cli/live/activity.ts'
-import { LastOutputLines } from '../../../../src/cli/live/tool-output.ts'
+import { LastOutputLines } from '../../../../src/cli/live/last-output-lines.ts'
 import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
 import type { DoingView } from '../../../../src/api/views/heartbeat.ts'

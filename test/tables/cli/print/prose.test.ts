@@ -1,7 +1,7 @@
 // The text of an agent on a terminal: lines end between words, and parts that users copy (URLs, code) are not broken.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Prose, wrapText } from '../../../../src/cli/print/prose.ts'
+import { ProseWrapper, wrapText } from '../../../../src/cli/print/prose.ts'
 import { displayWidth } from '../../../../src/cli/print/text.ts'
 
 const URL_40 = 'https://example.org/a/path/that-is-long'
@@ -83,13 +83,13 @@ describe('text for a terminal of 20 columns', () => {
 
 describe('text that arrives in pieces', () => {
   test('shows a word when its end is known', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     expect(['Hel', 'lo', ' wor', 'ld', '\n', 'x'].map((piece) => view.push(piece, 20))).toEqual(['', '', 'Hello', '', ' world\n', ''])
     expect(view.end()).toBe('x')
   })
 
   test('does not wait for the end of a word that is wider than the terminal', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     expect(['see ', '0123456789', '0123456789', 'x', 'yz', ' a'].map((piece) => view.push(piece, 12))).toEqual([
       'see',
       '',
@@ -101,12 +101,12 @@ describe('text that arrives in pieces', () => {
   })
 
   test('does not wait for the end of a sentence without spaces', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     expect(view.push('漢字漢字漢字漢字', 20)).toBe('漢字漢字漢字漢')
   })
 
   test('is wrapped at the current width of the terminal', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     let output = view.push('the quick brown fox jumps over ', 20)
     output += view.push('the lazy dog and ', 10)
     output += view.push('goes on to the end of it', 40)
@@ -114,7 +114,7 @@ describe('text that arrives in pieces', () => {
   })
 
   test('continues a word of which a part was shown', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     const output =
       view.push('the quick brown fo', 20) +
       view.flush() +
@@ -125,13 +125,13 @@ describe('text that arrives in pieces', () => {
   })
 
   test('continues at the beginning of a line after other text', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     expect(view.push('the quick bro', 20) + view.pause()).toBe('the quick bro')
     expect(view.push('wn fox jumps over it', 20) + view.end()).toBe('wn fox jumps over it')
   })
 
   test('continues within code after other text', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     view.push('```\na long li', 20)
     view.pause()
     expect(view.push('ne of code, which is not broken\n', 20)).toBe('ne of code, which is not broken\n')
@@ -139,7 +139,7 @@ describe('text that arrives in pieces', () => {
   })
 
   test('is followed by a new text after its end', () => {
-    const view = new Prose()
+    const view = new ProseWrapper()
     expect(view.push('```\nnever closed', 20) + view.end()).toBe('```\nnever closed')
     expect(view.push('the quick brown fox jumps', 20) + view.end()).toBe('the quick brown fox\njumps')
   })
@@ -180,7 +180,7 @@ describe('any text', () => {
   test('is broken at the same places for any division into pieces', () => {
     fc.assert(
       fc.property(pieces, columns, (pieces, columns) => {
-        const view = new Prose()
+        const view = new ProseWrapper()
         const printed = pieces.map((part) => view.push(part, columns)).join('') + view.end()
         expect(printed).toBe(wrapText(pieces.join(''), columns))
       }),
