@@ -1,6 +1,6 @@
 // Keeps lines below the output of a command on a terminal, with a question or the input line as the last one. The caller provides the
-// lines. Redraws them after changes and every second, and removes them when disposed. Must never be higher than the terminal. Tests:
-// test/tables/cli/screen/sticky-footer.test.ts, test/e2e/cli/live.test.ts.
+// lines. Redraws them after changes and every second, and removes them when disposed. Must never be higher than the terminal. Test:
+// test/e2e/cli/live.test.ts.
 import { readFileSync } from 'node:fs'
 import type { BottomLines, Output } from '../print/output.ts'
 import type { ScreenFrame } from './frame.ts'

@@ -21,6 +21,7 @@ export class KeyReader implements Disposable {
   readonly #decoder = new StringDecoder('utf8')
   readonly #keys = new PassThrough()
   readonly #onReport: (report: TerminalReport) => void
+  /** the beginning of a sequence whose rest may still arrive */
   #begun = ''
   #timer: NodeJS.Timeout | undefined
 

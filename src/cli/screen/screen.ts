@@ -63,7 +63,7 @@ export class Screen implements Disposable {
     this.#clock = setInterval(this.requestFrame, CLOCK_MS)
     process.stdout.on('resize', this.#onResize)
     process.stdin.on('data', this.#onInput).on('end', deps.onInputClosed).on('error', deps.onInputClosed)
-    // Node prints an uncaught error after this event, and so on the user's own screen.
+    // Node prints an uncaught error after this event. By then the normal screen is back.
     process.on('SIGCONT', this.#onContinued).on('uncaughtExceptionMonitor', this.#dispose).on('exit', this.#dispose)
     this.#open()
   }
@@ -108,7 +108,7 @@ export class Screen implements Disposable {
       this.#retry = undefined
       this.#isWriting = false
     }
-    // Node writes to a terminal synchronously: the kernel puts this behind a frame that is still being written.
+    // Node writes to a terminal synchronously: the system puts these bytes behind a frame that is still being written.
     process.stdout.write(LEAVE)
     if (process.stdin.isTTY) process.stdin.setRawMode(false)
     process.stdin.pause()

@@ -1,5 +1,5 @@
 // Runs an action, such as a redraw or a poll, at most once per interval. An action always follows the last request. Test:
-// test/tables/cli/screen/sticky-footer.test.ts.
+// test/tables/cli/top/latest-read.test.ts.
 
 export class Throttle implements Disposable {
   readonly #action: () => void

@@ -54,7 +54,7 @@ export class Controller {
     const outcome = this.#outcomeOf(key)
     if (outcome?.type !== 'action' && outcome?.type !== 'stakes') return outcome
     const refusal = this.#refusal(outcome.type === 'action' ? outcome.action : undefined)
-    if (refusal !== null) return this.#say(refusal)
+    if (refusal !== null) return this.#showNotice(refusal)
     if (outcome.type === 'action') this.#model.underWay.add(outcome.action.command)
     return outcome
   }
@@ -87,13 +87,13 @@ export class Controller {
     if (result === 'stay') return null
     const refusal = result === 'close' || 'choose' in result ? null : this.#refusal(result)
     // What was typed stays, until the daemon answers again.
-    if (refusal !== null) return this.#say(refusal)
+    if (refusal !== null) return this.#showNotice(refusal)
     this.#model.dialog = null
     if (result === 'close') return null
     return 'choose' in result ? result.choose() : { type: 'action', action: result }
   }
 
-  /** Why nothing can be requested now, or not this action; null: it can. */
+  /** Returns why no request, or not this action, is possible now; null: it is possible. */
   #refusal(action?: Action): string | null {
     const model = this.#model
     if (model.isReadOnly) return 'nothing was done: this screen only reads (--read-only)'
@@ -106,17 +106,17 @@ export class Controller {
   #onScreenAction(action: ScreenAction): Outcome | null {
     const model = this.#model
     const refusal = isRequest(action) ? this.#refusal() : null
-    if (refusal !== null) return this.#say(refusal)
+    if (refusal !== null) return this.#showNotice(refusal)
     switch (action) {
       case 'nextArea':
       case 'previousArea':
-        return model.moveArea(action === 'nextArea' ? 1 : -1) ? null : this.#say('no other part is shown; Space opens the panel')
+        return model.moveArea(action === 'nextArea' ? 1 : -1) ? null : this.#showNotice('no other part is shown; Space opens the panel')
       case 'leave':
         return { type: 'leave' }
       case 'showEnded':
         model.showsEnded = !model.showsEnded
         model.setFilter(model.filter)
-        return this.#say(
+        return this.#showNotice(
           model.showsEnded ? 'with the ended processes of the last 24 hours' : 'living processes, and ended ones that you have not seen',
         )
       case 'mouse':
@@ -126,7 +126,7 @@ export class Controller {
       case 'openPage':
         return this.#withRow((row) => ({ type: 'action', action: actions.openPage(row) }))
       case 'replay':
-        return this.#withRow((row) => (row.step === 0 ? this.#say(`${titleOf(row)} has no steps`) : this.#toggleReplay()))
+        return this.#withRow((row) => (row.step === 0 ? this.#showNotice(`${titleOf(row)} has no steps`) : this.#toggleReplay()))
       case 'previousPart':
       case 'nextPart':
         if (model.peek?.at === null || !model.peek) model.movePeekTab(action === 'nextPart' ? 1 : -1)
@@ -136,13 +136,13 @@ export class Controller {
       case 'nextEdit':
         return model.moveToEdit(action === 'nextEdit' ? 1 : -1)
           ? null
-          : this.#say('no other step in this direction changed files; z shows steps one by one')
+          : this.#showNotice('no other step in this direction changed files; z shows steps one by one')
     }
   }
 
   #onAction(action: TopAction, key: string): Outcome | null {
     const refusal = isRequest(action) ? this.#refusal() : null
-    if (refusal !== null) return this.#say(refusal)
+    if (refusal !== null) return this.#showNotice(refusal)
     // A shared action that is missing in both tables does not compile.
     const table: ActionTable = { ...this.#viewActions(key), ...this.#processActions() }
     return table[action]() ?? null
@@ -230,9 +230,9 @@ export class Controller {
 
   #possibleTargets(verb: RowVerb): readonly RowView[] {
     const [first, ...more] = this.#model.targets
-    if (!first) this.#say('select a process first')
+    if (!first) this.#showNotice('select a process first')
     const rows = first ? [first, ...more].filter((row) => obstacleTo(verb, row) === null) : []
-    if (first && rows.length === 0) this.#say(obstacleTo(verb, first) ?? '')
+    if (first && rows.length === 0) this.#showNotice(obstacleTo(verb, first) ?? '')
     return rows
   }
 
@@ -240,7 +240,7 @@ export class Controller {
   #onRow(verb: RowVerb, use: (row: RowView) => Outcome | null): Outcome | null {
     return this.#withRow((row) => {
       const obstacle = obstacleTo(verb, row)
-      return obstacle === null ? use(row) : this.#say(obstacle)
+      return obstacle === null ? use(row) : this.#showNotice(obstacle)
     })
   }
 
@@ -294,7 +294,7 @@ export class Controller {
   /** Asks for another limit, unless the process runs: then its limits cannot change. */
   #openLimit(row: RowView): null {
     if (row.endedAt === null && row.status !== 'suspended')
-      return this.#say(`${titleOf(row)} runs: p pauses it, and then L changes a limit`)
+      return this.#showNotice(`${titleOf(row)} runs: p pauses it, and then L changes a limit`)
     return this.#open(
       new TextDialog({
         title: `resume ${titleOf(row)} with another limit`,
@@ -351,19 +351,19 @@ export class Controller {
 
   #answer(kind: Parameters<typeof actions.answerByKind>[1]): Outcome | null {
     const need = this.#model.selectedNeed
-    if (!need?.ask) return this.#say('the selected process asks nothing; n goes to the next question')
-    if (this.#model.shownMs(need, this.#mono()) < GUARD_MS) return this.#say('this question has just appeared; press the key again')
+    if (!need?.ask) return this.#showNotice('the selected process asks nothing; n goes to the next question')
+    if (this.#model.shownMs(need, this.#mono()) < GUARD_MS) return this.#showNotice('this question has just appeared; press the key again')
     if (!this.#model.showsEvidence) {
       this.#model.showEvidence()
-      return this.#say('this is what it asks: press the key again')
+      return this.#showNotice('this is what it asks: press the key again')
     }
     const action = actions.answerByKind(need, kind)
-    return action ? { type: 'action', action } : this.#say('the question has no such option; r lists its options')
+    return action ? { type: 'action', action } : this.#showNotice('the question has no such option; r lists its options')
   }
 
   #reply(): Outcome | null {
     const need = this.#model.selectedNeed
-    if (!need?.ask) return this.#say('the selected process asks nothing; m writes a message')
+    if (!need?.ask) return this.#showNotice('the selected process asks nothing; m writes a message')
     const choices = actions.answerChoices(need)
     return this.#open(
       choices.length > 0
@@ -374,7 +374,7 @@ export class Controller {
 
   #withRow(use: (row: RowView) => Outcome | null): Outcome | null {
     const row = this.#model.selectedRow
-    return row ? use(row) : this.#say('select a process first')
+    return row ? use(row) : this.#showNotice('select a process first')
   }
 
   #open(dialog: Dialog): null {
@@ -382,7 +382,7 @@ export class Controller {
     return null
   }
 
-  #say(text: string): null {
+  #showNotice(text: string): null {
     this.#model.notice = { text, isError: false }
     return null
   }

@@ -1,5 +1,5 @@
 // The dialogs of `reeve top`. Each takes keys until it is closed, and may result in an action. A dialog that ends processes first shows
-// what that costs. The key that confirms it differs from the one that opened it. Test: test/tables/cli/top/controller.test.ts.
+// what that costs. The key that confirms such a dialog differs from the key that opens it. Test: test/tables/cli/top/controller.test.ts.
 import { GUARD_MS } from '../../faces/keys.ts'
 import type { Reeve, RowView } from '../../index.ts'
 import { oneLine } from '../print/text.ts'
@@ -215,7 +215,7 @@ export class PaletteDialog implements Dialog {
   }
 }
 
-/** Text to read. The keys of a list scroll it, any other key closes it. */
+/** A text to read. The keys of a list scroll it; any other key closes it. */
 export class TextPage implements Dialog {
   readonly title: string
   readonly keys = ['j k scroll', 'any other key closes']

@@ -95,7 +95,7 @@ export class FormDialog implements Dialog {
   onKey(key: Key): DialogResult {
     if (key.name === 'paste-start' || key.name === 'paste-end') this.#isPasting = key.name === 'paste-start'
     const state = this.#state
-    // Only a text takes what is pasted, with its tabs and line ends.
+    // Only a text field takes a paste, with its tabs and line ends.
     if (this.#isPasting || key.name === 'paste-end') {
       if (state && 'editor' in state) state.editor.onKey(key)
       return 'stay'

@@ -320,7 +320,7 @@ function cutText(text: readonly string[], room: number, selected: number | undef
   return [...text.slice(0, room - 1), fitWidth(more, columns, style.ellipsis)]
 }
 
-/** from this width on, a terminal is wide: it also shows a command line beside the keys, and the hours */
+/** the least width of a wide terminal, which also shows a command line beside the keys, and the costs of the last hours */
 const WIDE_COLUMNS = 100
 const COMMAND_SHARE = 0.45
 /** A key with what it does, and the action that must be possible for the selected process. */
@@ -364,7 +364,7 @@ function staleText(model: TopModel, clocks: Clocks): string {
     : `The daemon does not answer. ${was} \`reeve daemon start\` starts it, and everything continues.`
 }
 
-/** The notice, and the keys with the command line of the dialog, or else the one that shows the selected process. */
+/** Returns the notice, then the keys with a command line: that of the dialog, or the one that shows the selected process. */
 function lastLines(model: TopModel, columns: number, clocks: Clocks, style: Style): string[] {
   const { dialog, notice, selectedRow } = model
   const main = selectedRow ? mainCommand(selectedRow) : ''

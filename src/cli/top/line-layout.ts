@@ -7,11 +7,11 @@ export type Style = Pick<Output, 'paint' | 'ascii' | 'ellipsis' | 'pauseMark'>
 export type StyleName = Parameters<Output['paint']>[0]
 
 export interface Cell {
-  /** made safe for the terminal here */
+  /** any text: `lineOf` makes it safe for the terminal */
   readonly text: string
   /** spaces before the text */
   readonly indent?: number
-  /** the width; absent: the cell takes what the others leave, and only one may */
+  /** the width; absent: the columns that the other cells leave. At most one cell has no width */
   readonly columns?: number
   readonly side?: 'left' | 'right'
   readonly style?: StyleName | undefined
@@ -74,7 +74,7 @@ export function keyGap({ ascii }: Pick<Style, 'ascii'>): string {
   return ascii ? ' | ' : ' · '
 }
 
-/** Returns the parts, joined as far as they fit. The first ones are the most important. */
+/** Joins the first parts that fit on a line. The first ones are the most important. */
 export function joinFitting(parts: readonly string[], columns: number, style: Pick<Style, 'ascii'>): string {
   const gap = keyGap(style)
   let line = ''

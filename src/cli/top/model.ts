@@ -40,9 +40,9 @@ export interface Peek {
 const AREAS = ['table', 'needs', 'peek'] as const
 export type Area = (typeof AREAS)[number]
 
-/** after this time without a sign of life the rows count as old, in ms */
+/** the time without a sign of life after which the rows count as out of date */
 const STALE_MS = 5_000
-/** after this time without a connection the daemon has ended; a restart takes less, in ms */
+/** the time without a connection after which the daemon counts as ended; a restart takes less */
 const GONE_MS = 30_000
 
 /** The content of the panel for a process. */
@@ -81,7 +81,7 @@ export class TopModel {
   clockLead = 0
   /** when the daemon last sent an event, monotonic ms; null: never */
   heardAt: number | null = null
-  /** the same by this machine's clock, in ms: monotonic time stands still while the machine sleeps */
+  /** the same in wall ms of this machine, because monotonic time stands still while the machine sleeps */
   heardWall = 0
   isLinkUp = true
   /** why a daemon that still runs does not answer; null: unknown, or it answers */
@@ -150,7 +150,7 @@ export class TopModel {
     return quietMs !== null && (!this.isLinkUp || quietMs > STALE_MS)
   }
 
-  /** Whether the daemon has ended: nothing has listened for so long. A hanging daemon still listens. */
+  /** Whether the daemon has ended: nothing has listened for `GONE_MS`. A hanging daemon still listens. */
   isGone(mono: number): boolean {
     return !this.isLinkUp && this.hang === null && (this.quietMs(mono) ?? 0) >= GONE_MS
   }

@@ -1,5 +1,5 @@
-// `reeve top` without a screen: one picture of all rows (`--once`), or a line for each change (`--plain`), for screen readers, pipes and
-// scripts. Test: test/e2e/screen/top.test.ts.
+// `reeve top` without a screen: all rows once (`--once`), or a line for each change (`--plain`), for screen readers, pipes and scripts.
+// Test: test/e2e/screen/top.test.ts.
 import { applyRowEvent, connect, type Reeve, type RowView } from '../../index.ts'
 import { meetsFilter, parseFilter } from '../../faces/filter.ts'
 import { formatClock } from '../../faces/format.ts'

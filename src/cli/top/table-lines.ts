@@ -1,6 +1,5 @@
 // The table of processes on the screen of `reeve top`. The widths of its columns depend only on the terminal, so that no column moves.
-// Pure.
-// Test: test/tables/cli/top/frame-lines.test.ts.
+// Pure. Test: test/tables/cli/top/frame-lines.test.ts.
 import type { RowView } from '../../index.ts'
 import { elapsedAt, formatCost, formatElapsed, formatLimitUsd, treeCostText } from '../../faces/format.ts'
 import { markOf } from '../../faces/marks.ts'
@@ -22,7 +21,7 @@ export interface TableRow {
 
 interface ColumnDef {
   readonly title: string
-  /** the width on a terminal of this width; undefined: it takes what the others leave */
+  /** the width, also as a function of the width of the terminal; undefined: the columns that the others leave */
   readonly columns?: number | ((terminal: number) => number | undefined)
   readonly side?: 'right'
   /** the narrowest terminal that shows it */

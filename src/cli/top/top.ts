@@ -86,7 +86,7 @@ class Top implements Disposable {
   /** what the panel showed when its content was requested */
   #peekKey = ''
   #askCount = 0
-  /** the needs that were known; null: none yet */
+  /** the ids of the needs after the last event; null: no event yet */
   #knownNeeds: ReadonlySet<string> | null = null
   #hasFocus = true
   /** when the costs of the hours are read again, monotonic ms */
@@ -166,13 +166,13 @@ class Top implements Disposable {
         return this.#leave()
       case 'mouse':
         this.#screen.hasMouse = !this.#screen.hasMouse
-        return this.#say(
+        return this.#showNotice(
           this.#screen.hasMouse ? 'the wheel scrolls; M gives the mouse back to the terminal' : 'the mouse selects text again',
         )
       case 'copy':
         // OSC 52: the terminal puts the text into the clipboard, if the user allows it.
         this.#screen.send(`\x1b]52;c;${Buffer.from(outcome.text).toString('base64')}\x07`)
-        return this.#say(`copied: ${outcome.text}`)
+        return this.#showNotice(`copied: ${outcome.text}`)
       case 'stakes':
         return this.#start(this.#readStakes(outcome))
       case 'action':
@@ -182,9 +182,9 @@ class Top implements Disposable {
   }
 
   async #perform(action: Action): Promise<void> {
-    this.#say(`asked: ${action.command}`)
+    this.#showNotice(`asked: ${action.command}`)
     try {
-      this.#say(await action.run(this.#reeve))
+      this.#showNotice(await action.run(this.#reeve))
     } finally {
       this.#model.underWay.delete(action.command)
     }
@@ -224,12 +224,12 @@ class Top implements Disposable {
     this.#screen.send(`\x07${texts.map((text) => `\x1b]9;${text}\x07\x1b]777;notify;reeve;${text}\x07`).join('')}`)
   }
 
-  /** Notes why a daemon that still runs does not answer. One that has ended does not hang. */
+  /** Notes why a daemon that still runs does not answer. A daemon that has ended does not hang. */
   #noteHang(error: unknown): void {
     this.#model.hang = error instanceof ApiError && error.code === 'HANGS' ? { message: error.message, hint: error.hint } : null
   }
 
-  /** Asks the daemon something that it answers at once, so that a hang has its words before the stream breaks. */
+  /** Sends a request that a daemon answers at once, so that the reason of a hang is known before the stream breaks. */
   async #probe(): Promise<void> {
     try {
       await this.#reeve.daemon()
@@ -288,7 +288,7 @@ class Top implements Disposable {
     }
   }
 
-  #say(text: string, isError = false): void {
+  #showNotice(text: string, isError = false): void {
     this.#model.notice = { text, isError }
     this.#screen.requestFrame()
   }
@@ -303,7 +303,7 @@ class Top implements Disposable {
     try {
       await work
     } catch (error) {
-      if (!isExpected(error)) this.#say(errorText(error), true)
+      if (!isExpected(error)) this.#showNotice(errorText(error), true)
     }
     this.#screen.requestFrame()
   }
