@@ -1,7 +1,7 @@
 // The entry of `reeve ps` alone. This file contains nothing else, because the documentation promises how fast `ps` starts. The build
 // bundles it into one file, without the code that is loaded on demand (help, --watch, the start of a daemon). In that file, each such
-// import starts main.ts, which runs the whole command again. Only what prints errors is loaded without that. The command must therefore
-// not write or change anything before such an import. Test: test/e2e/cli/ps-main.test.ts.
+// import starts main.ts, which runs the whole command again. Only the code that prints errors is loaded without a restart. So the
+// command must not write or change anything before such an import. Test: test/e2e/cli/ps-main.test.ts.
 import { runCommand, exitWhenWritten } from './command.ts'
 import { PS_VERB } from './table/ps.ts'
 import { run } from './verbs/ps.ts'

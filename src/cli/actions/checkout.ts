@@ -95,7 +95,8 @@ export class UserCheckout {
   }
 
   /**
-   * Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns and throws what `merge` does.
+   * Makes one commit of all changes that a commit adds, as `git merge --squash` and `git commit` do. Returns the same as `merge`. Errors:
+   * exit 1 with git's message.
    */
   async squash(commit: string, message: string): Promise<{ readonly commit: string; readonly output: string }> {
     const squashed = await runGit(['merge', '-q', '--squash', commit], process.cwd())

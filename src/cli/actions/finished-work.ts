@@ -68,13 +68,13 @@ export function isEmptyWork({ files, conflicts }: MergePlanView): boolean {
   return files.length === 0 && conflicts.length === 0
 }
 
-/** Errors: exit 1 in the worktree of the process itself, where the user's git must not merge or push. */
+/** Checks that this is not the worktree of the process, where the user's git must not merge or push. Errors: exit 1. */
 export function checkOutsideWorktree({ top }: UserCheckout, plan: MergePlanView): void {
   if (plan.dir !== null && top === realDir(plan.dir))
     throw new Failure(1, `this is the worktree of ${processTitle(plan)} itself`, 'Change to your own checkout of the repository.')
 }
 
-/** Errors: exit 1 while the process may still change its files. */
+/** Checks that the process can no longer change its files. Errors: exit 1. */
 export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'pr'): void {
   if (ended) return
   const effect = { merge: 'merges', pr: 'pushes' }[verb]
@@ -85,7 +85,7 @@ export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'p
   )
 }
 
-/** The author of a commit of uncommitted files: the user; without such a commit reeve. Errors: exit 1 if git does not know the user. */
+/** Returns the author for a commit of uncommitted files: the user, or reeve if there are none. Errors: exit 1 if git knows no user. */
 export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
   const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
   return mayCommit ? checkout.identity() : Promise.resolve({ name: 'reeve', email: 'reeve@localhost' })

@@ -25,7 +25,7 @@ export interface ActionResult {
 
 type Attempt = { readonly result: ActionResult } | { readonly error: unknown }
 
-/** the number of processes that are handled in parallel */
+/** the greatest number of processes that a verb acts on in parallel */
 const MAX_PARALLEL = 64
 
 /** Runs an action on each process that the words name. */

@@ -1,6 +1,6 @@
-// Opens the user's browser at a link to the page, which holds a secret. The link goes through a file of mode 0600, because a command line
-// can be read by other users. If a browser could not read such a file, none is opened, and the caller prints the link. Must not open
-// the page for an agent. Test: test/e2e/web/access/verb.test.ts.
+// Opens the user's browser at a link to the page. The link contains a secret. It goes through a file of mode 0600, because other users can
+// read a command line. If a browser could not read such a file, none is opened, and the caller prints the link. Must not open the page for
+// an agent. Test: test/e2e/web/access/verb.test.ts.
 import { spawn, spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
@@ -23,7 +23,7 @@ export function refuseInProcess(command: string): void {
     throw new Failure(1, 'a process of reeve cannot open the page: an agent is not the user', `Run \`${command}\` in your own terminal.`)
 }
 
-/** The link to a page that was opened. It works once. `path`: the address below the page, such as `p/UUID`. */
+/** Returns the link to an opened page. The link works once. `path`: the address below the page, such as `p/UUID`. */
 export const linkTo = ({ url, code, number }: WebOpenedView, path = ''): string => `${url}${path}#${number === null ? 'k' : 'n'}=${code}`
 
 /**
@@ -44,12 +44,12 @@ export function openBrowser(link: string, env: Env = process.env): OpenedFile | 
   return { remove: () => rmSync(file, { force: true }) }
 }
 
-/** The content of the file: a page that leads to the link. A link is ASCII without quotes: an address and a code. */
+/** Returns the content of the file: a page that leads to the link. A link is ASCII without quotes: an address and a code. */
 function redirectPage(link: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${link}"><title>reeve</title>\n`
 }
 
-/** The program that opens a file in the user's browser; null: no browser here could read our file. */
+/** Returns the program that opens a file in the user's browser; null: no browser here could read the file with the link. */
 function openerOf(env: Env): string | null {
   if (process.platform === 'darwin') return 'open'
   if (!env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return null
@@ -73,7 +73,7 @@ function isInWsl(): boolean {
   }
 }
 
-/** The directory of reeve below the user's runtime directory; null: there is none, or other users can reach it. */
+/** Returns the directory of reeve below the user's runtime directory; null: there is none, or other users can reach it. */
 function privateDir(env: Env): string | null {
   const runtime = env['XDG_RUNTIME_DIR']
   if (!runtime || !isAbsolute(runtime)) return null

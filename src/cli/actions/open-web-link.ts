@@ -9,9 +9,9 @@ import { linkTo, openBrowser, type OpenedFile } from './open-browser.ts'
 const WAIT_MS = 60_000
 
 /**
- * Opens a link to the page in the browser if it may, or prints it, and watches it. `path`: the address below the page, such as `p/UUID`.
+ * Makes a link to the page, opens it in the browser or prints it, and watches it. `path`: the address below the page, such as `p/UUID`.
  */
-export async function openLink(
+export async function openWebLink(
   { out, reeve }: VerbCall,
   body: WebOpenBody,
   { path = '', mayOpenBrowser }: { readonly path?: string; readonly mayOpenBrowser: boolean },
@@ -34,7 +34,7 @@ export async function openLink(
   return 0
 }
 
-/** Waits until a link no longer works. Removes its file at the first use, and reports each further one. */
+/** Waits until a link no longer works. Removes its file at the first use, and reports each further use. */
 async function watchLink(
   { link, usableMs }: WebOpenedView,
   file: OpenedFile | null,

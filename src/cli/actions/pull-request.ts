@@ -1,5 +1,5 @@
-// The pull request of a branch that was pushed: its title and text, and the programs that open it, gh and glab. Without one of them, the
-// page on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
+// The pull request of a pushed branch: its title and text, and the programs gh and glab, which open it. If neither is installed, the page
+// on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
@@ -45,7 +45,7 @@ export function describePullRequest(
 
 export type HostingTool = 'gh' | 'glab'
 
-/** What is pushed where. `fork`: the owner of the remote, if the pull request is for another repository. */
+/** A pushed branch. `address`: that of the remote. `fork`: the owner of the remote, if the pull request is for another repository. */
 export interface PushedBranch {
   readonly branch: string
   readonly address: string

@@ -1,5 +1,5 @@
 // Selects the processes that a verb acts on: the named ones, those whose names match a pattern, those with a label, or all. The rules of a
-// selection are in docs/concepts/signals.md. Must not select members of a crew, unless the verb only reads. A word can name one.
+// selection are in docs/concepts/signals.md. Must not select members of a crew, unless the verb only reads. A word can name a member.
 // Tests: test/tables/cli/actions/select-processes.test.ts, test/e2e/cli/several-processes.test.ts.
 import type { ProcessView } from '../../api/views/process.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
@@ -70,7 +70,7 @@ async function selectByLabel({ args, reeve }: Pick<VerbCall, 'args' | 'reeve'>, 
   return rules.leavesChildrenToOwner ? withoutOwned(targets) : targets
 }
 
-/** Selects processes by their name. */
+/** Decides whether a process is selected. `pattern`: the pattern of names that it matches; absent: `--all`. */
 type Selector = ((process: SelectableProcess) => boolean) & { readonly pattern?: string }
 
 /** Returns what a word means: the reference of one process, or a selector. The name of a living process is never read as a pattern. */

@@ -1,4 +1,4 @@
-// Finds what a shell can offer at the cursor: verbs, flags, values, and names of processes. These come from the verb table, the
+// Finds what a shell can offer at the cursor: verbs, flags, values, and names of processes. They come from the verb table, the
 // configuration and the running daemon. Must never start a daemon, and must not wait long for one.
 // Test: test/tables/cli/completion/complete-line.test.ts, test/e2e/cli/completion.test.ts.
 import { readdirSync } from 'node:fs'

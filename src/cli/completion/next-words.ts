@@ -1,5 +1,5 @@
-// Finds the words that can come next in the command line of a verb. It reads them from the usage lines in the verb table. A word of a
-// usage line is a literal, or the name of a kind (`P`, `KEY`, `DIR`). Completion thus needs no list of its own. Pure.
+// Finds the words that can come next in the command line of a verb. Reads them from the usage lines in the verb table, so that completion
+// needs no separate list. A word of a usage line is a literal, or the name of a kind (`P`, `KEY`, `DIR`). Pure.
 // Test: test/tables/cli/completion/complete-line.test.ts.
 
 /** A word of a usage. */

@@ -46,14 +46,14 @@ export function planOfCall(name: string, input: unknown): readonly PlanEntry[] |
 
 type PlanStyle = Pick<Output, 'ascii' | 'ellipsis' | 'paintMessage'>
 
-/** `plan 1 of 3: fix the lexer` */
+/** Returns the plan on one line: `plan 1 of 3: fix the lexer`. */
 export function planSummary(entries: readonly PlanEntry[]): string {
   const done = entries.filter(({ state }) => state === 'done').length
   const now = entries.find(({ state }) => state === 'now') ?? entries.find(({ state }) => state === 'later')
   return `plan ${done} of ${entries.length}${now ? `: ${oneLine(now.text)}` : ''}`
 }
 
-/** One line for each entry. */
+/** Returns a line for each entry, and a line with the number of entries that are left out. */
 export function planLines(entries: readonly PlanEntry[], columns: number, out: PlanStyle): string[] {
   const marks = out.ascii ? { done: '[x]', now: '[>]', later: '[ ]' } : { done: '✓', now: '▸', later: '·' }
   const styles = { done: 'dim', now: 'bold', later: null } as const

@@ -1,6 +1,6 @@
 // Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but not
 // if its text is that of the last report. After two seconds a line states since when the command waits (wait-note.ts). `wait`, `logs` and
-// all verbs that follow a process, crew or run use it. Test: test/e2e/cli/blocked.test.ts.
+// all verbs that follow a process, crew or run use it. Tests: test/tables/cli/follow/block-notices.test.ts, test/e2e/cli/blocked.test.ts.
 import { ApiError } from '../../api/client/api-error.ts'
 import type { EventView } from '../../api/views/daemon.ts'
 import type { Reeve } from '../../index.ts'
@@ -113,7 +113,7 @@ export interface WatchBlocksOptions {
   readonly alsoAfter?: ReadonlySet<string>
 }
 
-/** Reports now and after each change, until the signal aborts. An error of the daemon ends it silently: the verb that waits reports it. */
+/** Reports now and after each change, until the signal aborts. An error of the daemon ends the reports: the verb that waits prints it. */
 export async function watchBlocks({ reeve, out, signal, readStates, alsoAfter }: WatchBlocksOptions): Promise<void> {
   await using notices = new BlockNotices(out)
   let watchedUuids: ReadonlySet<string> = new Set()

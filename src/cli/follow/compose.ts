@@ -1,5 +1,5 @@
 // Follows a run to its end: prints changes of its nodes, sends the actions of the user, and returns the exit code. While no daemon
-// runs, it waits for one; it never starts a daemon. Test: test/e2e/cli/compose.test.ts.
+// runs, waits for one. Must never start a daemon. Test: test/e2e/cli/compose.test.ts.
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import { ApiError, type Reeve } from '../../index.ts'
 import { nodeLine, nodeTable, runStandings, runSummary, shownState } from '../print/compose-table.ts'

@@ -42,7 +42,7 @@ export interface FollowOptions {
   readonly after?: number
   /** the command to follow the process again after a detach; default: `reeve attach PID` */
   readonly reattachCommand?: string
-  /** prints why the process does not continue; absent: created here; null: the caller prints the reason */
+  /** prints why the process does not continue; absent: `followProcess` creates it; null: the caller prints the reason */
   readonly notices?: BlockNotices | null
 }
 

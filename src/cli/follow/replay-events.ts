@@ -4,7 +4,8 @@ import { toFact } from './event-to-fact.ts'
 import type { FollowPrinter } from './follow.ts'
 
 /**
- * Prints the events after a cursor, or the last `tail` events. Resolves to the cursor of the last event. Without a printer, only finds it.
+ * Prints the events after a cursor, or the last `tail` events. Resolves to the cursor of the last event. Without a printer, only finds that
+ * cursor.
  */
 export async function replayEvents(
   reeve: Reeve,

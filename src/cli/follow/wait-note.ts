@@ -18,7 +18,7 @@ function firstLineMsFrom(setting: string | undefined): number {
   return setting !== undefined && /^\d{1,6}$/.test(setting) ? Number(setting) * 1_000 : 2_000
 }
 
-/** Resolves as `work` does, and meanwhile states what the command waits for. `wait` is called repeatedly; null: for nothing now. */
+/** Resolves as `work` does, and meanwhile states what the command waits for. `wait` is called repeatedly; null: no wait now. */
 export async function withWaitNote<T>(
   out: Output,
   wait: () => Wait | null,
@@ -36,7 +36,8 @@ export class WaitNote implements AsyncDisposable {
   readonly #isFallback: boolean
 
   /**
-   * `isFallback`: it is shown only while the command states no other wait. `firstLineMs`: only that of the command's first wait is used.
+   * `isFallback`: this wait is shown only while the command states no other one. `firstLineMs`: only that of the command's first wait is
+   * used.
    */
   constructor(out: Output, { isFallback = false, firstLineMs = FIRST_LINE_MS }: { isFallback?: boolean; firstLineMs?: number } = {}) {
     this.#isFallback = isFallback

@@ -48,7 +48,7 @@ function hasChanges({ worktree }: ProcessView): boolean {
   return !!worktree?.changes && worktree.changes.commits + worktree.changes.count > 0
 }
 
-/** `2 files changed, not committed,` */
+/** Returns the beginning of a line about the changes: `2 files changed, not committed,`. */
 function changesText(changes: { readonly commits: number; readonly count: number } | null | undefined): string {
   if (!changes) return 'its work is'
   const { commits, count } = changes

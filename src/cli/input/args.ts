@@ -5,7 +5,7 @@ import { parseDuration } from '../../config/duration.ts'
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
 import { UsageError } from '../errors.ts'
 
-/** The kind of value of a flag. `on`: none; `list`: repeated flags, or values with commas between. */
+/** The kind of value of a flag. `on`: none; `count`: a whole number; `amount`: a number; `list`: repeated flags, or values with commas. */
 export type FlagKind = 'on' | 'text' | 'count' | 'amount' | 'duration' | 'list'
 
 export interface Flag {

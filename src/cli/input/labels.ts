@@ -11,7 +11,7 @@ export function parseLabelChanges(texts: readonly string[]): Record<string, stri
   return Object.fromEntries(texts.map((text) => (/^[^=]+-$/.test(text) ? [text.slice(0, -1), null] : parseLabel(text))))
 }
 
-/** Returns a test for labels: all given ones must be there. `KEY` alone matches any value. */
+/** Returns a test for the labels of a process, which must have all given labels. `KEY` alone matches any value. */
 export function labelFilter(texts: readonly string[]): (labels: Readonly<Record<string, string>>) => boolean {
   const wanted = texts.map((text) => ({ label: parseLabel(text), hasValue: text.includes('=') }))
   return (labels) => wanted.every(({ label: [key, value], hasValue }) => Object.hasOwn(labels, key) && (!hasValue || labels[key] === value))

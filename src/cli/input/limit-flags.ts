@@ -37,7 +37,10 @@ const PARSERS: Readonly<Record<string, Parser>> = {
   'budget-tokens': whole('budgetTokens'),
 }
 
-/** Returns the command that raises a limit of a process: `` `reeve resume --max-steps +N 5` ``. Without a flag: the limit and its page. */
+/**
+ * Returns the command that raises a limit of a process: `` `reeve resume --max-steps +N 5` ``. For a limit without a flag, returns its name
+ * and its page.
+ */
 export function raiseLimitCommand(limit: LimitName, process: string): string {
   const flag = Object.keys(PARSERS).find((name) => PARSERS[name]?.limit === limit)
   const definition = LIMIT_FLAGS[flag ?? '']
@@ -52,7 +55,7 @@ interface ChangedLimit {
   readonly raise?: { readonly [L in LimitName]?: number }
 }
 
-/** The names of the flags, for choices. */
+/** The names of the flags: `max-steps`, `timeout` and others. */
 export const LIMIT_FLAG_NAMES: readonly string[] = Object.keys(PARSERS)
 
 /** Parses `max-steps 60` or `timeout +10m`; null if it is not a change of a limit. */

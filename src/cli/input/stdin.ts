@@ -31,10 +31,10 @@ const INTENT: StdinUse = {
   hint: 'Let the agent read a file itself, or give it no text (`< /dev/null`).',
 }
 
-/** Reads the input of a command. Returns and throws what `readStdin` does. */
+/** Reads the input of a command. Returns the same as `readStdin`, with the same errors. */
 export const readCommandInput = (out: Output): Promise<string | undefined> => readStdin(out, COMMAND)
 
-/** Adds what stdin has to the intent, as in `git diff | reeve run "review this"`. Errors: those of `readStdin`. */
+/** Adds the text on stdin to the intent, as in `git diff | reeve run "review this"`. Errors: those of `readStdin`. */
 export async function withTextOfStdin(intent: string, out: Output): Promise<string> {
   const text = await readStdin(out, INTENT)
   return text === undefined ? intent : `${intent}\n\n${text.replace(/\r?\n$/, '')}`

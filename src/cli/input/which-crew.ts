@@ -36,7 +36,7 @@ export async function resolveLivingCrew(reeve: Reeve, ref: string | undefined): 
   })
 }
 
-/** `fix (PID 5)`. */
+/** Returns the name and the PID of a crew: `fix (PID 5)`. */
 export function crewTitle({ name, pid }: Pick<CrewView, 'name' | 'pid'>): string {
   return name === null ? `PID ${pid}` : `${oneLine(name)} (PID ${pid})`
 }

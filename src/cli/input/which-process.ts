@@ -58,7 +58,7 @@ export function candidatesOf(details: Readonly<Record<string, unknown>> | undefi
   return Array.isArray(found) ? (found as CandidateView[]).toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)) : []
 }
 
-/** `PID 12 (completed 2026-11-20 13:36:55, 3 min ago)` */
+/** Describes a candidate: `PID 12 (completed 2026-11-20 13:36:55, 3 min ago)`. */
 export function candidateText({ pid, status, exitedAt, createdAt }: CandidateView): string {
   return `PID ${pid} (${status} ${exitedAt === null ? `since ${formatMoment(createdAt, Date.now())}` : formatMoment(exitedAt, Date.now())})`
 }

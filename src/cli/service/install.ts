@@ -13,7 +13,7 @@ import { findManagerProblem, isLingering, systemctlOrThrow, readUnitPid } from '
 export interface InstallOptions {
   /** whether to print the unit and change nothing */
   readonly print: boolean
-  /** whether to start or end the daemon at once; an install first stops one that does not run from this unit */
+  /** whether to start or end the daemon at once; an install first stops a daemon outside of the unit, or of an earlier unit */
   readonly now: boolean
   /** stops the running daemon, if there is one */
   readonly stop: () => Promise<unknown>
@@ -99,7 +99,7 @@ function isInPath(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((dir) => isAbsolute(dir) && existsSync(join(dir, program)))
 }
 
-/** `instead`: what the user can do about a changed unit. */
+/** Errors: exit 1 if the user has changed the unit. `instead`: what the user can then do. */
 function checkUnchanged(file: string, text: string | null, instead: string): void {
   if (text === null || isUnmodifiedUnit(text)) return
   throw new Failure(

@@ -72,7 +72,7 @@ async function waitForUnit(where: Paths, deadline: number): Promise<void> {
   }
 }
 
-/** Waits until our daemon answers, or has ended because another one has the lock. Otherwise it might later start when that one stops. */
+/** Waits until the started daemon answers, or ends because another one has the lock. If it stayed, it might take that lock later. */
 async function waitUntilSettled(child: ChildProcess, where: Paths, deadline: number): Promise<void> {
   while (!hasEnded(child) && performance.now() < deadline) {
     if ((await runningPid(where)) === child.pid) return
@@ -87,7 +87,7 @@ export function daemonScript(): string {
   return isSource ? join(root, 'src/daemon/main.ts') : join(root, 'dist/daemon.js')
 }
 
-/** Loads the daemon's code in a program of its own, which then ends. Returns the version of the tables that it knows, or its error. */
+/** Loads the daemon's code in a separate program, which then ends. Returns the version of the tables that it knows, or its error. */
 export function tryDaemonCode(): { readonly schema: number } | { readonly error: string } {
   const { status, stdout, stderr, error } = spawnSync(process.execPath, [daemonScript(), '--check'], {
     encoding: 'utf8',
@@ -98,7 +98,7 @@ export function tryDaemonCode(): { readonly schema: number } | { readonly error:
   return JSON.parse(stdout) as { schema: number }
 }
 
-/** Finds the error in what Node prints about an uncaught one: below it are the stack and the version of Node. */
+/** Finds the line of the error in the output of Node. The stack and the version of Node follow that line. */
 function errorLine(text: string): string {
   const lines = text.trim().split('\n')
   return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? ''

@@ -192,7 +192,7 @@ export async function readStopEffects(reeve: Reeve): Promise<StopEffects> {
   }
 }
 
-/** The rule of `resumeSource`. An agent with an origin forks the session of that one until it has its own. */
+/** Whether a process can continue after the stop, by the rule of `resumeSource`. A fork without a session forks that of its origin. */
 function canContinue({ driver, format, interactive, sessionId, originUuid, turn }: AffectedView): boolean {
   const hasSession = CAPABILITIES[driver].acceptsMessages || (format !== null && interactive)
   return CAPABILITIES[driver].recordsContext || sessionId !== null || originUuid !== null || (hasSession && turn === 0)

@@ -137,7 +137,7 @@ function questionOf(view: ProcessView, questionRef: string | undefined): AskView
   return found
 }
 
-/** Finds the question that the user has seen. Another one must not get the answer. */
+/** Finds the question that the user has seen. No other question may get the answer. */
 function seenQuestion(view: ProcessView, hash: string): AskView {
   const found = view.asks.find((ask) => ask.hash === hash)
   if (found) return found

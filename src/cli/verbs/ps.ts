@@ -64,7 +64,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-/** What the flags request. */
+/** The table and the processes that the flags request. */
 interface Query {
   readonly table: TableOptions
   /** includes ended processes */
@@ -74,7 +74,7 @@ interface Query {
   readonly isWanted: (row: PsRow) => boolean
 }
 
-/** Errors: usage; those of the parent in a filter. */
+/** Parses the flags. Errors: usage; those of the parent in a filter. */
 async function parseQuery(args: Args, out: Output, reeve: Reeve): Promise<Query> {
   const asTree = args.on('tree')
   const sortText = args.text('sort')

@@ -83,7 +83,7 @@ function resumeSeveral(call: VerbCall): Promise<number> {
   })
 }
 
-/** Whether to follow the process, as `run` does: unless the driver has no output of its own, or the answer is one JSON value. */
+/** Whether to follow the process, as `run` does. Not with `-d` or `--json`, and not a crew, a run or a supervisor. */
 function isFollowed({ args, out }: VerbCall, { driver }: ProcessView): boolean {
   return !args.on('detach') && !out.json && !CAPABILITIES[driver].supervisesChildren
 }

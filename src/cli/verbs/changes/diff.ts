@@ -91,7 +91,7 @@ function isFromBeginning({ from, to, uuid }: Pick<ProcessDiffView, 'from' | 'to'
   return from?.of === 'base' && from.uuid === uuid && to?.uuid === uuid
 }
 
-/** `step 3`; if the side is of another process than `uuid`, also that process: `step 3 of PID 5 (docs)` */
+/** Names a compared state: `step 3`, or for another process than `uuid`, `step 3 of PID 5 (docs)`. */
 function sideText(side: DiffSideView, uuid: string): string {
   const names = {
     worktree: 'the present files',

@@ -87,7 +87,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return printResult(out, push, { commit, ...(await openOrExplain(push, output, out)) })
 }
 
-/** The remote to which `git push` goes from the checked-out branch. If none is configured, the only remote, or else `origin`. */
+/** Returns the remote to which `git push` goes from the checked-out branch. If none is configured, the only remote, or else `origin`. */
 async function remoteOf(checkout: UserCheckout): Promise<string> {
   const branch = await checkout.branch()
   const settings = [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]
@@ -107,7 +107,7 @@ interface Base {
   readonly name: string
 }
 
-/** The newest known commit of the branch to merge into. If nothing is known about the remote, the checked-out commit. */
+/** Returns the newest known commit of the branch to merge into. If nothing is known about the remote, the checked-out commit. */
 async function findBase(checkout: UserCheckout, remote: string, base: string | undefined): Promise<Base> {
   const names = base === undefined ? ['HEAD', 'main', 'master'] : [base]
   for (const name of names) {
@@ -117,7 +117,7 @@ async function findBase(checkout: UserCheckout, remote: string, base: string | u
   return { commit: checkout.head, name: await checkout.branch() }
 }
 
-/** The owner of the remote, if the repository has an `upstream` for which pull requests are made. */
+/** Returns the owner of the remote, if the repository has an `upstream` for which pull requests are made. */
 async function forkOwner(checkout: UserCheckout, remote: string, address: string): Promise<string | null> {
   return remote !== 'upstream' && (await checkout.remotes()).includes('upstream') ? repositoryOwner(address) : null
 }

@@ -1,4 +1,4 @@
-// `reeve crew diff`: shows the change of a task. Tests: test/tables/cli/print/crew-diff.test.ts, test/e2e/crew/diff.test.ts.
+// `reeve crew diff`: shows the change of a task. Test: test/e2e/crew/diff.test.ts.
 import { diffTitle, truncationLine } from '../../print/crew-diff.ts'
 import { diffLines, statLines } from '../../print/diff.ts'
 import { UsageError } from '../../errors.ts'

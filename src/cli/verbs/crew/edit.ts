@@ -39,7 +39,7 @@ export async function run(call: VerbCall): Promise<number> {
   return sendCrewCommand(call, ref, changes)
 }
 
-/** The text of the task from a file. Errors: usage, if it cannot be read. */
+/** Reads the text of the task from a file, or from stdin (`-`). Errors: usage, if it cannot be read. */
 function readTaskText(file: string | undefined): string | undefined {
   if (file === undefined) return undefined
   try {

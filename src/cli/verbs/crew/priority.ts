@@ -1,4 +1,4 @@
-// `reeve crew priority`: changes the position of a task. Test: test/e2e/cli/crew.test.ts.
+// `reeve crew priority`: changes the position of a task. Test: test/e2e/cli/crew-retry.test.ts.
 import { sendCrewCommand } from '../../actions/crew-command.ts'
 import { UsageError } from '../../errors.ts'
 import type { VerbCall } from '../../table/verb.ts'

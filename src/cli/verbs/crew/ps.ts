@@ -1,4 +1,4 @@
-// `reeve crew ps`: lists the crews, or the members of one. Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+// `reeve crew ps`: lists the crews, or the members of one. Test: test/e2e/cli/crew.test.ts.
 import { resolveCrew } from '../../input/which-crew.ts'
 import { crewLines, crewSummary, crewWaitLines, memberLines } from '../../print/crew.ts'
 import type { VerbCall } from '../../table/verb.ts'

@@ -1,5 +1,4 @@
-// `reeve crew show`: shows a crew with its tasks and members, or a task with its history. Tests: test/tables/cli/print/crew.test.ts,
-// test/e2e/cli/crew.test.ts.
+// `reeve crew show`: shows a crew with its tasks and members, or a task with its history. Test: test/e2e/cli/crew.test.ts.
 import { questionLines } from '../../input/questions.ts'
 import { resolveCrew } from '../../input/which-crew.ts'
 import { crewResultLines, crewSummary, crewWaitLines, memberLines, taskLines, taskPage } from '../../print/crew.ts'

@@ -1,4 +1,4 @@
-// `reeve crew tasks`: lists the tasks of a crew with their assignees. Tests: test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+// `reeve crew tasks`: lists the tasks of a crew with their assignees. Test: test/e2e/cli/crew.test.ts.
 import { resolveCrew } from '../../input/which-crew.ts'
 import { crewResultLines, crewSummary, crewWaitLines, taskLines } from '../../print/crew.ts'
 import type { VerbCall } from '../../table/verb.ts'

@@ -1,6 +1,6 @@
 // `reeve open`: opens the page in the browser at a process, or prints the link. Test: test/e2e/web/access/verb.test.ts.
 import { refuseInProcess } from '../../actions/open-browser.ts'
-import { openLink } from '../../actions/open-web-link.ts'
+import { openWebLink } from '../../actions/open-web-link.ts'
 import { resolveForRead } from '../../input/which-process.ts'
 import type { VerbCall } from '../../table/verb.ts'
 
@@ -8,5 +8,5 @@ export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
   refuseInProcess('reeve open')
   const { uuid } = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
-  return openLink(call, { right: 'all' }, { path: `p/${uuid}`, mayOpenBrowser: !args.on('no-open') })
+  return openWebLink(call, { right: 'all' }, { path: `p/${uuid}`, mayOpenBrowser: !args.on('no-open') })
 }

@@ -1,12 +1,12 @@
 // `reeve web`: opens a link to the page, lists and ends sessions, and closes the page.
-// Tests: test/e2e/web/access/verb.test.ts, test/e2e/web/access/elsewhere.test.ts.
+// Tests: test/e2e/web/access/verb.test.ts, test/e2e/web/access/ssh.test.ts.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { WebOpenBody, WebSessionView } from '../../../api/views/web.ts'
 import { formatAgo } from '../../../faces/format.ts'
 import { WEB_RIGHTS, type WebRight } from '../../../kernel/model/words.ts'
 import { openBrowser, refuseInProcess } from '../../actions/open-browser.ts'
-import { openLink } from '../../actions/open-web-link.ts'
+import { openWebLink } from '../../actions/open-web-link.ts'
 import { UsageError } from '../../errors.ts'
 import { formatTable, type Column } from '../../print/format-table.ts'
 import { oneLine } from '../../print/text.ts'
@@ -35,7 +35,7 @@ export async function run(call: VerbCall): Promise<number> {
   return args.on('ssh') ? openOverSsh(call) : open(call)
 }
 
-/** The page of another machine: its flags are those of `reeve web` there. */
+/** Opens the page of another machine. `reeve web` there gets the flags about the link. */
 async function openOverSsh({ args, out }: VerbCall): Promise<number> {
   const body = linkBody(args)
   if (body.proxyHost !== undefined || body.tls)
@@ -59,7 +59,7 @@ async function openOverSsh({ args, out }: VerbCall): Promise<number> {
 function open(call: VerbCall): Promise<number> {
   const { args } = call
   const isForElsewhere = args.on('share') || args.on('allow-host') || args.on('listen')
-  return openLink(call, linkBody(args), { mayOpenBrowser: !args.on('no-open') && !isForElsewhere })
+  return openWebLink(call, linkBody(args), { mayOpenBrowser: !args.on('no-open') && !isForElsewhere })
 }
 
 function linkBody(args: VerbCall['args']): WebOpenBody {
@@ -91,7 +91,7 @@ function linkBody(args: VerbCall['args']): WebOpenBody {
   }
 }
 
-/** The address with TLS. Without TLS, the page is served on loopback only, so both files are needed. */
+/** Returns the address with TLS, and its files; undefined: none is given. Without TLS the page is served on loopback only. */
 function tlsPart(args: VerbCall['args']): WebOpenBody['tls'] {
   const [listen, cert, key] = [args.text('listen'), args.text('tls-cert'), args.text('tls-key')]
   if (listen === undefined && cert === undefined && key === undefined) return undefined
