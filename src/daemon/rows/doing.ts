@@ -171,7 +171,7 @@ function keepInput({ inputs }: Work, callId: string, input: unknown): void {
   if (inputs.size < MAX_INPUTS) inputs.set(callId, truncate(toolInputLine(input), MAX_INPUT_CHARS, '…'))
 }
 
-/** When the process got its status, in wall ms. Without a fact of it since the start of the daemon, the best time of its row. */
+/** When the process got its status, in wall ms. If that was before the start of the daemon, the nearest time in its row. */
 export function statusSince(process: Process, work: Work | undefined): number {
   const { life, clock, asks } = process
   const status = statusOf(process)

@@ -1,7 +1,7 @@
 // The projection: the rows of all processes, kept up to date with each committed batch. Exists only while there are viewers. A change marks
 // the rows that may differ: the process, those above it, and those whose `why` names it. `flush` rebuilds the marked rows, and returns what
 // has changed. So the rows after any history equal rows that are built from scratch. Must never read a journal.
-// Test: test/properties/rows.test.ts.
+// Tests: test/properties/rows.test.ts, test/tables/daemon/rows/projection.test.ts.
 import { toUsd, tallyOf } from '../../kernel/state/accounts.ts'
 import { configuredLimits, payerChainOf, tallyWithBelow } from '../../kernel/state/limits.ts'
 import { patchOf } from './patch.ts'

@@ -1,7 +1,7 @@
 // The feed of rows: snapshots, and a stream of changes for viewers. Makes a projection for the first viewer, and drops it some time after
 // the last one; without viewers it costs nothing. Combines changes to ten frames a second at most. All viewers of a scope get the same
 // bytes. A slow viewer that is far behind gets a new snapshot instead. Must never delay or change a commit.
-// Test: test/e2e/rows/rows.test.ts.
+// Tests: test/tables/daemon/rows/row-feed.test.ts, test/e2e/rows/rows.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkTracker } from './doing.ts'
 import type { RowNeed } from './row-needs.ts'
@@ -56,7 +56,7 @@ export class RowFeed {
   readonly #deps: RowFeedDeps
   readonly #work = new WorkTracker()
   /** `recent` serves all scopes but `all` */
-  readonly #boards: { [K in 'recent' | 'all']: Board | null } = { recent: null, all: null }
+  readonly #projections: { [K in 'recent' | 'all']: SharedProjection | null } = { recent: null, all: null }
   readonly #abort = new AbortController()
 
   constructor(deps: RowFeedDeps) {
@@ -71,32 +71,32 @@ export class RowFeed {
   /** Must be called with the facts of each commit and the processes that it changed, after they were applied. */
   onCommit(facts: readonly StoredFact[], processes: readonly Process[]): void {
     this.#work.onFacts(facts)
-    for (const board of this.#openBoards()) board.onCommit(processes)
+    for (const projection of this.#openProjections()) projection.onCommit(processes)
   }
 
   /** Must be called with output that is not recorded. */
   onLive(uuid: Uuid, output: LiveOutput): void {
-    if (this.#work.onLive(uuid, output)) for (const board of this.#openBoards()) board.onLive(uuid)
+    if (this.#work.onLive(uuid, output)) for (const projection of this.#openProjections()) projection.onLive(uuid)
   }
 
   /** Must be called when an ended process was removed for good. */
   onRemoved(uuid: Uuid): void {
-    for (const board of this.#openBoards()) board.onRemoved(uuid)
+    for (const projection of this.#openProjections()) projection.onRemoved(uuid)
   }
 
   /** Must be called when processes were added without a commit. All viewers get a new snapshot. */
   reset(): void {
     for (const name of ['recent', 'all'] as const) {
-      this.#boards[name]?.close()
-      this.#boards[name] = null
+      this.#projections[name]?.close()
+      this.#projections[name] = null
     }
   }
 
   /** Returns the rows of a scope as JSON. */
   async snapshot(scope: RowScope, shape: RowShape): Promise<string> {
-    const board = await this.#board(scope)
-    using _use = board.use()
-    return board.snapshot(scope, shape)
+    const projection = await this.#projectionFor(scope)
+    using _use = projection.use()
+    return projection.snapshot(scope, shape)
   }
 
   /** Yields the events of a scope as bytes, until the signal aborts. */
@@ -104,11 +104,11 @@ export class RowFeed {
     const signal = AbortSignal.any([subscription.signal, this.#abort.signal])
     let { after } = subscription
     while (!signal.aborted) {
-      const board = await this.#board(subscription.scope)
-      using _use = board.use()
-      using _kept = subscription.scope.of === 'subtree' ? await board.keep(subscription.scope.root) : undefined
-      // It ends early if the board is closed by a reset: the stream then goes on with a snapshot of the next one.
-      yield* board.follow({ ...subscription, after, signal })
+      const projection = await this.#projectionFor(subscription.scope)
+      using _use = projection.use()
+      using _kept = subscription.scope.of === 'subtree' ? await projection.keep(subscription.scope.root) : undefined
+      // It ends early if the projection is closed by a reset: the stream then goes on with a snapshot of the next one.
+      yield* projection.follow({ ...subscription, after, signal })
       after = undefined
     }
   }
@@ -118,22 +118,22 @@ export class RowFeed {
     this.reset()
   }
 
-  #openBoards(): Board[] {
-    return [this.#boards.recent, this.#boards.all].filter((board) => board !== null)
+  #openProjections(): SharedProjection[] {
+    return [this.#projections.recent, this.#projections.all].filter((projection) => projection !== null)
   }
 
-  async #board(scope: RowScope): Promise<Board> {
+  async #projectionFor(scope: RowScope): Promise<SharedProjection> {
     const name = scope.of === 'all' ? 'all' : 'recent'
-    const board = (this.#boards[name] ??= new Board(
+    const projection = (this.#projections[name] ??= new SharedProjection(
       { ...this.#deps, work: this.#work, keepMs: name === 'all' ? Infinity : RECENT_MS },
       this.#deps.log,
       () => {
-        if (this.#boards[name] === board) this.#boards[name] = null
+        if (this.#projections[name] === projection) this.#projections[name] = null
       },
     ))
-    using _use = board.use()
-    await board.opened
-    return board
+    using _use = projection.use()
+    await projection.opened
+    return projection
   }
 }
 
@@ -152,8 +152,8 @@ interface Viewer {
   wake: PromiseWithResolvers<void>
 }
 
-/** A projection with its viewers and timers. */
-class Board {
+/** A projection that its viewers share, with these viewers and its timers. */
+class SharedProjection {
   readonly #projection: Projection
   readonly #deps: ProjectionDeps
   readonly #log: (message: string, error: unknown) => void
@@ -192,7 +192,7 @@ class Board {
     this.#schedule()
   }
 
-  /** Keeps the board until the result is disposed. */
+  /** Keeps the projection until the result is disposed. */
   use(): Disposable {
     this.#users += 1
     if (this.#linger) clearTimeout(this.#linger)
@@ -233,11 +233,11 @@ class Board {
   }
 
   /**
-   * Keeps the row of a process, however old it is, until the result is disposed. Resolves when it is there, or when the board is closed.
+   * Keeps the row of a process, however old it is, until the result is disposed. Resolves when the row is there, or the projection closed.
    */
   async keep(uuid: Uuid): Promise<Disposable> {
     this.#projection.keep(uuid)
-    // A closed board makes no more frames: this loop would never end, and would block the event loop.
+    // A closed projection makes no more frames: this loop would never end, and would block the event loop.
     while (!this.#closing.signal.aborted && !this.#projection.has(uuid) && this.#projection.isDirty) {
       this.#schedule()
       await this.#flushing
@@ -374,7 +374,7 @@ class Board {
   async #pause(ms: number): Promise<void> {
     if (ms <= 0) return
     await sleep(ms, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {
-      // The board was closed during the pause.
+      // The projection was closed during the pause.
     })
   }
 

@@ -1,6 +1,6 @@
 // Makes the row of one process, which all faces show. The sums over the tree are in sums.ts. A row depends on facts, on the table and on
 // the tracker of work. It does not depend on the time of the request. So rows of the same state are equal, and a change is the difference
-// of two rows. Pure, except for the name of this machine. Test: test/tables/daemon/rows/why.test.ts.
+// of two rows. Pure, except for the name of this machine. Test: test/properties/rows.test.ts.
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
 import { CAPABILITIES, isExternal } from '../../kernel/model/capabilities.ts'

@@ -189,7 +189,7 @@ function notedLimit({ life, note }: Process): NotedLimit | null {
   return readReachedText(note)
 }
 
-/** The process whose budget holds this one, as far as that is known. Null: its own, or one of the home. */
+/** The process whose budget holds this one. Null: the budget is its own or the home's, or its owner is not known. */
 function budgetOwner(process: Process, { work, row }: WhyContext): Uuid | null {
   const noted = work?.reached ? null : notedLimit(process)
   if (noted === null) return work?.reached?.scope ?? null
