@@ -12,7 +12,7 @@ import { localAddresses, tlsAddresses, type Certificate, type TlsAddress, type W
 import type { Assets } from './assets.ts'
 import { checkAccess, type AccessVerdict } from './access-check.ts'
 import { SECURITY_HEADERS } from './headers.ts'
-import { letPass } from './pass.ts'
+import { recordPass } from './pass.ts'
 import type { RouteAccess } from './find-route.ts'
 import type { Sessions } from './sessions.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
@@ -154,7 +154,7 @@ export class WebListener {
   /** Hands a request to the routes, in the name of its session. */
   #pass({ route, session, way }: Extract<AccessVerdict, { type: 'api' }>, request: IncomingMessage, response: ServerResponse): void {
     for (const name of SENDER_HEADERS) delete request.headers[name]
-    letPass(request, { session, way, routeId: route.id, openings: this.#deps.openings })
+    recordPass(request, { session, way, routeId: route.id, openings: this.#deps.openings })
     if (session) {
       const release = this.#deps.sessions.holdOpen(session.id, () => response.destroy())
       response.once('close', release)

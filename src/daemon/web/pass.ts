@@ -1,6 +1,6 @@
-// What the access check has decided about a request that came over TCP: its session, and the route that it may use. The routes look here,
+// Keeps what the access check has decided about a request over TCP: its session, and the route that it may use. The routes read it here,
 // because nothing that a client sends can make such a pass. Must stay small: the daemon loads this file at its start.
-// Test: test/tables/daemon/web/access-check.test.ts, test/e2e/web/security.test.ts.
+// Test: test/e2e/web/security.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { WebOpening, WebRight, WebWay } from '../../kernel/model/words.ts'
 
@@ -36,7 +36,7 @@ export interface Pass {
 const passes = new WeakMap<object, Pass>()
 
 /** Records the pass of a request. Only the listener may call this, after the access check. */
-export function letPass(request: object, pass: Pass): void {
+export function recordPass(request: object, pass: Pass): void {
   passes.set(request, pass)
 }
 

@@ -1,6 +1,6 @@
-// What a redacted session reads: no inputs or results of tools, no output, no contents of files, no environment. Routes that
-// `REDACTIONS` does not name are not for such a session. A field of a process, row, need, question or step is left out, unless a table
-// shows it. Test: test/tables/daemon/web/restrict.test.ts.
+// Redacts the answers to a redacted session: they have no inputs or results of tools, no output, no contents of files and no environment.
+// Such a session cannot use routes that `REDACTIONS` does not name. A field of a process, row, need, question or step is left out, unless a
+// table shows it. Test: test/tables/daemon/web/restrict.test.ts.
 import type { RowView } from '../../api/views/rows.ts'
 import type { NeedView } from '../../api/views/needs.ts'
 import type { BriefStepsView, StepDetailView } from '../../api/views/steps.ts'

@@ -1,7 +1,7 @@
 // The page's part of the daemon. Opens the listener when a link is requested, makes links and sessions, and closes the listener 12 hours
-// after the last use. After a new start of the daemon it opens the same port again, with the sessions that were kept (kept-page.ts).
-// Loaded at its first use, so that an idle daemon has neither a port nor this code.
-// Test: test/e2e/web/access/listener.test.ts, test/e2e/web/access/return.test.ts, test/tables/daemon/web/codes.test.ts.
+// after the last use. After a new start of the daemon it opens the same port again, with the sessions that were kept (kept-page.ts). Loaded
+// at its first use, so that an idle daemon has neither a port nor this code.
+// Test: test/e2e/web/access/listener.test.ts, test/e2e/web/access/return.test.ts.
 import { createHmac } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. A session ends after 12 hours without a request, at the end of
-// its own time, or when the user revokes it. A remembered one ends after 30 days without a request. The next daemon takes up the remembered
+// Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. A session ends after 12 hours without a request, when its longest
+// life is over, or when the user revokes it. A remembered one ends after 30 days without a request. The next daemon takes up the remembered
 // sessions, and after a kill or a restart also those whose page was open. Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
