@@ -444,7 +444,7 @@ export interface ProcessView {
   removeAtEnd: boolean
   /** its labels, by key */
   labels: Record<string, string>
-  /** when the status began, as far as that is known */
+  /** when the status began; if that was before the start of the daemon, the nearest known time */
   since: string
   /** null: it has ended */
   why: WhyView | null

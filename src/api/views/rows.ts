@@ -71,7 +71,7 @@ export interface RowView {
   activity: Activity | null
   /** its liveness problem; null: none */
   liveness: LivenessWord | null
-  /** when the status began, as far as that is known */
+  /** when the status began; if that was before the start of the daemon, the nearest known time */
   since: string
   /** null: it has ended */
   why: WhyView | null

@@ -19,7 +19,7 @@ export interface WebOpenBody {
   proxyHost?: string
   /** an address of this machine, with a certificate and its key */
   tls?: { address: string; port: number; cert: string; key: string }
-  /** true: its session lives until 30 days without a request; with `proxyHost` or `tls` */
+  /** true: its session ends only after 30 days without a request; needs `proxyHost` or `tls` */
   remember?: boolean
 }
 
@@ -49,11 +49,11 @@ export interface WebSessionView {
   label: string | null
   /** the way by which it was started; it works by no other */
   way: 'loopback' | 'proxy' | 'tls'
-  /** true: it lives until 30 days without a request */
+  /** true: it ends after 30 days without a request; false: after 12 hours */
   remembered: boolean
   createdAt: string
   lastSeenAt: string
-  /** null: it ends after 12 hours without a request */
+  /** when it ends at the latest; null: it ends only after a time without a request */
   expiresAt: string | null
   address: string
   userAgent: string

@@ -45,7 +45,10 @@ const webOpenBody = z
       .strictObject({ address: z.string().refine((text) => isIP(text) !== 0, 'expected an IP address'), port, cert: file, key: file })
       .exactOptional()
       .describe('an address of this machine, with a certificate and its key'),
-    remember: z.boolean().exactOptional().describe('true: its session lives until 30 days without a request; with `proxyHost` or `tls`'),
+    remember: z
+      .boolean()
+      .exactOptional()
+      .describe('true: its session ends only after 30 days without a request; needs `proxyHost` or `tls`'),
   })
   .describe('POST /v1/web/open.')
 

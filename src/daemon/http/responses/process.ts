@@ -385,7 +385,7 @@ export const process = z
     pinned: z.boolean(),
     removeAtEnd: z.boolean().describe('it is removed with its history when it has ended'),
     labels: z.record(text, text).describe('its labels, by key'),
-    since: time.describe('when the status began, as far as that is known'),
+    since: time.describe('when the status began; if that was before the start of the daemon, the nearest known time'),
     why: why.nullable().describe('null: it has ended'),
     doing: doing.nullable().describe('null: no call is open'),
     note: text.nullable().describe('the text of the NOTE column'),

@@ -1,5 +1,5 @@
-// Schemas of the rows that all faces share, for src/api/views/rows.ts. A row depends on facts and on
-// live output only. It never depends on the time of its request: a reader continues the clocks. Test: test/e2e/rows/rows.test.ts.
+// Schemas of the rows that all faces share, for src/api/views/rows.ts. A row depends on facts and on live output only. It never depends on
+// the time of its request: a reader adds the time since `runsSince` itself. Test: test/e2e/rows/rows.test.ts.
 import { z } from 'zod'
 import { ACTIVITIES, LIMIT_NAMES, LIVENESS_WORDS, PROCESS_STATES } from '../../../kernel/model/words.ts'
 import { costFields, doing, count, driver, ms, status, text, time, usd, uuid, version, why } from './fields.ts'
@@ -58,7 +58,7 @@ const row = z
     status,
     activity: z.enum(ACTIVITIES).nullable(),
     liveness: z.enum(LIVENESS_WORDS).nullable().describe('its liveness problem; null: none'),
-    since: time.describe('when the status began, as far as that is known'),
+    since: time.describe('when the status began; if that was before the start of the daemon, the nearest known time'),
     why: why.nullable().describe('null: it has ended'),
     doing: doing.nullable(),
     note: text.nullable().describe('the text of the NOTE column'),

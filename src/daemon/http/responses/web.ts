@@ -13,10 +13,10 @@ const session = z
     redact: z.boolean(),
     label: text.nullable(),
     way: z.enum(WEB_WAYS).describe('the way by which it was started; it works by no other'),
-    remembered: z.boolean().describe('true: it lives until 30 days without a request'),
+    remembered: z.boolean().describe('true: it ends after 30 days without a request; false: after 12 hours'),
     createdAt: time,
     lastSeenAt: time,
-    expiresAt: time.nullable().describe('null: it ends after 12 hours without a request'),
+    expiresAt: time.nullable().describe('when it ends at the latest; null: it ends only after a time without a request'),
     address: text,
     userAgent: text,
   })
