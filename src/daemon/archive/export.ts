@@ -1,6 +1,6 @@
-// Exports the whole history of a process to a directory steps/UUID. The file events.jsonl is enough to import the process again; the
-// other files have the same data in a form for users and programs. Reads the journal in pages, so that its length does not matter.
-// Must never change the process or overwrite a file. The caller must prevent the removal of the process during the export.
+// Exports the whole history of a process to a directory steps/UUID. An import reads all facts from events.jsonl, and their number from
+// proc-info.json. The other files have the same facts in a form for users and programs. Reads the journal in pages, so that its length does
+// not matter. Must never change the process or overwrite a file. The caller must prevent the removal of the process during the export.
 // Tests: test/e2e/daemon/archive.test.ts, test/processes/daemon/archive-killed.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -39,7 +39,7 @@ export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, s
     steps = await writeHistory(history, createFile)
     await writeCheckpoint(history, createFile)
     await writeJson(createFile, 'process-meta.json', await processMetaOf(process, history.mcp))
-    // Written last, because it has the number of facts in the other files.
+    // Written after the history, because it names the last checkpoint that was read.
     await writeJson(createFile, 'proc-info.json', exportInfoOf(history))
   })
   return { version: 1, uuid, pid: process.pid, name: process.spec.name, dir: target, facts: process.seq, steps, bytes }

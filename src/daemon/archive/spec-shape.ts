@@ -1,5 +1,6 @@
 // Checks that an imported spec is valid for this daemon. A correct checksum is no proof that a daemon wrote the spec. Checks the shape of
-// the fields that the daemon reads; their meaning is checked where they are used. Test: test/e2e/daemon/archive-damage.test.ts.
+// the fields that the daemon reads; their meaning is checked where they are used.
+// Tests: test/tables/daemon/archive/spec-shape.test.ts, test/e2e/daemon/archive-damage.test.ts.
 import * as z from 'zod'
 import { gatewayMode } from '../../config/keys/gateway.ts'
 import { issueText } from '../../config/zod-messages.ts'
