@@ -115,10 +115,11 @@ async function readMembers({ crew }: Process, reads: CrewReportDeps['reads']): P
   return processes
 }
 
+/** `until`: the end of the crew; while it lives, the time now. Wall ms. */
 function taskReport(
   task: Task,
   { reviewers, tries, verdicts, checks, spent, note, workSpans, questionSpans, openQuestionSince }: TaskHistory,
-  now: number,
+  until: number,
 ): ReportTaskView {
   const {
     id,
@@ -170,8 +171,8 @@ function taskReport(
     note,
     usage: toUsageView(spent),
     workedMs,
-    waitedMs: Math.max(0, (ended ?? now) - added - workedMs),
-    askedMs: coveredMs(openQuestionSince === null ? questionSpans : [...questionSpans, [openQuestionSince, ended ?? now]]),
+    waitedMs: Math.max(0, (ended ?? until) - added - workedMs),
+    askedMs: coveredMs(openQuestionSince === null ? questionSpans : [...questionSpans, [openQuestionSince, ended ?? until]]),
   }
 }
 

@@ -141,7 +141,7 @@ export class CrewGit {
         const predecessorTree = from && isMembersFirstTask(crew, member, task) ? worktreeOf(from) : null
         const handedOver = predecessorTree
           ? await handOver(git, { from: predecessorTree, to: tree, ref: `${HANDOVER_REFS}${member.uuid}`, salvage }).catch(
-              handleLostPredecessorFiles(predecessorTree),
+              reasonIfFilesAreLost(predecessorTree),
             )
           : null
         if (handedOver && !('without' in handedOver)) return { base: current.base ?? head, salvaged: handedOver.salvaged }
@@ -446,8 +446,8 @@ function isMembersFirstTask({ crew }: Process, { spec: { member } }: Process, ta
   return !crew?.tasks.some(({ id, implementers }) => id !== task && member !== undefined && implementers.includes(member.id))
 }
 
-/** Handles the error of a lost worktree of a predecessor: the successor starts without the predecessor's files. */
-function handleLostPredecessorFiles({ dir }: MemberTree): (error: unknown) => { readonly without: string } {
+/** Returns an error handler. For a lost worktree it returns the reason, so that the successor starts without the predecessor's files. */
+function reasonIfFilesAreLost({ dir }: MemberTree): (error: unknown) => { readonly without: string } {
   return (error) => {
     if (error instanceof TreeError && error.dir === dir) return { without: error.message }
     throw error

@@ -1,6 +1,6 @@
 // Performs the effects of crews (`crew.job`, `crew.move`, `crew.retire`) and answers them. Spawns members, runs git jobs and commands, and
 // reads texts from journals. Jobs that need the same member run in order, and no job runs twice at the same time. After a crash, a job is
-// requested again even if it was done. Must never decide. Test: test/e2e/crew/crew.test.ts.
+// requested again even if it was done. Must never decide. Tests: test/tables/daemon/crew/jobs/jobs.test.ts, test/e2e/crew/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { GitError } from '../../../drivers/files/git.ts'
 import { TreeError } from '../../../drivers/files/open-worktree.ts'

@@ -1,6 +1,7 @@
 // Runs the shell commands `verify` and `setup` of a crew in a worktree, with a member's environment, containment and network. Limits their
 // time, memory and output. After a command, all its processes are ended. A file records each containment before its command starts. With
-// this file, the next daemon ends what a killed daemon left running. Tests: test/processes/crew/verify.test.ts.
+// this file, the next daemon ends what a killed daemon left running.
+// Tests: test/tables/daemon/crew/jobs/shell-command-runner.test.ts, test/processes/crew/verify.test.ts.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
@@ -140,7 +141,7 @@ function argvOf(command: CrewShellCommand['command']): readonly string[] {
   return typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command
 }
 
-/** The recorded intent. Null for an incomplete file, whose command was never started. */
+/** The recorded intent; null for an incomplete file. */
 function parseIntent(text: string): ContainmentIntent | null {
   try {
     return JSON.parse(text) as ContainmentIntent

@@ -33,7 +33,7 @@ export interface MemberTemplates {
   readonly notes: readonly string[]
 }
 
-interface BuiltSpec {
+interface BuiltMemberSpec {
   readonly spec: RunnableSpec
   readonly secrets: Readonly<Record<string, string>>
   /** remarks for the user */
@@ -70,7 +70,7 @@ async function buildRoleTemplate(
   { coordinator, roleAgents, commonAgent, cwd }: CrewDefinition,
   env: Record<string, string>,
   { specs, settings, paths }: MemberTemplatesDeps,
-): Promise<BuiltSpec> {
+): Promise<BuiltMemberSpec> {
   const roleConfig: CrewWhoBody = role === 'coordinator' ? (coordinator ?? {}) : (roleAgents[role] ?? {})
   const defaultAgent = commonAgent.agent ?? (await settings.configFor(cwd, env, {})).defaultAgent
   const agent = await findAgent(roleConfig.agent ?? defaultAgent, cwd, paths)
@@ -100,7 +100,7 @@ async function buildMemberSpec(
   agent: AgentDefinition,
   body: AgentBody,
   { specs, paths }: Pick<MemberTemplatesDeps, 'specs' | 'paths'>,
-): Promise<BuiltSpec> {
+): Promise<BuiltMemberSpec> {
   const { cwd } = body
   const { spec, secrets, note } = await specs.build({
     ...body,
@@ -128,7 +128,7 @@ export async function buildWithTaskAgent(
     crewSecrets,
   }: { readonly role: Role; readonly taskAgent: TaskAgent; readonly crewSecrets: Readonly<Record<string, string>> },
   deps: Pick<MemberTemplatesDeps, 'specs' | 'paths'>,
-): Promise<BuiltSpec> {
+): Promise<BuiltMemberSpec> {
   const { cwd, env, limits, permissions } = template
   const agent = await findAgent(taskAgent.agent ?? template.agent, cwd, deps.paths)
   checkTakesMessages(agent, role)

@@ -33,6 +33,7 @@ interface TakeOverDeps {
   readonly store: Pick<Store, 'tail'>
   /** null without a repository */
   readonly git: Git | null
+  /** wall ms */
   readonly now: number
   /** true: only plans the start of the crew */
   readonly isPlan: boolean

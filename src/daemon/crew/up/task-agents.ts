@@ -12,8 +12,10 @@ type TaskRequest = Pick<NewTask, 'id' | 'title' | 'kind' | 'role' | 'agent' | 'm
 
 /** The template of a worker for tasks with a certain agent or model. */
 export interface TaskAgentTemplate {
+  /** see `taskAgentKey` */
   readonly key: string
   readonly role: WorkerRole
+  /** the agent and model that the task names, for messages */
   readonly agentText: string
   readonly spec: RunnableSpec
   readonly secrets: Readonly<Record<string, string>>
