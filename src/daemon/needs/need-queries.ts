@@ -1,5 +1,5 @@
-// Reads what waits for the user: of all processes, of a subtree, or one need with its whole evidence. Reads applied state, and the ended
-// processes in the store. Changes nothing. Test: test/e2e/lifecycle/needs.test.ts.
+// Reads the needs of all processes or of a subtree, or one need with its whole evidence. Reads applied state, and the ended processes in
+// the store. Changes nothing. Test: test/e2e/lifecycle/needs.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { snoozedUntil } from '../../kernel/state/attention.ts'
 import type { NeedView, NeedsView } from '../../api/views/needs.ts'

@@ -1,5 +1,5 @@
-// What a process needs from the user. Its needs come from asks, blocked merges, holds that only the user ends, unseen ends, and silences.
-// Reads process rows only, never a journal. A program without a protocol for questions never appears to ask. Pure.
+// Finds the needs of a process, which wait for the user. They come from asks, blocked merges, holds that only the user ends, unseen ends,
+// and silences. Reads process rows only, never a journal. A program without a protocol for questions never appears to ask. Pure.
 // Test: test/tables/daemon/needs/needs-of.test.ts.
 import { hash } from 'node:crypto'
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
@@ -49,7 +49,9 @@ const NEEDS_USER: Readonly<Record<HoldReason, boolean>> = {
 
 export interface NeedsContext {
   readonly table: LiveTable
+  /** the wall time now, in ms */
   readonly wall: number
+  /** the monotonic time now, in ms */
   readonly mono: number
   /** the wall time up to which ends count as seen, in ms; absent: none */
   readonly seenUntil?: number

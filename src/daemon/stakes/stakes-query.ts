@@ -1,5 +1,5 @@
-// Gathers the data about what an action would cost: rows, the kernel's decisions, open calls from the journal, and files from git. Git has
-// at most the time `filesMs` of the request; after that the files are unknown. Reads only. The view is made in stakes.ts.
+// Gathers the facts that the stakes of an action follow from: rows, the kernel's decisions, open calls from the journal, and files from
+// git. Git has at most the time `filesMs` of the request; after that the files are unknown. Reads only. The view is made in stakes.ts.
 // Test: test/e2e/lifecycle/stakes.test.ts.
 import { oneLine } from '../../api/text/safe-text.ts'
 import { toolInputLine } from '../../api/text/tool-input-line.ts'

@@ -98,7 +98,7 @@ function publicFieldsOf({
   }
 }
 
-/** How the agent can be resumed and forked, as far as that is known before it runs. */
+/** How the agent can be resumed and forked. `asked`: only the running agent can report whether it can be forked. */
 function continuationOf({ driver, format, command }: AgentDefinition): Pick<AgentView, 'resumes' | 'forks' | 'converses'> {
   switch (driver) {
     case 'native':

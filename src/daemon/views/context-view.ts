@@ -1,5 +1,5 @@
-// What the model of a process sees now: the messages of its context with their sizes, and which of them a compaction would keep. For an
-// agent that keeps its own context, only the size is known. Test: test/e2e/models/context-view.test.ts.
+// Shows what the model of a process sees now: the messages of its context with their sizes. Also shows which of them a compaction would
+// keep. For an agent that keeps its own context, only the size is known. Test: test/e2e/models/context-view.test.ts.
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import { messageBytes, SUMMARY_HEADING } from '../../drivers/native/context/context.ts'
 import { chooseKeptPart, compactionLimits } from '../../drivers/native/context/kept-part.ts'

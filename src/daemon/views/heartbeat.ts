@@ -1,5 +1,5 @@
-// Maps the observations of the heartbeat monitor to the API view. Decides nothing about liveness.
-// Test: test/e2e/lifecycle/liveness.test.ts.
+// Maps the observations of the liveness monitor to the API view. Decides nothing about liveness.
+// Tests: test/tables/daemon/views/process-queries.test.ts, test/e2e/lifecycle/liveness.test.ts.
 import { thresholdsOf } from '../../kernel/decide/liveness/liveness.ts'
 import { isLiving, statusOf } from '../../kernel/model/status.ts'
 import { isoTime } from './format-times.ts'

@@ -1,5 +1,5 @@
 // Maps the usage of a subtree, and the usage of each limit, to the API view. The kernel computes the figures.
-// Tests: test/tables/daemon/views/process-view.test.ts, test/e2e/limits/budgets.test.ts.
+// Tests: test/properties/rows.test.ts, test/e2e/limits/budgets.test.ts.
 import { knownCost } from '../../api/known-cost.ts'
 import { toUsd } from '../../kernel/state/accounts.ts'
 import { LIMITS, payerChainOf, limitActionOf, configuredLimits, tallyWithBelow, usedOf } from '../../kernel/state/limits.ts'

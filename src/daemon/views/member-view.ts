@@ -1,5 +1,4 @@
-// Crew data in the views of processes: the phase and task of a member, and the progress of a crew as a note. All of it is read from the row
-// of the crew. Test: test/tables/daemon/views/member-view.test.ts.
+// Reads the phase and task of a member, and the progress of a crew as a note, from the row of the crew.
 import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'

@@ -1,6 +1,6 @@
 // Queries of processes for the API: by reference, as lists, with steps and logs. Reads applied state only, and changes nothing. A reference
 // is tried as a PID (current or earlier), as an exact name, and as a prefix or suffix of a UUID.
-// Test: test/e2e/daemon/api.test.ts, test/tables/daemon/views/references.test.ts.
+// Tests: test/tables/daemon/views/process-queries.test.ts, test/tables/daemon/views/references.test.ts, test/e2e/daemon/api.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { unbegunCalls } from '../../kernel/state/unbegun-calls.ts'

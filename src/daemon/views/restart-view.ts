@@ -1,5 +1,5 @@
-// Maps restarts and supervisors to the API view. Also has the texts about restarts in the NOTE column.
-// Test: test/e2e/lifecycle/restart.test.ts, test/e2e/cli/supervisors.test.ts.
+// Maps restarts and supervisors to the API view. Also makes the texts about restarts in the NOTE column.
+// Tests: test/processes/daemon/supervision.test.ts, test/e2e/cli/supervisors.test.ts.
 import { restartsWithin } from '../../kernel/supervise/restart-decision.ts'
 import { statusOf } from '../../kernel/model/status.ts'
 import { isoTime, isoOrNull } from './format-times.ts'

@@ -1,5 +1,5 @@
 // Lists the processes that can be resumed, and how, for `reeve list-resumable`. Works in bounded pages. Must never read a journal: rows are
-// enough. Test: test/e2e/cli/resume.test.ts.
+// enough. Tests: test/tables/daemon/views/process-queries.test.ts, test/e2e/cli/resume.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { resumeModes } from '../../kernel/decide/resume-modes.ts'
 import { isSuspended, statusOf } from '../../kernel/model/status.ts'

@@ -1,4 +1,4 @@
-// What the views need to look up other processes. Test: test/tables/daemon/views/process-view.test.ts.
+// The type of the lookup by which views find other processes. Test: test/tables/daemon/views/process-view.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 

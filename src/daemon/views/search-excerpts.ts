@@ -1,5 +1,5 @@
-// Finds a text in the facts of a transcript, and cuts an excerpt around it. Has the texts of a fact that are searched. Pure. The time is
-// bounded by the length of the texts. Test: test/tables/daemon/views/search-excerpts.test.ts.
+// Finds a text in the facts of a transcript, and cuts an excerpt around it. Also selects the texts of a fact that are searched. Pure. The
+// time is bounded by the length of the texts. Test: test/tables/daemon/views/search-excerpts.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 import type { SearchMatchView } from '../../api/views/search.ts'
 import type { FactBody } from '../../kernel/model/facts.ts'

@@ -1,5 +1,5 @@
-// How fast processes spend now: USD and tokens in slots of ten seconds of the last hour, by tree, from the facts of each commit. Kept in
-// memory, so it covers only the time since the daemon started. Bounded: idle trees have no slots. Must never delay a commit.
+// Measures how fast processes spend now: USD and tokens in slots of ten seconds of the last hour, by tree, from the facts of each commit.
+// Kept in memory, so it covers only the time since the daemon started. Bounded: idle trees have no slots. Must never delay a commit.
 // Test: test/tables/daemon/views/spending-rate.test.ts.
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'

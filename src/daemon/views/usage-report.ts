@@ -1,6 +1,6 @@
 // Reports the usage of all processes by agent, model, time, tree, process, project or label, from the usage ledger of the store. Updates
 // the ledger first, and yields to the event loop between two pages. Also makes the view of the present spending rate.
-// Test: test/e2e/limits/usage.test.ts.
+// Tests: test/tables/daemon/views/usage-rate.test.ts, test/e2e/limits/usage.test.ts.
 import { lookUp } from '../../kernel/util/lookup.ts'
 import { knownCost } from '../../api/known-cost.ts'
 import { setImmediate } from 'node:timers/promises'

@@ -1,6 +1,5 @@
-// The step up to which two processes have the same history; null if they are not related. Related: one is a fork of the other, or both are
-// forks of a third process.
-// Tests: test/e2e/worktree/files.test.ts, test/e2e/lifecycle/compare.test.ts.
+// Finds the last step that the histories of two processes have in common. They have one if a process is a fork of the other, or both are
+// forks of a third one. Tests: test/e2e/worktree/files.test.ts, test/e2e/lifecycle/compare.test.ts.
 import type { Process } from '../../../kernel/model/process.ts'
 import type { Uuid } from '../../../kernel/model/ids.ts'
 
@@ -12,7 +11,7 @@ interface ProcessFinder {
   find(uuid: Uuid): Promise<Process | undefined>
 }
 
-/** Returns the last common step; null if both histories have nothing in common, as far as it is known. */
+/** Returns the last common step; null if the processes are not related, or an origin that would show it was removed. */
 export async function findCommonStep(reads: ProcessFinder, a: Process, b: Process): Promise<number | null> {
   const steps = await sharedSteps(reads, a)
   for (const [uuid, step] of await sharedSteps(reads, b)) {
