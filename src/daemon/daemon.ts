@@ -62,7 +62,7 @@ export interface DaemonOptions {
   readonly paths: Paths
   readonly log: (message: string, error: unknown) => void
   readonly clock?: Clock
-  /** true: also accepts a store that is empty or older, that has a damaged log, or that the last daemon did not leave */
+  /** true: also accepts a store that is empty, older than before, or has a damaged log */
   readonly acceptStore?: boolean
   /** the daemon's program file: the daemon ends when this file is removed and nothing runs; null: the file is not watched */
   readonly programFile?: string | null
@@ -233,7 +233,7 @@ class RunningDaemon implements Daemon {
     })
   }
 
-  /** Stops this daemon when its store is fenced: what it knows is no longer the truth. */
+  /** Stops this daemon when its store is fenced, for example because its file was replaced: the rows in memory are then out of date. */
   watchFence(): void {
     const end = (error: KernelError): Promise<void> => {
       this.#deps.log('the store is no longer the store of this daemon, so it stops', error)

@@ -1,5 +1,5 @@
-// Resumes a node of a run: turns the API request into a kernel input with the process rows and the keys. The request waits until the last
-// incarnations of the run and of the node are released. Test: test/e2e/compose/resume.test.ts.
+// Resumes or forks a node of a run. Reads the rows of the run and of the node, finds the keys, and requests the resume from the kernel.
+// First waits until the last incarnations of both are released. Test: test/e2e/compose/resume.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { resumeSource } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -4,6 +4,7 @@ import type { Calendar } from '../../kernel/model/home.ts'
 
 const DAY_MS = 86_400_000
 
+/** `wall`: wall ms. The number of a period only identifies it; its end is in wall ms. */
 export function calendarAt(wall: number): Calendar {
   const date = new Date(wall)
   const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()]

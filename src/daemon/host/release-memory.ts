@@ -1,7 +1,6 @@
 // Returns unused memory to the system by garbage collections. V8 starts none in an idle program, so it would keep a heap that had to be
 // large only once. The collections run after the start, and after growth when the daemon is calm. Also turns the optimizing compilers off
-// during the start, because the code of the start runs only once. Measured by `npm run bench memory`.
-// Test: test/e2e/lifecycle/restart.test.ts.
+// during the start, because the code of the start runs only once. No test covers the effect: `npm run bench memory` measures it.
 import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,6 +1,6 @@
 // Removes the temporary folders that a killed daemon left: moves them to a trash folder at once, and deletes them while the daemon runs.
 // Deletes folder by folder. A single recursive removal of thousands of folders would issue all its system calls at once, and their memory
-// would not be returned. Test: test/e2e/lifecycle/restart.test.ts.
+// would not be returned. Test: test/processes/crash/leftovers.test.ts.
 import { mkdir, opendir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -8,9 +8,10 @@ import { defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
 import type { BatchResultView } from '../../api/views/batch.ts'
 import { STOP_GRACE_MS } from '../../kernel/model/signals.ts'
 
-/** The greatest number of processes of a request, and of those that are handled at the same time. */
+/** The largest number of processes in a request. */
 const MAX_REFS = 1_000
-const CONCURRENT = 16
+/** The largest number of processes that are changed at the same time. */
+const MAX_CONCURRENT = 16
 
 const BATCH_VERBS = ['pause', 'resume', 'stop', 'kill', 'send', 'remove', 'pin', 'unpin'] as const
 
@@ -44,8 +45,8 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
       const act = actionsFor(deps, body, clientNameOf(request))[body.verb]
       const refs = [...new Set(body.refs)]
       const results: BatchResultView[] = []
-      for (let start = 0; start < refs.length; start += CONCURRENT)
-        results.push(...(await Promise.all(refs.slice(start, start + CONCURRENT).map((ref) => resultOf(ref, act)))))
+      for (let start = 0; start < refs.length; start += MAX_CONCURRENT)
+        results.push(...(await Promise.all(refs.slice(start, start + MAX_CONCURRENT).map((ref) => resultOf(ref, act)))))
       return { version: 1, results }
     },
   }),

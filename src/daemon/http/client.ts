@@ -1,4 +1,4 @@
-// What handlers need to know about the client of a request: its name, and when it has gone.
+// Finds the name of the client that sent a request, and notices when the client has gone. For the handlers of routes.
 // Tests: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { passOf } from '../web/pass.ts'

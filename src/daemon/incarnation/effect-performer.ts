@@ -1,5 +1,6 @@
 // Performs the kernel's effects, by a table with one handler for each type, and keeps the running incarnations. The result of an effect
-// goes back to the kernel as an input of the pipeline. Test: test/e2e/daemon/api-processes.test.ts, test/simulation.
+// goes back to the kernel as an input of the pipeline.
+// Tests: test/tables/daemon/incarnation/effect-performer.test.ts, test/e2e/daemon/api-processes.test.ts, test/simulation.
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { ContainmentManager, Containment } from '../../drivers/contain/containment-contract.ts'
@@ -77,7 +78,7 @@ export class EffectPerformer {
     this.#deps = deps
   }
 
-  /** Must be called once before the first effect. The pipeline calls `perform`, so it is created after this object. */
+  /** Must be called once before the first effect. The pipeline is created after this object, because the pipeline calls `perform`. */
   connect(pipeline: Pipeline): void {
     this.#pipeline = pipeline
   }

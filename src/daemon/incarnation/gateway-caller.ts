@@ -1,6 +1,6 @@
-// An agent at the gateway that starts another process with the `reeve` command. Its environment contains its own gateway access. A child
-// that used this access would count for both processes, and lose it when the parent ends. So these functions remove the access from the
-// child's environment, and find the provider keys for the child's own access. Must never put a key into an environment.
+// For an agent at the gateway that starts another process with the `reeve` command. The environment of such an agent contains its gateway
+// access. A child that used this access would count for both processes, and lose it when the parent ends. So these functions remove the
+// access from the child's environment, and find the provider keys for the child's own access. Must never put a key into an environment.
 // Test: test/e2e/external/gateway.test.ts.
 import type { SessionProvider } from '../../drivers/gateway/session.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'

@@ -77,7 +77,7 @@ export class Incarnation {
       })
   }
 
-  /** Handles a new hold: pauses the agent, or freezes the programs of an agent that is still starting. */
+  /** Applies a new hold: pauses the agent, or freezes the programs of an agent that is still starting. */
   pause(freeze: boolean): void {
     const isInForce = this.#startFreeze.pause(freeze)
     this.request('pause', (agent) => (isInForce() ? agent.pause(freeze) : Promise.resolve()))
@@ -99,12 +99,12 @@ export class Incarnation {
     this.request('stop', (agent) => agent.stop({ signal, graceMs, onKill }))
   }
 
-  /** Handles the end of the last hold: the callers that wait for it continue, and the agent is unpaused. */
+  /** Must be called at the end of the last hold: the callers that wait for it continue, and the agent is unpaused. */
   unpause(): void {
     this.#holdsEnded.resolve()
     this.#holdsEnded = Promise.withResolvers()
     this.#startFreeze.unpause()
-    // An agent that is still starting has received no pause: `#startFreeze` handled it.
+    // An agent that is still starting has received no pause: `#startFreeze` has frozen and thawed it.
     if (this.#startFreeze.isAgentStarted) this.request('unpause', (agent) => agent.unpause())
   }
 

@@ -30,7 +30,7 @@ export class StartFreeze {
     return this.#isAgentStarted
   }
 
-  /** Handles a new hold. Returns a function that checks whether this pause is still in force. */
+  /** Applies a new hold. Returns a function that checks whether this pause is still in force. */
   pause(freeze: boolean): () => boolean {
     const unpauseCount = this.#unpauseCount
     if (freeze) this.#isFreezeWanted = true
@@ -38,7 +38,7 @@ export class StartFreeze {
     return () => unpauseCount === this.#unpauseCount
   }
 
-  /** Handles the end of the last hold: thaws the containment, even if the agent has started and received the pause itself. */
+  /** Must be called at the end of the last hold: thaws the containment, even if the agent has started and received the pause itself. */
   unpause(): void {
     this.#unpauseCount += 1
     this.#isFreezeWanted = false

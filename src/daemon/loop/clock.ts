@@ -1,7 +1,6 @@
-// The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits.
-// Decisions of the kernel and stored times use these clocks; tests replace them with manual ones (test/support/clock.ts). A few modules
-// measure durations directly with `performance.now()`.
-// A jump of the wall clock changes no duration and no limit.
+// The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits. A jump of the wall clock
+// changes no duration and no limit. Decisions of the kernel and stored times use these clocks; a few modules measure durations directly
+// with `performance.now()`. Tests of single parts use manual clocks (test/support/clock.ts), and end-to-end tests the system clock.
 import { uptime } from 'node:os'
 import type { Now } from '../../kernel/model/ids.ts'
 

@@ -1,5 +1,6 @@
 // Maps facts to the public events of the API. An event has an envelope, its own type, and the public part of the fact's body.
-// src/api/events.ts describes the public fields. Test: test/tables/docs/api.test.ts, test/e2e/daemon/events.test.ts.
+// src/api/events.ts describes the public fields.
+// Tests: test/tables/daemon/loop/events.test.ts, test/tables/docs/api.test.ts, test/e2e/daemon/events.test.ts.
 import { EVENT_NAMES } from '../../api/events.ts'
 import type { FactEvent } from '../../api/events.ts'
 import { isCrewFact } from '../../kernel/state/fold-crew.ts'

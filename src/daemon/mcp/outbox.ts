@@ -1,6 +1,6 @@
 // Delivers the reports that `reeve mcp` has stored, and that the last daemon did not confirm before it ended. Each counts for the turn in
-// which it was made. Then it is logged and removed, even if the crew refuses it. While the crew is unavailable, the report stays.
-// Tests: test/tables/daemon/mcp/outbox.test.ts, test/e2e/mcp/outbox.test.ts.
+// which it was made. A delivered report is logged and removed, even if the crew refuses it. While the crew is unavailable, the report
+// stays. Tests: test/tables/daemon/mcp/outbox.test.ts, test/e2e/mcp/outbox.test.ts.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
-// Removes processes with `removeAtEnd` ten seconds after their end, so that clients that follow one can still read how it ended. Must
-// never remove a process that was interrupted, or whose worktree has changes. A start of the daemon schedules the removals that an
-// earlier daemon did not finish. Test: test/e2e/lifecycle/temporary.test.ts.
+// Removes processes with `removeAtEnd` ten seconds after their end, so that a client that follows such a process can still read how it
+// ended. Must never remove a process that was interrupted, or whose worktree has changes. A start of the daemon schedules the removals that
+// an earlier daemon did not finish. Test: test/e2e/lifecycle/temporary.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import type { Process } from '../../kernel/model/process.ts'

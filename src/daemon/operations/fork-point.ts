@@ -1,6 +1,6 @@
-// Finds where a fork starts: the fact in the origin's journal that completed a step, and the origin's state after it.
-// Reads only the newest checkpoint before that fact, and the facts after it. So step 10,000 costs no more than step 10.
-// Must never change the origin, which may run meanwhile. Tests: test/properties/fork-state.test.ts, test/e2e/lifecycle/fork.test.ts.
+// Finds where a fork starts: the fact in the origin's journal that completed a step, and the origin's state after it. Reads only the newest
+// checkpoint before that fact, and the facts after it. So step 10,000 costs no more than step 10. Must never change the origin, which may
+// run meanwhile. Tests: test/tables/daemon/operations/fork-point.test.ts, test/e2e/lifecycle/fork.test.ts.
 import { isExternal } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { fold } from '../../kernel/state/fold.ts'

@@ -1,4 +1,4 @@
-// Finds where the work of a process is: its worktree, or the branch of a crew. Runs git there, and has the errors for missing work.
+// Finds where the work of a process is: its worktree, or the branch of a crew. Runs git there, and makes the errors for missing work.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import { GitError, gitUser, type Git } from '../../drivers/files/git.ts'

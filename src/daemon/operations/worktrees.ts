@@ -1,7 +1,8 @@
 // Manages the worktrees and file records of processes: plans them with a spec, opens them for an incarnation, and removes them with their
-// process. Also finds and lists records. A worktree is salvaged before it is removed. A worktree or record of a process that the store
-// does not know must never be removed: it is moved aside.
-// Test: test/e2e/worktree/worktree.test.ts, test/e2e/worktree/removal.test.ts, test/e2e/worktree/retired-worktree.test.ts.
+// process. Also finds and lists records. A worktree is salvaged before it is removed. A worktree or record of a process that the store does
+// not know must never be removed: it is moved aside.
+// Tests: test/tables/daemon/operations/worktrees.test.ts, test/e2e/worktree/worktree.test.ts, test/e2e/worktree/removal.test.ts,
+// test/e2e/worktree/retired-worktree.test.ts.
 import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { join, relative, resolve, sep } from 'node:path'
