@@ -1,6 +1,6 @@
 // Finds, signals, kills and measures OS processes of a test, without the code under test: by a token that the test put into their
 // arguments, or by a PID that a program printed.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 
 /** The number of sleeping or stopped processes of a torture tree (programs/torture.sh). Its argument `all` adds one. */
@@ -28,6 +28,13 @@ export function findProcessesWith(word: string): LivingProcess[] {
       const found = readProcess(Number(name))
       return found !== null && found.argv.some((arg) => arg.includes(word)) ? [found] : []
     })
+}
+
+/** Returns all processes that work in a folder, except zombies. */
+export function findProcessesIn(folder: string): LivingProcess[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && readWorkingFolder(name) === folder)
+    .flatMap((name) => readProcess(Number(name)) ?? [])
 }
 
 /** Returns the processes of a torture tree that are in their final state: `sleep`s, and programs that stopped themselves. */
@@ -87,6 +94,15 @@ export function readBytesOf({ pid }: LivingProcess): number {
 
 function isDescendant(living: LivingProcess | null): boolean {
   return living !== null && (living.ppid === process.pid || isDescendant(readProcess(living.ppid)))
+}
+
+/** Returns an empty text if the process is gone, or belongs to another user. */
+function readWorkingFolder(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return ''
+  }
 }
 
 /** Returns an empty text if the process is gone. */
