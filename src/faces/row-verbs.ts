@@ -65,7 +65,7 @@ const REASONS: Readonly<Record<RowVerb, (row: RowView) => string>> = {
   raiseBudget: ({ budget, status }) =>
     budget?.limit === 'budgetUsd' && status !== 'suspended'
       ? 'runs: its budget can be raised while it is suspended; p pauses it'
-      : 'has no budget in USD that is its nearest limit',
+      : 'has no budget in USD, or another limit is nearer',
   fork: (row) =>
     row.forks !== 'no' && lastWholeStep(row) <= 0
       ? 'cannot be forked yet: it has finished no step'

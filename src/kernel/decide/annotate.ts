@@ -41,7 +41,7 @@ export function snoozeProcess(draft: DecisionDraft, input: InputOf<'snooze'>): v
   const process = loadProcess(draft, input)
   const { by, until } = input
   checkActsOnSelf(by, process, 'snooze')
-  if (until !== null && until <= draft.now.wall) throw new KernelError('INVALID', 'the time until which the needs are put off is over')
+  if (until !== null && until <= draft.now.wall) throw new KernelError('INVALID', 'needs can be put off only until a time in the future')
   const isChange = until !== null || process.snooze !== undefined
   if (isChange) draft.emit(process.uuid, { type: 'process.snoozed', until, by })
   draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note: isChange ? null : 'its needs are not put off' })

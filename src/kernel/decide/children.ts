@@ -112,7 +112,7 @@ export function checkMember(parent: Process | undefined, { member, childId }: Pr
   if (!crew || member?.crew !== crew.uuid || member.id !== childId) throw new KernelError('INVALID', 'a crew starts its members itself')
   const known = crew.crew?.members.find(({ id }) => id === member.id)
   if (known?.state !== 'starting' || known.uuid !== null)
-    throw new KernelError('CONFLICT', `${member.id} is not requested, or already exists`)
+    throw new KernelError('CONFLICT', `${member.id} was not requested, or already exists`)
 }
 
 /** Adds a child to its supervisor. For a known child this resets its restarts. */

@@ -51,7 +51,8 @@ export function takeQueuedMessages(draft: DecisionDraft, input: InputOf<'take'>)
   const taken = ids.filter((id) => senders.has(id))
   for (const id of taken) draft.emit(uuid, { type: 'message.taken', id, turn: process.progress.turn })
   const unknown = ids.length - taken.length
-  const note = unknown === 0 ? null : `${unknown} of them ${unknown === 1 ? 'is' : 'are'} not queued: acknowledged before, or delivered`
+  const note =
+    unknown === 0 ? null : `${unknown} of the messages ${unknown === 1 ? 'is' : 'are'} not queued: acknowledged before, or delivered`
   draft.replyDone(input.reply, uuid, { affected: taken.length, note })
 }
 

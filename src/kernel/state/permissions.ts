@@ -48,7 +48,7 @@ export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): st
   const childFreedom = above !== null && child.driver === 'native' ? 0 : above !== null && child.driver === 'acp' ? 1 : freedomOf(child)
   if (!isLimited || childFreedom <= parentFreedom) return null
   const who = isPlainCommand(child) ? 'a command' : `agent ${child.agent}`
-  return `${who} cannot be limited to the permissions of its parent: ${freedomOf(child) === 2 ? 'it runs programs' : 'it has tools of its own, and does not ask for each'}`
+  return `${who} cannot be limited to the permissions of its parent: ${freedomOf(child) === 2 ? 'it runs programs' : 'it may use its tools without asking'}`
 }
 
 /** True when the agent can run any program. Then hooks and filters of git in its repository may run, too. */

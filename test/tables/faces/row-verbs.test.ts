@@ -181,7 +181,7 @@ describe('the words for what is not possible', () => {
     ['message', 'ended for ever', { ...COMPLETED, resumes: false }, 'fix has ended'],
     ['raiseBudget', 'suspended', { ...HELD, budget: BUDGET }, null],
     ['raiseBudget', 'running', { budget: BUDGET }, 'fix runs: its budget can be raised while it is suspended; p pauses it'],
-    ['raiseBudget', 'without a budget', HELD, 'fix has no budget in USD that is its nearest limit'],
+    ['raiseBudget', 'without a budget', HELD, 'fix has no budget in USD, or another limit is nearer'],
     ['fork', 'after a step', { step: 2 }, null],
     ['fork', 'in its first step', { step: 1 }, 'fix cannot be forked yet: it has finished no step'],
     ['fork', 'without a history', { step: 9, forks: 'no' }, 'fix cannot be forked: it has no history that another process can continue'],

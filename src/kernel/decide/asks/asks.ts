@@ -113,7 +113,7 @@ export function withdrawAnswer(draft: DecisionDraft, { uuid, by, id, reply }: In
 /** Why the answer to an ask cannot be taken back; null: it can. */
 function withdrawObstacle({ pid, spec }: Process, ask: PendingAsk | undefined): string | null {
   if (spec.crew || ask?.kind === 'plan') return 'it counted at once'
-  if (!ask) return `process ${pid} has it, or does not ask this`
+  if (!ask) return `process ${pid} has the answer already, or does not ask this`
   return ask.answer ? null : `the question of process ${pid} is open`
 }
 

@@ -313,7 +313,7 @@ describe('the commands of actions', () => {
     ['Z', 'fix needs nothing that can be put off'],
     ['e G K', 'old has ended'],
     ['G P', 'docs is suspended already'],
-    ['b', 'fix has no budget in USD that is its nearest limit'],
+    ['b', 'fix has no budget in USD, or another limit is nearer'],
   ])('the keys %s give no action, but the reason: %s', (keys, expected) => {
     const last = keys.lastIndexOf(' ')
     if (last > 0) type(keys.slice(0, last))

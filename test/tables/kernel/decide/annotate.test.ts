@@ -182,7 +182,7 @@ test('needs are snoozed until a time, and shown again', () => {
   ).toMatchInlineSnapshot(`
     "
     > snooze a 1
-      -> refused INVALID: the time until which the needs are put off is over
+      -> refused INVALID: needs can be put off only until a time in the future
     > snooze a 9999999999999
     a.9 process.snoozed
       -> done, 1 affected

@@ -76,7 +76,7 @@ describe('a child', () => {
       > spawn c under=p command
         -> refused PERMISSION: a command cannot be limited to the permissions of its parent: it runs programs
       > spawn c under=p acp
-        -> refused PERMISSION: agent default cannot be limited to the permissions of its parent: it has tools of its own, and does not ask for each
+        -> refused PERMISSION: agent default cannot be limited to the permissions of its parent: it may use its tools without asking
       > spawn f under=r command
         -> refused PERMISSION: a command cannot be limited to the permissions of its parent: it runs programs
       "
@@ -281,7 +281,7 @@ describe('an agent and other processes', () => {
       a.10 message.taken
         -> done, 1 affected
       > take a m4 by=agent:a
-        -> done, 0 affected: 1 of them is not queued: acknowledged before, or delivered
+        -> done, 0 affected: 1 of the messages is not queued: acknowledged before, or delivered
       "
     `)
   })

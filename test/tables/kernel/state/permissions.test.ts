@@ -148,7 +148,7 @@ describe('under a parent', () => {
       'an external agent may not run under a native agent with a list of tools',
       { driver: 'acp', agent: 'claude' },
       { tools: ['read'] },
-      'agent claude cannot be limited to the permissions of its parent: it has tools of its own, and does not ask for each',
+      'agent claude cannot be limited to the permissions of its parent: it may use its tools without asking',
     ],
     ['an external agent may run under an external agent', { driver: 'acp' }, { driver: 'acp', tools: ['read'] }, null],
     ['a native agent may run under any parent', {}, { tools: [] }, null],

@@ -279,9 +279,9 @@ describe('an answer with a time for taking it back', () => {
         -> done, 1 affected
         == a working
       > unanswer a q1
-        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has it, or does not ask this
+        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has the answer already, or does not ask this
       > unanswer a unknown
-        -> refused CONFLICT: the answer to "unknown" cannot be taken back: process 1 has it, or does not ask this
+        -> refused CONFLICT: the answer to "unknown" cannot be taken back: process 1 has the answer already, or does not ask this
       "
     `)
   })
@@ -376,7 +376,7 @@ describe('an answer with a time for taking it back', () => {
         -> done, 1 affected: the answer counts at once, so it cannot be taken back
         == a working
       > unanswer a q1
-        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has it, or does not ask this
+        -> refused CONFLICT: the answer to "q1" cannot be taken back: process 1 has the answer already, or does not ask this
       "
     `)
   })

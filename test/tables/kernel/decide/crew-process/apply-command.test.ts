@@ -699,7 +699,7 @@ test('only a crew adds its members, and only a crew takes crew commands', () => 
     > spawn b under=c child=x
       -> refused INVALID: a crew starts its members itself
     > member b of=c id=worker-9
-      -> refused CONFLICT: worker-9 is not requested, or already exists
+      -> refused CONFLICT: worker-9 was not requested, or already exists
     > say a add_task id=one
       -> refused INVALID: process 2 is not a crew
     > send c
