@@ -118,7 +118,7 @@ function recoverNode(draft: DecisionDraft, run: Process, node: ComposeNode, row:
   const { exit } = row.life
   draft.loadEnded(row)
   if (node.state === 'running' && exit.cause !== 'parent') return finishOrRestartNode(draft, run, row, exit)
-  // A process that was stopped together with its run continues with it.
+  // A process that was stopped together with its run also continues together with that run.
   if (exit.cause !== 'parent' || (node.state !== 'running' && node.state !== 'cancelled')) return
   if (node.state === 'cancelled') draft.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: row.uuid, by: asSender(run) })
   restartNode(draft, draft.mustGet(run.uuid), row, { node, exit, attempt: 0, delayMs: 0 })

@@ -51,7 +51,7 @@ export function sendSignal(draft: DecisionDraft, input: InputOf<'signal'>): void
   const delivery: SignalDelivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
   const childrenGoOn =
     endsProcess(name, target) && !input.subtree && !supervisesChildren(target) ? livingChildren(draft, target.uuid).length : 0
-  // Children come first, so that they get the signal before their supervisor reacts to its own and stops them.
+  // Children come first, so that they get the signal before their supervisor reacts to its own signal and stops them.
   const order = reached.some(supervisesChildren) ? reached.toReversed() : reached
   const held: Process[] = []
   for (const before of order) {

@@ -46,7 +46,7 @@ export function stopMember(
   const process = memberOf(draft, crew, member)
   if (!process) return
   if (!isLiving(process)) {
-    // The end of a zombie will be reported to the crew later; that of a dead process is reported here.
+    // The end of a zombie will be reported to the crew later; the end of a dead process is reported here.
     if (process.life.state === 'dead')
       draft.followUps.push({ type: 'memberCommand', crew, command: memberGoneCommand(member, 'parent', reason) })
     return

@@ -53,7 +53,7 @@ function suspendForBudget(draft: DecisionDraft, { uuid }: Process, report: Limit
   const { life } = process
   if (life.state !== 'running' || life.stopping || life.holds.some(({ reason }) => reason === 'budget')) return 'held'
   const { reached } = report
-  // The hold ends with the period, or when the budget is raised: home-budgets.ts releases it, not its time `until`.
+  // home-budgets.ts releases the hold when the period ends or the budget is raised. The time in `until` alone does not end it.
   const end = reached.scope === 'home' && !reached.shouldWait ? { until: reached.until } : {}
   addHold(draft, uuid, { reason: 'budget', by: 'system', at: draft.now.wall, ...end }, meteringOf(process) !== 'call')
   recordLimitReached(draft, uuid, report)
