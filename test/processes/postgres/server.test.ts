@@ -15,7 +15,7 @@ import { tempDir } from '../../support/tmp.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** how a client sees the end of its server */
-const LOST = /closed the connection|ECONNRESET|EPIPE|terminating connection/
+const LOST = /closed the connection|connection is closed|ECONNRESET|EPIPE|terminating connection/
 
 describePostgres('a server', {}, (suite) => {
   test('gives each test a database of its own', async () => {

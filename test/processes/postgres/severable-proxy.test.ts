@@ -5,7 +5,7 @@ import { SeverableProxy } from '../../support/postgres/severable-proxy.ts'
 import { SqlSession } from '../../support/postgres/sql-session.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const LOST = /closed the connection|ECONNRESET|EPIPE/
+const LOST = /closed the connection|connection is closed|ECONNRESET|EPIPE/
 
 describePostgres('a proxy', {}, (suite) => {
   async function openTable() {
