@@ -51,7 +51,7 @@ export function applyRowEvent(rows: Map<string, RowView>, event: RowEvent): void
   for (const uuid of event.gone) rows.delete(uuid)
 }
 
-/** The needs after an event, in the order of their urgency. `before`: those that the reader has. */
+/** Returns the needs after an event, in the order of their urgency. `before`: the needs that the reader has. */
 export function needsAfter(before: readonly NeedView[], event: RowEvent): readonly NeedView[] {
   if (event.type === 'reset') return event.needs
   if (event.type === 'alive' || event.needIds === undefined) return before

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { eventData } from '../../src/api/client/event-stream.ts'
+import { readEventData } from '../../src/api/client/event-stream.ts'
 import { parseAgent, unknownToolMessage } from '../../src/config/agents/agent-file.ts'
 import { USER_FORMAT, findCompose } from '../../src/config/config.ts'
 import { parseMcpJson } from '../../src/config/mcp/parse-servers.ts'
@@ -183,7 +183,7 @@ describe('hostile texts do no harm to', () => {
     await fc.assert(
       fc.asyncProperty(damagedText(SSE), async (text) => {
         const data: string[] = []
-        for await (const event of eventData(Readable.from([Buffer.from(text)]))) data.push(event)
+        for await (const event of readEventData(Readable.from([Buffer.from(text)]))) data.push(event)
         expect(data.length).toBeLessThanOrEqual(text.split('\n').length)
       }),
       { numRuns: RUNS },

@@ -4,8 +4,8 @@
 import { ApiError } from './api-error.ts'
 import { BUILD_HEADER, isOtherBuild } from '../build.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireRequest, type WireResponse } from './http.ts'
-import { eventData, rowEvents } from './event-stream.ts'
-import type { Holder } from './daemon-holder.ts'
+import { readEventData, readRowEvents } from './event-stream.ts'
+import type { LockHolder } from './daemon-holder.ts'
 import { findHang } from './hung-daemon.ts'
 import { CURRENT_PID_HEADER, parseCurrentPid } from './current-pid-header.ts'
 import type { ReeveEvent } from '../events.ts'
@@ -36,7 +36,7 @@ export interface ClientOptions {
   /** starts the daemon and resolves when it answers; absent: a missing daemon is the error `UNAVAILABLE` */
   readonly start?: (() => Promise<void>) | undefined
   /** returns the program that has the lock of the home, if there is one; the error about a hanging daemon names it */
-  readonly holder?: (() => Holder | null) | undefined
+  readonly holder?: (() => LockHolder | null) | undefined
   /** called once, when a daemon of another build answers */
   readonly onOtherBuild?: (() => void) | undefined
   /** called once for each outdated PID in a request: a resume has given the process a new PID */
@@ -71,7 +71,7 @@ type Call = Pick<WireRequest, 'method' | 'path' | 'body' | 'headers'> & RequestO
 export class Client {
   readonly #socketPath: () => string
   readonly #start: (() => Promise<void>) | undefined
-  readonly #holder: () => Holder | null
+  readonly #holder: () => LockHolder | null
   readonly #name: string
   #onOtherBuild: (() => void) | undefined
   readonly #onPresentPid: ((retiredPid: number, pid: number) => void) | undefined
@@ -251,8 +251,8 @@ async function readBody(response: WireResponse): Promise<string> {
 
 /** Yields the messages of a stream. The overloads of `events` have the exact types. */
 async function* messagesOf(path: string, body: AsyncIterable<Buffer>): AsyncGenerator<ReeveEvent | ErrorBody, void> {
-  if (path === ROWS_PATH) for await (const message of rowEvents(body)) yield message as ReeveEvent | ErrorBody
-  else for await (const data of eventData(body)) yield JSON.parse(data) as ReeveEvent | ErrorBody
+  if (path === ROWS_PATH) for await (const message of readRowEvents(body)) yield message as ReeveEvent | ErrorBody
+  else for await (const data of readEventData(body)) yield JSON.parse(data) as ReeveEvent | ErrorBody
 }
 
 /** Whether a message of a stream is the error that ends it. Events have a type, errors have none. */

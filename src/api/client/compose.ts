@@ -1,5 +1,4 @@
-// The client for compose runs: `connect().compose`. Its methods have the names of the API. Must stay quick to load, like the library. Test:
-// test/e2e/cli/compose.test.ts.
+// The client for compose runs: `connect().compose`. Must stay quick to load, like the library. Test: test/e2e/cli/compose.test.ts.
 import type { Client } from './client.ts'
 import type { ComposeBody, OneRunView, PlanView, ResumeNodeBody, RunsView, RunView } from '../views/compose.ts'
 

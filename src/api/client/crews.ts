@@ -1,5 +1,4 @@
-// The client for crews: `connect().crews`. Its methods have the names of the API. Must stay quick to load, like the library. Test:
-// test/e2e/crew/up.test.ts.
+// The client for crews: `connect().crews`. Must stay quick to load, like the library. Test: test/e2e/crew/up.test.ts.
 import type { Client } from './client.ts'
 import type { CrewDiffView } from '../views/crew-diff.ts'
 import type { CrewReportView } from '../views/crew-report.ts'

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** The record that the daemon writes when it has taken the lock. */
-export interface HolderRecord {
+export interface LockHolderRecord {
   readonly pid: number
   /** the start time in /proc: clock ticks since the boot of the machine */
   readonly startTime: string
@@ -12,7 +12,7 @@ export interface HolderRecord {
   readonly boot: string
 }
 
-export interface Holder extends HolderRecord {
+export interface LockHolder extends LockHolderRecord {
   /** the state letter of `ps`: R, S, D, T, … */
   readonly state: string
   /** when the program last ran, in wall ms; null while it runs, or if unknown */
@@ -20,7 +20,7 @@ export interface Holder extends HolderRecord {
 }
 
 /** Returns the program that wrote the record; null if it is not alive. */
-export function readHolder(file: string): Holder | null {
+export function readHolder(file: string): LockHolder | null {
   const record = parseRecord(file)
   const program = record && readProgram(record.pid)
   if (!record || !program || program.startTime !== record.startTime || record.boot !== bootId()) return null
@@ -28,19 +28,19 @@ export function readHolder(file: string): Holder | null {
 }
 
 /** Returns the record for a living program; null if it has ended, or the system does not show it. */
-export function readHolderRecord(pid: number): HolderRecord | null {
+export function readHolderRecord(pid: number): LockHolderRecord | null {
   const program = readProgram(pid)
   return program && { pid, startTime: program.startTime, boot: bootId() }
 }
 
 /** Whether a signal has stopped the program. A stopped program runs again only after a SIGCONT. */
-export function isStopped({ state }: Holder): boolean {
+export function isStopped({ state }: LockHolder): boolean {
   return state === 'T' || state === 't'
 }
 
-function parseRecord(file: string): HolderRecord | null {
+function parseRecord(file: string): LockHolderRecord | null {
   try {
-    const { pid, startTime, boot } = JSON.parse(readFileSync(file, 'utf8')) as Partial<HolderRecord>
+    const { pid, startTime, boot } = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolderRecord>
     return Number.isSafeInteger(pid) && Number(pid) > 1 && typeof startTime === 'string' && typeof boot === 'string'
       ? { pid: Number(pid), startTime, boot }
       : null

@@ -1,5 +1,6 @@
-// Parses a stream of server-sent events: bytes in, the JSON text of each event out, or each event of the stream of rows. Decodes only
-// whole lines or rows, so that a boundary between two chunks cannot damage a character. Lines end with LF, and their length is limited.
+// Parses a stream of server-sent events from its bytes. Yields the JSON text of each event, or the parsed events of the stream of rows.
+// Decodes only whole lines or rows, so that a boundary between two chunks cannot damage a character. Lines end with LF, and their length is
+// limited.
 // Test: test/tables/api/client/http.test.ts.
 import { LongListParser } from './long-list-parser.ts'
 
@@ -9,7 +10,7 @@ export const MAX_EVENT_BYTES = 16 * 1024 * 1024
 const MAX_SNAPSHOT_BYTES = 128 * 1024 * 1024
 
 /** Yields the `data` of each event. Comments, ids and names of events are skipped, because the data contains `seq` and `type`. */
-export async function* eventData(body: AsyncIterable<Buffer>, maxBytes = MAX_EVENT_BYTES): AsyncGenerator<string, void> {
+export async function* readEventData(body: AsyncIterable<Buffer>, maxBytes = MAX_EVENT_BYTES): AsyncGenerator<string, void> {
   let data: string[] = []
   for await (const line of lines(body, maxBytes)) {
     if (line === '') {
@@ -22,7 +23,7 @@ export async function* eventData(body: AsyncIterable<Buffer>, maxBytes = MAX_EVE
 }
 
 /** Yields each event of the stream of rows, parsed. Each has one line of `data`. The rows of a snapshot are parsed as they come. */
-export async function* rowEvents(body: AsyncIterable<Buffer>, maxBytes = MAX_SNAPSHOT_BYTES): AsyncGenerator<unknown, void> {
+export async function* readRowEvents(body: AsyncIterable<Buffer>, maxBytes = MAX_SNAPSHOT_BYTES): AsyncGenerator<unknown, void> {
   let line = new RowEventLine(maxBytes)
   for await (const chunk of body) {
     let start = 0

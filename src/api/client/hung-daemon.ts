@@ -1,7 +1,7 @@
 // Distinguishes a hanging daemon from a slow one: while a request waits, a second request is sent, which any healthy daemon answers at
 // once. Must never report a daemon that still answers, or that has ended. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { sendRequest, FIRST_CHECK_MS } from './http.ts'
-import { isStopped, type Holder } from './daemon-holder.ts'
+import { isStopped, type LockHolder } from './daemon-holder.ts'
 
 /** the time limit for the second request: a daemon answers it in some ms, and on a loaded machine still within this time */
 const PROBE_MS = 3_000
@@ -15,7 +15,7 @@ export interface Hang {
 }
 
 /** Returns null if the daemon answers, has ended, or no longer listens. */
-export async function findHang(socketPath: string, holder: () => Holder | null): Promise<Hang | null> {
+export async function findHang(socketPath: string, holder: () => LockHolder | null): Promise<Hang | null> {
   const before = holder()
   if (before && isStopped(before)) return describeHang(before)
   if (await isAnswering(socketPath)) return null
@@ -34,7 +34,7 @@ async function isAnswering(socketPath: string): Promise<boolean> {
   }
 }
 
-export function describeHang(holder: Holder | null): Hang {
+export function describeHang(holder: LockHolder | null): Hang {
   const pid = holder?.pid ?? null
   const subject = pid === null ? 'the daemon' : `the daemon (PID ${pid})`
   const since = holder?.idleSince

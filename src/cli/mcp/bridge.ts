@@ -1,7 +1,7 @@
 // Passes messages between an MCP client on stdin and stdout and the MCP server in the daemon. Each line of the client is a request over
 // the daemon's socket. The answer to a request with an id gives one or more lines. A report of a worker is stored on disk before it is sent
 // (outbox.ts). Must write nothing but MCP messages to its output. Test: test/e2e/mcp/bridge.test.ts.
-import { eventData } from '../../api/client/event-stream.ts'
+import { readEventData } from '../../api/client/event-stream.ts'
 import { BrokenLink, sendRequest, isNotListening, type WireResponse } from '../../api/client/http.ts'
 import type { ReportOutbox } from './outbox.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
@@ -173,7 +173,7 @@ export class Bridge {
 
   async #writeAnswer(response: WireResponse, method: string | undefined): Promise<void> {
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      for await (const data of eventData(response.body)) this.#writeMessage(data, method)
+      for await (const data of readEventData(response.body)) this.#writeMessage(data, method)
       return
     }
     const text = await textOf(response)

@@ -1,7 +1,7 @@
 // Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Kills only a program with the OS pid and start time
 // that the daemon recorded with its lock. Checks both directly before the signal. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
-import { readHolder, type Holder } from '../../api/client/daemon-holder.ts'
+import { readHolder, type LockHolder } from '../../api/client/daemon-holder.ts'
 import { Failure } from '../errors.ts'
 
 /** the time limit for the end of a killed program: it takes some ms, but a wait for the disk can delay it */
@@ -9,7 +9,7 @@ const KILL_LIMIT_MS = 30_000
 const POLL_MS = 20
 
 /** Kills the holder of the lock, and resolves when it has ended. Errors: exit 4 if the signal is refused, or the program does not end. */
-export async function killHolder(holder: Holder, file: string): Promise<void> {
+export async function killHolder(holder: LockHolder, file: string): Promise<void> {
   const deadline = performance.now() + KILL_LIMIT_MS
   if (isSameProgram(holder, file)) killProgram(holder.pid)
   while (isSameProgram(holder, file)) {
@@ -23,7 +23,7 @@ export async function killHolder(holder: Holder, file: string): Promise<void> {
   }
 }
 
-function isSameProgram({ pid, startTime }: Holder, file: string): boolean {
+function isSameProgram({ pid, startTime }: LockHolder, file: string): boolean {
   const current = readHolder(file)
   return current?.pid === pid && current.startTime === startTime
 }

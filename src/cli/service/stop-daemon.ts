@@ -3,7 +3,7 @@
 // Tests: test/tables/cli/service/stop-daemon.test.ts, test/e2e/cli/daemon.test.ts, test/e2e/daemon/unresponsive-daemon.test.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../api/client/api-error.ts'
-import { isStopped, readHolder, readHolderRecord, type Holder } from '../../api/client/daemon-holder.ts'
+import { isStopped, readHolder, readHolderRecord, type LockHolder } from '../../api/client/daemon-holder.ts'
 import { describeHang } from '../../api/client/hung-daemon.ts'
 import type { DaemonView } from '../../api/views/daemon.ts'
 import type { ProcessView } from '../../api/views/process.ts'
@@ -117,7 +117,7 @@ async function findDaemon(reeve: Reeve, endMs: number): Promise<DaemonView | und
 }
 
 /** Returns the error about a daemon that has the lock but is not listening. */
-export function notListeningError(holder: Holder): Error {
+export function notListeningError(holder: LockHolder): Error {
   if (!isStopped(holder))
     return new StopTimeoutError(
       4,

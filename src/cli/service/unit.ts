@@ -8,7 +8,7 @@ const CHECKSUM_DIGITS = 16
 /** the exit code of a daemon whose home has another daemon; a restart would not help */
 const HOME_TAKEN_EXIT = 4
 
-export interface UnitParts {
+export interface UnitSettings {
   /** the home of the daemon */
   readonly home: string
   /** the absolute path of the program, and its arguments */
@@ -26,7 +26,7 @@ WatchdogSec=60
 WatchdogSignal=SIGKILL`
 
 /** Formats the unit. `TimeoutStopSec` is longer than the time that the daemon gives to its own processes. */
-export function unitText({ home, argv: [program, ...words], env, canNotify }: UnitParts): string {
+export function unitText({ home, argv: [program, ...words], env, canNotify }: UnitSettings): string {
   const body = `# Home: ${JSON.stringify(home)}
 
 [Unit]

@@ -5,7 +5,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAX_EVENT_BYTES, eventData } from '../../../src/api/client/event-stream.ts'
+import { MAX_EVENT_BYTES, readEventData } from '../../../src/api/client/event-stream.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
@@ -31,7 +31,7 @@ class Stream implements AsyncDisposable {
 
   private constructor(response: IncomingMessage) {
     this.response = response
-    this.#events = eventData(response as AsyncIterable<Buffer>, MAX_EVENT_BYTES)
+    this.#events = readEventData(response as AsyncIterable<Buffer>, MAX_EVENT_BYTES)
   }
 
   static async open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Stream> {

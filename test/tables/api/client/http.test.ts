@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ApiError } from '../../../../src/api/client/api-error.ts'
 import { Client } from '../../../../src/api/client/client.ts'
-import { eventData, rowEvents } from '../../../../src/api/client/event-stream.ts'
+import { readEventData, readRowEvents } from '../../../../src/api/client/event-stream.ts'
 import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
 import { startFakeDaemon, refusedAnswer } from '../../../support/daemon/fake-daemon.ts'
 import { factEvent, processView, endedView } from '../../../support/daemon/process-view.ts'
@@ -236,7 +236,7 @@ describe('events', () => {
         yield bytes.subarray(0, splitAt)
         yield bytes.subarray(splitAt)
       })()
-      expect(await collect(eventData(pieces))).toEqual(['"é\\u2028\u2028"', 'a\nb'])
+      expect(await collect(readEventData(pieces))).toEqual(['"é\\u2028\u2028"', 'a\nb'])
     }
   })
 
@@ -247,7 +247,7 @@ describe('events', () => {
         yield bytes.subarray(0, splitAt)
         yield bytes.subarray(splitAt)
       })()
-      expect(await collect(rowEvents(pieces))).toEqual([{ rows: [{ uuid: 'é\u2028' }, {}], seq: 1 }, { seq: 2 }])
+      expect(await collect(readRowEvents(pieces))).toEqual([{ rows: [{ uuid: 'é\u2028' }, {}], seq: 1 }, { seq: 2 }])
     }
   })
 
@@ -255,7 +255,7 @@ describe('events', () => {
     const endless = async function* (): AsyncGenerator<Buffer> {
       for (;;) yield Buffer.alloc(1000, 'x')
     }
-    for (const read of [eventData, rowEvents]) {
+    for (const read of [readEventData, readRowEvents]) {
       await expect(collect(read(endless(), 10_000))).rejects.toThrow('longer than 10000 bytes')
     }
   })
