@@ -32,7 +32,7 @@ export async function withWaitNote<T>(
 
 /** One wait of a command. Disposing it ends the wait. */
 export class WaitNote implements AsyncDisposable {
-  readonly #board: Board
+  readonly #waits: CommandWaits
   readonly #isFallback: boolean
 
   /**
@@ -41,20 +41,20 @@ export class WaitNote implements AsyncDisposable {
    */
   constructor(out: Output, { isFallback = false, firstLineMs = FIRST_LINE_MS }: { isFallback?: boolean; firstLineMs?: number } = {}) {
     this.#isFallback = isFallback
-    let board = boards.get(out)
-    if (!board) boards.set(out, (board = new Board(out, firstLineMs)))
-    this.#board = board
+    let waits = waitsByOutput.get(out)
+    if (!waits) waitsByOutput.set(out, (waits = new CommandWaits(out, firstLineMs)))
+    this.#waits = waits
   }
 
   /** Must be called when the wait may have changed. Null: the command waits for nothing. */
   set(wait: Wait | (() => Wait | null) | null): void {
-    if (wait === null) this.#board.remove(this)
-    else this.#board.put(this, { read: typeof wait === 'function' ? wait : () => wait, isFallback: this.#isFallback })
+    if (wait === null) this.#waits.remove(this)
+    else this.#waits.put(this, { read: typeof wait === 'function' ? wait : () => wait, isFallback: this.#isFallback })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#board.remove(this)
-    await this.#board.settled
+    this.#waits.remove(this)
+    await this.#waits.settled
   }
 }
 
@@ -64,10 +64,10 @@ interface Entry {
 }
 
 /** The waits of each command. */
-const boards = new WeakMap<Output, Board>()
+const waitsByOutput = new WeakMap<Output, CommandWaits>()
 
-/** All waits of a command, as one line. */
-class Board {
+/** All waits of a command, which share one line. */
+class CommandWaits {
   readonly #out: Output
   readonly #firstLineMs: number
   /** the shortest time between two printed lines */

@@ -49,7 +49,7 @@ export class Args {
     return this.#values.has(name)
   }
 
-  /** The last value of a flag. */
+  /** The last value of a flag; undefined: the flag is not given. */
   text(name: string): string | undefined {
     return this.#values.get(name)?.at(-1)
   }
@@ -59,7 +59,7 @@ export class Args {
     return this.#values.get(name) ?? []
   }
 
-  /** All values of a repeated flag, split at commas. */
+  /** All values of a repeated flag, split at commas; undefined: the flag is not given. */
   list(name: string): readonly string[] | undefined {
     return this.#values
       .get(name)
@@ -72,7 +72,7 @@ export class Args {
     return text === undefined ? undefined : Number(text)
   }
 
-  /** The value of a duration flag, in ms. */
+  /** The value of a duration flag, in ms; undefined: the flag is not given. */
   duration(name: string): number | undefined {
     const text = this.text(name)
     return text === undefined ? undefined : (parseDuration(text) ?? undefined)

@@ -12,7 +12,7 @@ import { fitWidth, oneLine } from '../print/text.ts'
 import { fitRows } from './fit-rows.ts'
 import { FollowedRows } from './followed-rows.ts'
 import type { WatchRow } from './ps-rows.ts'
-import { Screen, type Size } from '../screen/screen.ts'
+import { Screen, type TerminalSize } from '../screen/screen.ts'
 import { Throttle } from '../screen/throttle.ts'
 
 /** the shortest time between two redraws */
@@ -150,7 +150,7 @@ class TableScreen implements Disposable {
     this.#screen[Symbol.dispose]()
   }
 
-  #linesFor({ columns, rows: height }: Size): string[] {
+  #linesFor({ columns, rows: height }: TerminalSize): string[] {
     const lines = this.#table.lines(this.#rows, columns, performance.now() - this.#receivedAt)
     const cut = (text: string): string => fitWidth(text, columns, this.#out.ellipsis)
     const head = this.#headLines(height).map(([colour, text]) => this.#out.paint(colour, cut(text)))

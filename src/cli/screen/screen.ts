@@ -8,14 +8,14 @@ import { frameBytes, type ScreenFrame } from './frame.ts'
 import { KeyReader, type TerminalReport } from './key-reader.ts'
 
 /** The size of the terminal. */
-export interface Size {
+export interface TerminalSize {
   readonly columns: number
   readonly rows: number
 }
 
 export interface ScreenDeps {
   /** returns what to show now */
-  readonly draw: (size: Size) => ScreenFrame
+  readonly draw: (size: TerminalSize) => ScreenFrame
   readonly onKey: (key: Key) => void
   /** absent: the focus and the mouse change nothing */
   readonly onReport?: (report: TerminalReport) => void

@@ -23,7 +23,7 @@ export type VerbTable = Readonly<Record<string, Verb>>
 export interface Verb {
   readonly summary: string
   readonly usage: readonly string[]
-  /** the description: one paragraph each */
+  /** the paragraphs of the description */
   readonly about: readonly string[]
   /** the least and the greatest number of words after the verb, without flags */
   readonly wordRange: readonly [number, number]

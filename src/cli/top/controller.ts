@@ -100,7 +100,7 @@ export class Controller {
     const mono = this.#mono()
     if (model.isStale(mono)) return `nothing was done: the daemon has not answered for ${formatElapsed(model.quietMs(mono) ?? 0)}`
     // Pressed again within one answer, a key must not interrupt, resume or fork twice.
-    return action && model.underWay.has(action.command) ? `not asked again: ${action.command} has no answer yet` : null
+    return action && model.underWay.has(action.command) ? `not requested again: ${action.command} has no answer yet` : null
   }
 
   #onScreenAction(action: ScreenAction): Outcome | null {

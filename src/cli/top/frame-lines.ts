@@ -10,7 +10,7 @@ import { obstacleTo, type RowVerb } from '../../faces/row-verbs.ts'
 import { sparkline } from '../../faces/sparkline.ts'
 import { displayWidth, fitWidth, oneLine, padWidth, stripColours, stripControls } from '../print/text.ts'
 import type { ScreenFrame } from '../screen/frame.ts'
-import type { Size } from '../screen/screen.ts'
+import type { TerminalSize } from '../screen/screen.ts'
 import type { SumsView } from '../../index.ts'
 import { joinFitting, keyGap, keyText, lineOf, wrapLine, type Cell, type Style } from './line-layout.ts'
 import type { DialogLine } from './dialogs.ts'
@@ -40,7 +40,7 @@ export interface Clocks {
 }
 
 /** Returns the frame, and moves the window of the table so that the selected row is in it. */
-export function frameOf(model: TopModel, { columns, rows }: Size, clocks: Clocks, style: Style): ScreenFrame {
+export function frameOf(model: TopModel, { columns, rows }: TerminalSize, clocks: Clocks, style: Style): ScreenFrame {
   if (columns < LEAST_COLUMNS || rows < LEAST_ROWS)
     return { lines: [fitWidth(`reeve top needs ${LEAST_COLUMNS} x ${LEAST_ROWS}; q leaves`, columns, style.ellipsis)] }
   const isStale = model.isStale(clocks.mono)

@@ -182,7 +182,7 @@ class Top implements Disposable {
   }
 
   async #perform(action: Action): Promise<void> {
-    this.#showNotice(`asked: ${action.command}`)
+    this.#showNotice(`requested: ${action.command}`)
     try {
       this.#showNotice(await action.run(this.#reeve))
     } finally {

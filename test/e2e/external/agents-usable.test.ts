@@ -108,10 +108,7 @@ test('programs are looked for in the PATH of the command line, and an unknown lo
       ...stderr.split('\n').filter((line) => line.includes('logged in') || line.startsWith('not installed: claude')),
     ]
   }
-  expect(await readRows({})).toEqual([
-    'not checked',
-    'whether it is logged in is not checked: claude (`claude /login` or ANTHROPIC_API_KEY)',
-  ])
+  expect(await readRows({})).toEqual(['not checked', 'the login is not checked: claude (`claude /login` or ANTHROPIC_API_KEY)'])
   expect(await readRows({ ANTHROPIC_API_KEY: 'of this shell' })).toEqual(['yes'])
   expect(await readRows({ PATH: daemon.work })).toEqual(['no', expect.stringContaining('not installed: claude, ')])
 })

@@ -75,7 +75,7 @@ function uncheckedLoginLines(agents: readonly AgentView[]): string[] {
   const loginTexts = agents.flatMap(({ name, usable, login }) =>
     usable && login?.state === 'not checked' ? [`${name}${loginCommand(login)}`] : [],
   )
-  return loginTexts.length === 0 ? [] : [`whether it is logged in is not checked: ${loginTexts.join(', ')}`]
+  return loginTexts.length === 0 ? [] : [`the login is not checked: ${loginTexts.join(', ')}`]
 }
 
 /** Returns the line about agents that take no messages while they run. */

@@ -335,7 +335,7 @@ describe('a key that is pressed again before its action has an answer', () => {
     ['f Enter', 'f Enter', 'reeve resume fix --fork --from-step 6'],
   ])('%s and then %s request it once', (keys, again, command) => {
     expect(commandOf(keys)).toBe(command)
-    expect([commandOf(again), model.notice?.text]).toEqual([null, `not asked again: ${command} has no answer yet`])
+    expect([commandOf(again), model.notice?.text]).toEqual([null, `not requested again: ${command} has no answer yet`])
     if (model.dialog) type('Esc')
     // `reeve top` removes it when the daemon has answered.
     model.underWay.delete(command)
