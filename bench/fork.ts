@@ -1,6 +1,6 @@
-// Measures a fork at step 10, 1,000 and 10,000 of a process of 10,000 steps, against one durable row of plain `node:sqlite`. The
-// values are the store's commit, the whole operation (finding the end of the step, kernel, pipeline, store), the disk space of a
-// fork, and a read through a lineage of 100 forks. Run: `npm run bench fork`.
+// Measures a fork at step 10, 1,000 and 10,000 of a process of 10,000 steps, against one durable row of plain `node:sqlite`. The values are
+// the store's commit, and the whole operation: finding the end of the step, kernel, pipeline, store. Also the disk space of a fork, and a
+// read through a lineage of 100 forks. Run: `npm run bench fork`.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../src/daemon/loop/clock.ts'

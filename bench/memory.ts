@@ -1,6 +1,6 @@
 // Measures the daemon's memory: idle against a plain Node, per owned child, and per suspended process after a restart.
-// The values are resident memory, which includes memory that the engine keeps for later. Two more values show what suspended processes
-// need: the live heap after a full collection, and the growth by 5,000 more processes, which leaves out the fixed cost.
+// The values are resident memory, which includes memory that the engine keeps for later. Two more values show what a suspended process
+// needs: the live heap after a full collection, and the growth by 5,000 more processes. The growth leaves out the fixed cost.
 // Run: `npm run bench memory`.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ const CHILDREN = 500
 const SUSPENDED = 5_000
 /** After this time a started daemon has released the memory of its start. */
 const STARTED_MS = 4_000
-/** After this idle time it has released the memory of its work. */
+/** After this idle time a daemon has released the memory of its work. */
 const IDLE_MS = 35_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
@@ -73,7 +73,7 @@ async function killWithSuspended(home: string, dir: string, count: number): Prom
     await Promise.all(runningProcesses.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
   }
   process.kill(daemon.pid, 'SIGKILL')
-  // The next daemon is running once this exists again.
+  // startDaemon waits for this file, so the next daemon must write it anew.
   rmSync(join(home, 'daemon.json'))
 }
 

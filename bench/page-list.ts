@@ -1,6 +1,6 @@
-// Measures the list of the page with 10,000 processes in Chromium: the time from the link to the rows, and the memory. Also the CPU time of
-// the main thread for a frame with three changed rows, for a frame while the list scrolls, and for a filter. Run:
-// `npm run bench page-list`.
+// Measures the list of the page with 10,000 processes in Chromium: the time from the link to the rows, and the memory. Also the main
+// thread's CPU time for a frame with three changed rows, for a frame while the list scrolls, and for a filter.
+// Run: `npm run bench page-list`.
 import type { CDPSession, Page } from 'playwright-core'
 import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'

@@ -1,5 +1,5 @@
-// Measures the soft and the immediate pause of a tree of 100 working agents: which calls still start, when each agent is drained, and
-// when all are frozen. The times are the wall times of the journal. Also measures a daemon with 10,000 suspended processes: its
+// Measures the soft and the immediate pause of a tree of 100 working agents. The values are the times until no call starts any more, until
+// each agent is drained, and until all are frozen. They come from the journal. Also measures a daemon with 10,000 suspended processes: its
 // start, its memory, and `reeve ps` of all of them. Run: `npm run bench pause` (it needs the build).
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

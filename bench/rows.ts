@@ -1,6 +1,6 @@
-// Measures what the rows cost the daemon: 10,000 processes in 100 trees, 500 facts a second, 10 viewers. The same changes run without
-// viewers and with them; the difference in CPU time is the cost of the rows. The bar is 5 % of a core. Also measured: the CPU time of
-// the first snapshot, and the bytes that each viewer gets. Run: `npm run bench rows`.
+// Measures the CPU time of the daemon's stream of rows: 10,000 processes in 100 trees, 500 facts a second, 10 viewers. The same changes run
+// without viewers and with them; the difference in CPU time is the cost of the rows. The bar is 5 % of a core. Also measured: the CPU time
+// of the first snapshot, and the bytes that each viewer gets. Run: `npm run bench rows`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -1,5 +1,6 @@
-// Measures the CPU time to sample 50 agents, each a shell with a child, for each kind of containment: without a memory limit, and near one,
-// where memory is measured exactly. The results are medians. There is no reference: no other tool measures whole trees.
+// Measures the CPU time to sample 50 agents, each a shell with a child, for each kind of containment. One value is without a memory limit.
+// The other is near a limit, where memory is measured exactly. The results are medians. There is no reference: no other tool measures
+// whole trees.
 // Usage: node bench/sample.ts [rounds, default 20].
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'

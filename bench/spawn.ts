@@ -1,6 +1,6 @@
 // Measures the cost of containment in turns with a plain child process and with pm2, if `node scripts/install-peers.ts` has installed it.
-// Measured: the time from a spawn until the program runs, from a kill until no process is left, and to end 100 programs at once. Also
-// the survivors of the torture tree, and the manager's memory.
+// The times are from a spawn until the program runs, and from a kill until no process of one program or of 100 is left. Also
+// measured: the survivors of the torture tree, and the manager's memory.
 // Usage: node bench/spawn.ts [rounds, default 200].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -38,7 +38,7 @@ const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 
 /** A running program. */
 interface Running {
-  /** resolves when none of its processes is left */
+  /** resolves when no OS process of the program is left */
   kill(): Promise<void>
   release(): Promise<unknown>
 }

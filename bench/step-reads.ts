@@ -1,6 +1,6 @@
-// Measures reads of the steps of a process of 5,000 steps: brief steps as columns, at the first use and again after a new step. Also a page
-// of whole steps at step 4,500 against one at step 1. Also one whole step, before and after the columns were read. All times are CPU time,
-// because other work of the machine would add to wall time. Run: `npm run bench step-reads`.
+// Measures reads of the steps of a process of 5,000 steps. The first read is that of brief steps as columns, at once and again after a new
+// step. The second is a page of whole steps, at step 4,500 against step 1. The third is one whole step, before and after the columns were
+// read. All times are CPU time, because other work of the machine would add to wall time. Run: `npm run bench step-reads`.
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'
 import { systemClock } from '../src/daemon/loop/clock.ts'

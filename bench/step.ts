@@ -13,7 +13,7 @@ import type { ProcessSpec } from '../src/kernel/model/process-spec.ts'
 
 const TEXT = 'x'.repeat(2_048)
 const STEPS = 5_000
-/** More rounds than elsewhere: the last 100 steps of an agent vary by a tenth, and V8 optimizes during the first two. */
+/** More rounds than elsewhere: the last 100 steps of an agent vary by a tenth, and V8 still optimizes during the first two rounds. */
 const RUNS = 9
 const AGENTS = 50
 const AGENT_STEPS = 100

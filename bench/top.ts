@@ -1,4 +1,4 @@
-// Measures `reeve top` at 200 x 50: the CPU time and the bytes of a frame in which the selection moves and 20 rows change, and the whole
+// Measures `reeve top` at 200 x 50: the CPU time and the bytes of a frame in which the selection moves and 20 rows change. Also the whole
 // program on a terminal. A busy machine also makes CPU time longer, so the time budgets grow as much as the start of Node does.
 // Run: `npm run bench top` (it needs the build).
 import { resolve } from 'node:path'

@@ -1,8 +1,8 @@
-// Measures how a heavy load slows down other work. Loads: 3,000 spawns, 40 at a time (BENCH_SPAWNS); the start of 1,500
-// sleepers, and their kill (BENCH_SLEEPERS). During a load an agent works step by step, and a client calls the API in a loop. The result
-// is their worst delay, minus the time that the daemon or the client waited for a CPU. A separate process makes the load. Run:
-// `npm run bench under-load` (needs the build); `node bench/under-load.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's
-// Node.
+// Measures how a heavy load slows down other work. Loads: 3,000 spawns, 40 at a time (BENCH_SPAWNS); the start of 1,500 sleepers, and their
+// kill (BENCH_SLEEPERS). During a load an agent works step by step, and a client calls the API in a loop. The result is their worst delay,
+// minus the time that the daemon or the client waited for a CPU. A separate process makes the load.
+// Run: `npm run bench under-load` (it needs the build). `node bench/under-load.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the
+// daemon's Node.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -81,7 +81,7 @@ const LOADS: Readonly<Record<string, Load>> = {
   },
 }
 
-/** An agent that works while its steps are measured. */
+/** Starts an agent that works while its steps are measured, and waits for its twentieth step. */
 async function startAgent({ client }: Running, dir: string): Promise<string> {
   const script = join(dir, 'busy.yaml')
   writeFileSync(

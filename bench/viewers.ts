@@ -1,7 +1,7 @@
-// Measures what ten viewers of the rows cost others. In turns without viewers and with them: the time of a step of a working agent, of a
-// durable request, and of the whole command `reeve ps`. Each is a ratio of the same run. The viewers follow `/v1/rows` in another
-// process. The time that the daemon or this process waited for a CPU is left out, except for `ps`. Run: `npm run bench -- viewers` (it
-// needs the build); less than a minute.
+// Measures how much ten viewers of the rows slow down a step of a working agent, a durable request, and the whole command `reeve ps`. Each
+// is measured in turns without viewers and with them, and the result is the ratio. The viewers follow `/v1/rows` in another process. The
+// time that the daemon or this process waited for a CPU is left out, except for `ps`. Run: `npm run bench viewers` (it needs the build); it
+// takes less than a minute.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

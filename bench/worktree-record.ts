@@ -1,6 +1,6 @@
 // Measures a record of a worktree of 5,000 files against a plain `git status` of the same tree, with 0, 1 and 100 changed files.
-// Also measures the first record, which reads all files. A record runs in parallel with a model call, so a fast call may have to
-// wait for it. Run: `npm run bench worktree-record`.
+// Also measures the first record, which reads all files. A record runs in parallel with a model call, and a fast call may have to wait for
+// the record. Run: `npm run bench worktree-record`.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

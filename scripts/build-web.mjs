@@ -1,13 +1,13 @@
-// Bundles the page of `reeve web` from web/, and returns its files for dist/web; build.mjs writes them. They are a document, and files with
-// hashes in their names, each also as `.br` and `.gz`.
-// The worker is bundled first, because the page contains its address. Test: test/e2e/web/access/listener.test.ts.
+// Bundles the page of `reeve web` from web/, and returns its files for dist/web; build.mjs writes them. The files are a document, and
+// assets with hashes in their names, each also as `.br` and `.gz`. The worker is bundled first, because the page contains its address.
+// Test: test/e2e/web/access/listener.test.ts.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** the most bytes, with gzip, that a browser may load at first, and then for each page */
+/** the most bytes, with gzip, that a browser may load at first, and then in addition for each page */
 const MAX_FIRST_LOAD = 60 * 1024
 const MAX_PAGE = 45 * 1024
 const TARGETS = ['chrome125', 'firefox128', 'safari18']

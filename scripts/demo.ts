@@ -324,7 +324,7 @@ async function runCrew(): Promise<void> {
   )
   const commits = gitIn(CREW_REPO, 'log', '--no-merges', '--format=%h %s', 'main..reeve/shop').trim().split('\n')
   check(commits.length === tasks.length, 'each task is committed once')
-  // Worktrees go one after the other, after their workers: reeve checks each of them first.
+  // After the end of a worker reeve removes its worktree. It checks each worktree first, one after the other.
   await waitUntil(() => gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'no worktree is left')
   check(gitIn(CREW_REPO, 'status', '--porcelain') === '', 'the work tree is untouched, and no worktree is left')
   gitIn(CREW_REPO, 'merge', '-q', 'reeve/shop')

@@ -77,7 +77,7 @@ function installNewest(name: AgentName, folder: string): void {
   }
   if (newestInstalled(name, folder)?.version === version)
     return console.log(`agents: ${packageName}@${version}, the newest, is already installed`)
-  // The tests do not fail because a new version cannot be installed.
+  // A new version that cannot be installed must not fail the tests.
   if (!installInto(join(folder, `${name}${NEWEST_SUFFIX}`), { package: packageName, version }, true))
     console.log(`agents: ${packageName}@${version}, the newest, is not tested`)
 }

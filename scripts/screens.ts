@@ -18,7 +18,7 @@ const PICTURE_HOME = join(SCRATCH, 'picture')
 const TOP_HOME = join(SCRATCH, 'top')
 const SHOP = join(SCRATCH, 'shop')
 const SOCKET = join(SCRATCH, 'tmux')
-/** the limit of each wait, far longer than any of them takes */
+/** the time limit of each wait, in ms; much longer than a wait usually takes */
 const LIMIT_MS = 240_000
 
 /** A line with Enter, or single keys by their names in tmux. */
@@ -28,7 +28,7 @@ interface Screen {
   readonly name: string
   readonly columns: number
   readonly rows: number
-  /** what is typed, in order; each part follows when the screen matches `until` of the part before */
+  /** what is typed, in order; each part is typed when the screen matches `until` of the part before it */
   readonly typed: readonly Typed[]
   readonly env?: Readonly<Record<string, string>>
 }
@@ -136,14 +136,14 @@ const SCREENS: readonly Screen[] = [
 ]
 
 /** A session for a moving picture. A line may name the PID of the daemon. */
-interface Film extends Screen {
+interface MovingPicture extends Screen {
   /** what the picture shows, for readers who do not see it */
   readonly label: string
   /** commands that run before the session */
   readonly before?: readonly string[]
 }
 
-const PICTURE: Film = {
+const PICTURE: MovingPicture = {
   name: 'picture',
   label: 'reeve pauses a tree of agents, survives a kill of its daemon, and continues the work',
   columns: 92,
@@ -167,7 +167,7 @@ const PICTURE: Film = {
 }
 
 /** A question is answered, a tree is paused and resumed, and the screen shows what a stop would cost. */
-const TOP: Film = {
+const TOP: MovingPicture = {
   name: 'top',
   label: 'reeve top shows running agents; the user answers a question, pauses a tree of agents, and looks at what a stop would cost',
   columns: 100,
@@ -192,7 +192,7 @@ const TOP: Film = {
   ],
   env: { REEVE_HOME: TOP_HOME },
 }
-const FILMS = [TOP, PICTURE]
+const MOVING_PICTURES = [TOP, PICTURE]
 
 /** How long a frame stays: with the result of a command, with a typed command, and at the end. */
 const [READ_MS, TYPED_MS, END_MS] = [1_800, 700, 4_000]
@@ -237,7 +237,7 @@ function withoutHostname(line: string): string {
   return line.slice(0, found.index) + SHOWN_HOST + rest
 }
 
-async function photograph(screen: Screen): Promise<void> {
+async function makeScreenshot(screen: Screen): Promise<void> {
   const { name, columns, typed } = screen
   writeFixtures()
   openTerminal(screen)
@@ -251,7 +251,7 @@ async function photograph(screen: Screen): Promise<void> {
 }
 
 /** Plays the session of a moving picture. A command gives two frames: typed, and with its result. Keys give one. */
-async function film(session: Film): Promise<void> {
+async function makeMovingPicture(session: MovingPicture): Promise<void> {
   const { name, typed, before = [] } = session
   const env = { ...process.env, ...session.env, PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}` }
   writeFixtures()
@@ -305,7 +305,7 @@ function writeFixtures(): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
 }
 
-const NAMES = [...SCREENS, ...FILMS].map(({ name }) => name)
+const NAMES = [...SCREENS, ...MOVING_PICTURES].map(({ name }) => name)
 
 /** Why the pictures cannot be made; null: they can be. */
 function findObstacle(wanted: readonly string[]): string | null {
@@ -322,8 +322,8 @@ const obstacle = findObstacle(wanted)
 try {
   if (obstacle !== null) throw new Error(obstacle)
   writeFixtures()
-  for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)
-  for (const session of FILMS) if (wanted.length === 0 || wanted.includes(session.name)) await film(session)
+  for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await makeScreenshot(screen)
+  for (const session of MOVING_PICTURES) if (wanted.length === 0 || wanted.includes(session.name)) await makeMovingPicture(session)
 } catch (error) {
   console.error(`screens: ${(error as Error).message}`)
   process.exitCode = 1

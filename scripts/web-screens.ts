@@ -9,7 +9,7 @@ import { ScreenWorld } from './web-screens/world.ts'
 
 const OUT = resolve(import.meta.dirname, '../docs/screens')
 const CHROMIUM = process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium'
-/** the limit of each wait, far longer than any of them takes */
+/** the time limit of each wait, in ms; much longer than a wait usually takes */
 const LIMIT_MS = 240_000
 
 const VIEWPORTS = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const
@@ -18,7 +18,7 @@ type Scheme = 'light' | 'dark'
 
 interface Picture {
   readonly name: string
-  /** the only device that has it; absent: both */
+  /** the only device for which the picture is taken; absent: both */
   readonly only?: Device
   readonly path: string
   /** what must be there before the picture is taken */

@@ -1,5 +1,5 @@
-// What the user can do to a process. Nothing is shown as done before the daemon says so: a button shows `asked` until the daemon has
-// answered. Test: test/e2e/web/actions.test.ts.
+// The requests by which the user acts on processes. No action is shown as done before the daemon has answered: until then its button shows
+// `asked`. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { AskView, ProcessView, ResumeBody, SteerView } from '../src/api/views/process.ts'
 import type { RowView } from '../src/api/views/rows.ts'
@@ -7,7 +7,7 @@ import type { ForkChanges } from '../src/faces/fork-plan.ts'
 import { formatCount } from '../src/faces/format.ts'
 import { titleOf } from '../src/faces/process-names.ts'
 import { undoOf, type RowVerb } from '../src/faces/row-verbs.ts'
-import { say } from './notice.ts'
+import { showNotice } from './notice.ts'
 import { failureOfAll, RequestError, type Failure } from './request-error.ts'
 import { clockOffset, rows } from './rows.ts'
 import { callApi } from './session-api.ts'
@@ -33,12 +33,12 @@ interface ActionRequest {
   readonly uuid: string
   readonly action: Action
   readonly body: object
-  /** the address below the process, if it is taken back by DELETE there */
+  /** the path below the process of a DELETE request, which is sent instead of the POST of the action */
   readonly deletes?: string
   readonly onDone?: (view: SteerView) => void
 }
 
-/** Sends an action of a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
+/** Sends an action on a process to the daemon. Returns whether it was accepted; if not, `failure` has the reason. */
 export async function perform(uuid: string, action: Action, body: object): Promise<boolean> {
   const done = await performAll([{ uuid, action, body }])
   return !done.includes(false)
@@ -74,17 +74,17 @@ export function isPending(uuid: string, action: Action | RowVerb): boolean {
   return pendingActions.value.has(`${uuid} ${action}`)
 }
 
-/** Pauses a process with all below it. If it is suspended, resumes them instead. A note offers to take it back. */
+/** Pauses a process with all below it; a suspended one is resumed with all below it. A note offers to undo that. */
 export async function pauseOrResume(row: RowView): Promise<boolean> {
   const isHeld = row.status === 'suspended'
-  // After the request the rows no longer show what it woke.
+  // After the request the rows no longer show which processes were paused before it.
   const undo = undoOf(row, rows)
   const isDone = await perform(row.uuid, isHeld ? 'resume' : 'pause', { subtree: true })
-  if (isDone) say(`${isHeld ? 'resumed' : 'paused'} ${titleOf(row)}`, undo && (() => perform(row.uuid, undo.verb, undo.body)))
+  if (isDone) showNotice(`${isHeld ? 'resumed' : 'paused'} ${titleOf(row)}`, undo && (() => perform(row.uuid, undo.verb, undo.body)))
   return isDone
 }
 
-/** Pauses processes with all below them at once. One note offers to take all of it back. */
+/** Pauses processes with all below them at once. One note offers to undo all of these pauses. */
 export async function pauseNow(targets: readonly RowView[]): Promise<void> {
   const undos = targets.map((row) => undoOf(row, rows))
   const done = await performAll(targets.map(({ uuid }) => ({ uuid, action: 'pause', body: { subtree: true, now: true } })))
@@ -95,13 +95,13 @@ export async function pauseNow(targets: readonly RowView[]): Promise<void> {
     const undo = done[at] ? undos[at] : null
     return undo ? [{ uuid, action: undo.verb, body: undo.body }] : []
   })
-  say(
+  showNotice(
     `paused ${paused.length === 1 ? titleOf(first) : formatCount(paused.length, 'process')}`,
     takeBack.length === 0 ? null : () => performAll(takeBack),
   )
 }
 
-/** Puts the present needs of processes off until a time; null: they count again. Returns which were accepted. */
+/** Puts off the present needs of processes until a time; null: they count again. Returns which requests were accepted. */
 export function snooze(times: readonly { readonly uuid: string; readonly until: string | null }[]): Promise<boolean[]> {
   return performAll(times.map(({ uuid, until }) => ({ uuid, action: 'snooze', body: { until } })))
 }
@@ -115,7 +115,7 @@ export function endProcess(uuid: string, how: 'stop' | 'kill', subtree: boolean)
   return perform(uuid, how, { ...signal, ...(subtree ? { subtree } : {}) })
 }
 
-/** Interrupts the turns of processes. Returns which were accepted. */
+/** Interrupts the turns of processes. Returns which requests were accepted. */
 export function interrupt(uuids: readonly string[]): Promise<boolean[]> {
   return performAll(uuids.map((uuid) => ({ uuid, action: 'interrupt', body: { signal: 'SIGINT' } })))
 }
@@ -133,17 +133,17 @@ export function answerText(uuid: string, { id, hash }: AskView, text: string): P
   return answer(uuid, id, { text, seen: hash })
 }
 
-/** How long an answer can be taken back, in ms. */
+/** How long the daemon keeps an answer from the agent, so that the user can take the answer back, in ms. */
 const ANSWER_UNDO_MS = 5_000
 
 /** Answers a question. The note offers to take the answer back before the agent gets it. */
 async function answer(uuid: string, id: string, body: object): Promise<boolean> {
   const onDone = ({ undo }: SteerView): void => {
-    if (!undo) return say('answered')
+    if (!undo) return showNotice('answered')
     const takeBack = (): Promise<boolean[]> => withdrawAnswer(uuid, undo.id)
-    if (undo.until === null) return say('answered; the agent gets it after the pause', takeBack)
+    if (undo.until === null) return showNotice('answered; the agent gets it after the pause', takeBack)
     const leftMs = Date.parse(undo.until) - Date.now() - clockOffset.peek()
-    say(`answered; the agent gets it in ${Math.round(leftMs / 1_000)} s`, takeBack, leftMs)
+    showNotice(`answered; the agent gets it in ${Math.round(leftMs / 1_000)} s`, takeBack, leftMs)
   }
   const done = await performAll([{ uuid, action: 'answer', body: { ...body, id, undoMs: ANSWER_UNDO_MS }, onDone }])
   return !done.includes(false)
@@ -166,7 +166,7 @@ export async function fork(uuid: string, fromStep: number | null, changes: ForkC
   }
 }
 
-/** Records that the user has seen how processes ended. Returns which were accepted. */
+/** Records that the user has seen how processes ended. Returns which requests were accepted. */
 export function markSeen(uuids: readonly string[]): Promise<boolean[]> {
   return performAll(uuids.map((uuid) => ({ uuid, action: 'markSeen', body: {} })))
 }

@@ -10,7 +10,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Sends a request, and returns the answer. Errors: RequestError; TypeError without an answer; ForeignPeerError. */
+/** Sends a request, and returns its answer. Errors: RequestError; ForeignPeerError; TypeError or TimeoutError if nothing answers. */
 export async function request<T>(credentials: Credentials, path: string, options: RequestOptions = {}): Promise<T> {
   return (await (await send(credentials, path, options)).json()) as T
 }
@@ -21,7 +21,7 @@ export interface StreamEvent {
   readonly data: string
 }
 
-/** Reads a stream of server-sent events to its end. `onByte` is called at each piece, the head included. */
+/** Reads a stream of server-sent events to its end. `onByte` is called for the head of the response, and for each piece of its body. */
 export async function readStream(
   credentials: Credentials,
   path: string,
@@ -70,7 +70,7 @@ async function send(credentials: Credentials, path: string, { method = 'GET', bo
 
 async function errorOf(response: Response): Promise<RequestError> {
   const nothing = { code: 'INTERNAL', message: `the daemon answered ${response.status}`, hint: '' }
-  // An answer without JSON is an error all the same.
+  // The body of an error may be no JSON, such as that of a proxy.
   const body = (await response.json().catch(() => ({ error: nothing }))) as Pick<ErrorBody, 'error'>
   return new RequestError(response.status, body.error)
 }

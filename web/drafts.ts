@@ -1,7 +1,6 @@
-// What the user has typed and not sent: messages, replies and forms, each with a key. It survives a reload, a new start of the
-// daemon and a lost link, and goes when it was sent or its session ends. Kept for each tab alone. An answer can be a secret: the drafts
-// must not be in the storage while the daemon is away, because a program that takes its port can read that. Another session must not see
-// them.
+// Drafts: what the user has typed and not sent, such as messages, replies and forms, each with a key. A draft survives a reload, a restart
+// of the daemon and a lost link. It goes when it is sent or its session ends. Each tab has its own drafts. A draft can be a secret, so no
+// other session may see it. It must not be in the storage while the daemon is away: a program that takes the daemon's port could read it.
 // Tests: test/tables/web/drafts.test.ts, test/e2e/web/process/tabs.test.ts.
 import { signal } from '@preact/signals'
 
@@ -45,13 +44,13 @@ export function fieldsOf<T extends Readonly<Record<string, unknown>>>(draft: str
   }
 }
 
-/** The drafts after a change. An empty text removes its draft; the draft that was changed last is the newest. */
+/** The drafts after a change. An empty text removes its draft. The draft that was changed last is the newest. */
 export function withDraft(before: Drafts, key: string, text: string): Drafts {
   const others = [...before].filter(([other]) => other !== key)
   return new Map(text === '' ? others : [...others, [key, text] as const].slice(-MAX_DRAFTS))
 }
 
-/** Begins with the drafts of a session. Those of another one go. */
+/** Reads the drafts of a session from the storage, and removes those of any other session. */
 export function openDrafts(session: string): void {
   owner = session
   drafts.value = parseDrafts(sessionStorage.getItem(KEY), session)
@@ -76,7 +75,7 @@ export function forgetDrafts(): void {
   hideDrafts()
 }
 
-/** The draft of `key`, such as a UUID or the name of a form. Empty: there is none. A part that reads it is drawn again when it changes. */
+/** The draft of `key`, such as a UUID or the name of a form; empty: there is none. Components that read a draft are redrawn at a change. */
 export function draftOf(key: string): string {
   return drafts.value.get(key) ?? ''
 }

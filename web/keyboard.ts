@@ -1,14 +1,14 @@
-// Keys of the page: each part registers what it does for the actions of src/faces/keys.ts. Single keys work only while no field has the
-// focus, and not for a moment after a dialog opened, so that no key does what was meant for something else.
+// The keys of the page: each component registers its handlers for the actions of src/faces/keys.ts. A single key works only while no field
+// has the focus. Keys are also ignored for a moment after a dialog has opened, so that no key acts on what the user has not seen.
 // Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { GUARD_MS, actionOfKey, actionsAt, beginsSequence, GO_KEY, type KeyAction, type KeyPlace } from '../src/faces/keys.ts'
 
-/** What a part does for each action. It returns `false` if it did nothing: then another part or the browser may take the key. */
+/** The handlers of a component. One that returns `false` did nothing: then another component or the browser may take the key. */
 export type KeyHandlers = Partial<Record<KeyAction, (key: string) => unknown>>
 
-/** within this time the second key of a sequence must follow, in ms */
+/** the second key of a sequence must follow within this time, in ms */
 const SEQUENCE_MS = 1_500
 const STORAGE_KEY = 'reeve.keys'
 /** Whether keys without a modifier work. The user can switch them off in the settings. */
@@ -41,7 +41,7 @@ const registered: Registered[] = []
 let guardedUntil = 0
 let first: { readonly key: string; readonly until: number } | null = null
 
-/** Registers keys of a part while it is drawn: at once, so that no key is lost between the first picture and an effect after it. */
+/** Registers the handlers of a component while it is drawn. A layout effect does so before the first paint, so that no key is lost. */
 export function useKeys(place: KeyPlace, handlers: KeyHandlers): void {
   const current = useRef(handlers)
   current.current = handlers
@@ -59,7 +59,7 @@ export function availableActions(): KeyAction[] {
   return actionsAt(placesNow()).filter((action) => registered.some(({ handlers }) => handlers()[action] !== undefined))
 }
 
-/** Performs an action as its key would. Returns false if no part has done anything. */
+/** Performs an action as its key would. Returns false if no component has done anything. */
 export function act(action: KeyAction, key = ''): boolean {
   return registered.toReversed().some(({ handlers }) => {
     const handler = handlers()[action]

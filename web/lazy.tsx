@@ -1,5 +1,5 @@
-// Parts of the page that are loaded when they are first shown, so that the first load stays small. Their code is loaded after the daemon
-// has proved itself, because another program may listen at its port by now. Test: test/e2e/web/process.test.ts, test/ratchet.test.ts.
+// Components whose code is loaded when they are first drawn, so that the first load stays small. The daemon must have proved itself before
+// that, because another program may listen at its port by now. Test: test/e2e/web/process.test.ts, test/ratchet.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { FunctionComponent, JSX } from 'preact'

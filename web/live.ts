@@ -1,5 +1,5 @@
-// Data that is read again when the rows that it depends on have changed, such as the steps of a process. Or as time passes, if a read is
-// expensive. A value stays on the page while it is being read again, and an older answer never replaces a newer one.
+// Data that is read again when the rows that it depends on have changed, such as the steps of a process. Data that is expensive to read is
+// read at intervals instead. A value stays on the page while it is read again, and an older answer never replaces a newer one.
 // Test: test/e2e/web/process.test.ts.
 import { computed, effect, signal, untracked, type Signal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
@@ -21,14 +21,14 @@ export interface Live<T> {
   readonly error: Signal<string | null>
 }
 
-/** Calls `read`, and again after each change of the row `uuid`. `key`: what else the data depends on. */
+/** Calls `read` at once, and after each change of the row `uuid`. `key`: what else the data depends on. */
 export function useLive<T>(uuid: string, key: string, read: (before: T | null) => Promise<T>): Live<T> {
   // The row changes with each fact of the process, because it has the number of facts.
   return useReader(() => rowSignal(uuid).value !== undefined, `${uuid} ${key}`, read)
 }
 
 /**
- * Calls `read`, and again after each change of a signal that `watch` reads, or of `version`; not while `watch` returns false. A new `key`
+ * Calls `read` at once, and after each change of `version` or of a signal that `watch` reads; not while `watch` returns false. A new `key`
  * drops the value, a new `version` does not.
  */
 export function useReader<T>(watch: () => boolean, key: string, read: (before: T | null) => Promise<T>, version = ''): Live<T> {
@@ -59,8 +59,8 @@ export interface Regularity {
 }
 
 /**
- * Calls `read`, and again as time passes; not in a hidden tab, but at once when the tab is shown again. For what is too expensive to read
- * at each change of a row.
+ * Calls `read` at once, and then at intervals; not in a hidden tab, but at once when the tab is shown again. For data that is too expensive
+ * to read at each change of a row.
  */
 export function useRegularReader<T>(regularity: Regularity, key: string, read: () => Promise<T>): Live<T> {
   const { everyMs, hasEnded = false, when, version = '' } = regularity

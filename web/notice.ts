@@ -2,8 +2,9 @@
 // disappears after some seconds. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 
-/** how long a note is shown, and one that can be taken back, in ms */
+/** how long a note is shown, in ms */
 const SHOWN_MS = 4_000
+/** how long a note is shown that offers to undo what was done, in ms */
 const UNDO_MS = 10_000
 
 interface Notice {
@@ -16,7 +17,7 @@ export const notice = signal<Notice | null>(null)
 let timer = 0
 
 /** Shows a note. `undoMs`: how long what was done can be taken back. */
-export function say(text: string, undo: Notice['undo'] = null, undoMs = UNDO_MS): void {
+export function showNotice(text: string, undo: Notice['undo'] = null, undoMs = UNDO_MS): void {
   notice.value = { text, undo }
   clearTimeout(timer)
   timer = setTimeout(() => (notice.value = null), undo === null ? SHOWN_MS : undoMs)
@@ -31,10 +32,10 @@ export function undoNoted(): boolean {
   return true
 }
 
-/** Copies a text, and says so in a note. */
+/** Copies a text, and shows a note about it. */
 export function copy(text: string): void {
   navigator.clipboard.writeText(text).then(
-    () => say(`copied: ${text}`),
-    () => say(`this browser cannot copy; the text is: ${text}`),
+    () => showNotice(`copied: ${text}`),
+    () => showNotice(`this browser cannot copy; the text is: ${text}`),
   )
 }

@@ -1,14 +1,17 @@
-// The pages: one line for each. `path` is how its address begins; of two paths that fit, the longer one wins. `:uuid` stands for any value.
-// `key` opens the page after `g`. `place` is where its link is. `bar`: in the head, and in the bar of a phone. `head`: in the head, and
-// behind "More" on a phone. `more`: behind "More" in both. `none`: only on other pages, for pages of one process. The styles of a page are
-// in web/styles. Test: test/e2e/web/pages.test.ts.
+// The table of pages: one line for each. The styles of a page are in web/styles. Test: test/e2e/web/pages.test.ts.
 import type { FunctionComponent } from 'preact'
 import type { PageProps } from './router.ts'
 
 export interface PageEntry {
+  /** how the address begins; `:uuid` stands for any value. Of two paths that fit, the longer one wins */
   readonly path: string
   readonly title: string
+  /**
+   * Where the link to the page is. `bar`: in the head, and in the bar of a phone. `head`: in the head, and behind "More" on a phone.
+   * `more`: behind "More" in both. `none`: only on other pages, for pages of one process.
+   */
   readonly place: 'bar' | 'head' | 'more' | 'none'
+  /** opens the page after the key `g` */
   readonly key?: string
   readonly load: () => Promise<FunctionComponent<PageProps>>
 }

@@ -17,17 +17,17 @@ export interface Credentials {
 export class ForeignPeerError extends Error {}
 
 const NONCE_BYTES = 32
-/** the proof is valid for this time after each byte of a stream from the daemon that gave it, in ms */
+/** a proof stays valid for this time after the last byte from the proven daemon, in ms */
 const PROVEN_MS = 5_000
 
 /** when the proven daemon last sent something, by the wall clock; null: it must prove itself first */
 let provenAt: number | null = null
 /** the requested proofs that have not come yet, by token */
 const proofs = new Map<string, Promise<void>>()
-/** the daemon answers within this time, in ms */
+/** the longest wait for the daemon's proof, in ms */
 const HELLO_MS = 5_000
 
-/** Notes when the daemon of a proven stream last sent something; null: the stream is lost. */
+/** Records when a proven daemon last sent something, by the wall clock in ms; null: its stream is lost. */
 export function noteProof(at: number | null): void {
   provenAt = at
 }

@@ -1,5 +1,5 @@
-// What keys, buttons and the palette do to one process or to several: one table with the right that each action needs, and
-// its command line. Whether a row allows it: allowsVerb of src/faces/row-verbs.ts. Test: test/e2e/web/keys.test.ts.
+// The actions of keys, buttons and the palette on one process or on several: a table of their rights and command lines. The function
+// `allowsVerb` of src/faces/row-verbs.ts decides whether a row allows an action. Test: test/e2e/web/keys.test.ts.
 import type { RowView } from '../src/api/views/rows.ts'
 import { KEYS, type KeyAction } from '../src/faces/keys.ts'
 import { interrupt, markSeen, pauseNow, pauseOrResume } from './actions.ts'
@@ -10,7 +10,7 @@ import { openBudget } from './dialogs/budget-dialog.tsx'
 import { openEndOfAll } from './dialogs/end-all-dialog.tsx'
 import { openMessage } from './dialogs/message-dialog.tsx'
 import type { KeyHandlers } from './keyboard.ts'
-import { copy, say } from './notice.ts'
+import { copy, showNotice } from './notice.ts'
 import { openFork, openResume, openSnooze } from './dialogs/dialog-targets.ts'
 import { openEnd } from './dialogs/end-dialog.tsx'
 import { isStale, may } from './store.ts'
@@ -122,7 +122,7 @@ export function runAction(name: RowActionName, targets: readonly RowView[]): boo
   const [first, ...rest] = mustWait(name) ? [] : targets.filter((row) => isPossible(name, row))
   if (!first) return false
   if (actionOf(name).isForOne && rest.length > 0) {
-    say(`Nothing was done: this takes one process, and ${targets.length} are tagged.`)
+    showNotice(`Nothing was done: this takes one process, and ${targets.length} are tagged.`)
     return true
   }
   actionOf(name).run([first, ...rest])

@@ -1,6 +1,6 @@
 // The rows of living and recently ended processes, as the stream sent them, and older rows on request. Also what needs the user.
-// A change of one row redraws only what shows that row; the list is made anew only when its shape can have changed. Test:
-// test/e2e/web/fleet.test.ts.
+// A change of one row redraws only what shows that row; the list is made anew only when its shape can have changed.
+// Test: test/e2e/web/fleet.test.ts.
 import { signal, type Signal } from '@preact/signals'
 import { needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { NeedView } from '../src/api/views/needs.ts'
@@ -82,7 +82,7 @@ export function rowSignal(uuid: string): Signal<RowView | undefined> {
   return row
 }
 
-/** Without a frame for this time, as in a hidden tab, events are applied all the same, in ms. */
+/** Events wait at most this long for a frame, in ms. A hidden tab gets no frames. */
 const MAX_WAIT_MS = 1_000
 
 /** Takes an event of the stream. It is applied at the next frame, together with others; in a hidden tab once a second. */
@@ -141,7 +141,7 @@ function updateNeeds(uuids: Iterable<string>): void {
   updateSet(unseenEnds, changed, isUnseenEnd)
 }
 
-/** Checks the changed rows anew. Older rows are never among those of the set. */
+/** Updates a set of processes by the rows that changed. The set never has older rows. */
 function updateSet(set: Signal<ReadonlySet<string>>, changed: readonly string[], isIn: (row: RowView) => boolean): void {
   const before = set.peek()
   const next = new Set([...before].filter((uuid) => rows.has(uuid)))

@@ -11,7 +11,7 @@ import { WEB_RIGHTS, type WebRight } from './word-lists.ts'
 
 export const session = signal<StoredSession | NoSession>('none')
 export const link = signal<LinkState>({ state: 'opening', lastByteAt: null })
-/** the time of this browser, which the age of the last byte is shown against */
+/** the time of this browser's clock, in ms since the epoch; grows each second */
 export const now = signal(Date.now())
 
 /** the daemon sends something at least so often, in ms; after twice that time the page is stale */
@@ -63,7 +63,7 @@ function keepStored(opened: StoredSession): void {
   restoreDrafts(opened.session.id)
 }
 
-/** Takes out of the storage what a program must not find that takes the port of the daemon. */
+/** Takes the session and its drafts out of the storage: a program that takes the daemon's port could read them. */
 function hideStored(opened: StoredSession): void {
   hideSession(opened)
   // A certificate proves who answers a remembered session.
@@ -78,7 +78,7 @@ function endSession(): void {
   session.value = 'ended'
 }
 
-/** Whether the session may do what needs `right`. Actions without their right are not drawn. */
+/** Whether the session has the right `right`. Actions for which it has no right are not drawn. */
 export function may(right: WebRight): boolean {
   const opened = session.value
   return typeof opened !== 'string' && WEB_RIGHTS.indexOf(opened.session.right) >= WEB_RIGHTS.indexOf(right)

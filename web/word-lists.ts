@@ -1,4 +1,4 @@
-// The closed word lists that the page needs. The page may not import those of the kernel. So each list is made of a table with a key for
+// The closed word lists that the page needs, because it may not import those of the kernel. Each list is made of a table that has a key for
 // every word of the API's type: a missing word does not compile. Test: test/tables/web/crew-commands.test.ts.
 import type { CrewCommandBody } from '../src/api/views/crew.ts'
 import type { CrewUpBody } from '../src/api/views/crew-up.ts'

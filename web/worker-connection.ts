@@ -1,6 +1,6 @@
-// A tab's end of the stream: connects to the worker that all tabs share. In a browser without shared workers, such as Chrome on Android,
-// each tab has a worker of its own. Makes the only Trusted Types policy of the page, which accepts the address of that worker and nothing
-// else. Test: test/e2e/web/page.test.ts.
+// Connects a tab to the worker, which all tabs share and which reads the stream of rows. In a browser without shared workers, such as
+// Chrome on Android, each tab has its own. Makes the only Trusted Types policy of the page, which accepts only the address of the worker.
+// Test: test/e2e/web/page.test.ts.
 import { provePeer, type Credentials } from './peer.ts'
 import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './worker-messages.ts'
 

@@ -1,5 +1,5 @@
-// What the page and its worker send each other, and what a failure means for the link. The worker holds the only stream of this browser, so
-// that any number of tabs takes one of the six connections that a browser opens to an origin. Test: test/e2e/web/page.test.ts.
+// The messages between the page and its worker, and what a failure means for the link. The worker holds the only stream of this browser. A
+// browser opens six connections to an origin, and all tabs together take one of them. Test: test/e2e/web/page.test.ts.
 import { ForeignPeerError, type Credentials } from './peer.ts'
 import { RequestError } from './request-error.ts'
 import type { RowEvent } from '../src/api/row-events.ts'

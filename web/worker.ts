@@ -1,6 +1,6 @@
-// The worker that all tabs share, or that one tab has where the browser shares none. For each session it holds one stream to the daemon,
-// opens it again when it breaks, keeps the rows, and passes each event to each tab of that session. Must never keep a token that no tab
-// has. Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
+// The worker that all tabs share; in a browser without shared workers each tab has its own. For each session it holds one stream to the
+// daemon, and opens a broken one again. It keeps the rows, and passes each event to each tab of the session. Must never keep a token that
+// no tab has. Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
@@ -11,7 +11,7 @@ const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
 const RETRY_MS = 1_000
 /** after this time without a byte, twice the interval of the daemon's signs of life, the stream is opened again */
 const SILENCE_MS = 5_000
-/** the same before the first byte of a stream; longer, because the daemon first proves itself and reads all rows */
+/** the longest wait for the first byte of a stream, in ms; longer, because the daemon first proves itself and reads all rows */
 const FIRST_BYTE_MS = 15_000
 
 /** The connection to a tab: a port of a shared worker, or the scope of the tab's own worker. */
@@ -134,7 +134,7 @@ function onMessage(port: TabPort, message: ToWorker): void {
 
 function serveTab(port: TabPort): void {
   port.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => onMessage(port, data))
-  // A tab that crashes says no goodbye.
+  // A tab that crashes sends no `bye`.
   port.addEventListener('close', () => leaveAll(port))
 }
 

@@ -37,7 +37,7 @@ export function statusKb(pid: number, field: string): number {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN)
 }
 
-/** The time in ms that the main thread of a program was ready to run but had no CPU, because other programs of the machine used it. */
+/** The time in ms that the main thread of a program was ready to run but had no CPU, because other programs used them. */
 export function waitedForCpuMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
 }

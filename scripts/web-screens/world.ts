@@ -1,5 +1,5 @@
-// The processes in the pictures of the page: agents whose models a local server plays, with prices, a crew, a run, and commands. All their
-// files are in a scratch directory.
+// The processes in the pictures of the page: agents, a crew, a run and commands. A local server plays the models of the agents, and the
+// configuration has prices for them. All files are in a scratch directory. Used by scripts/web-screens.ts.
 import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -98,9 +98,9 @@ const RUN = `agents:
 `
 
 export class ScreenWorld implements AsyncDisposable {
-  /** the directory of all its files */
+  /** the directory of all files of these processes */
   readonly scratch = mkdtempSync(join(tmpdir(), 'reeve-web-'))
-  /** when its first process was started, in local time */
+  /** when the world was made, just before its first process, in local time */
   readonly startedAt = new Date().toLocaleString('sv-SE')
   readonly #shop = join(this.scratch, 'shop')
   readonly #models: ModelServer

@@ -1,5 +1,5 @@
-// The board of a crew: its settings, its tasks by state, its members, its report, one task in full, and what the user can tell it. Cards
-// cannot be moved by hand, because only the crew changes the state of a task. Test: test/e2e/web/crew.test.ts.
+// The board of a crew: its settings, its tasks by state, its members, and the commands of the user. It also shows the report, or one task
+// in full. Cards cannot be moved by hand, because only the crew changes the state of a task. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -56,7 +56,7 @@ export function CrewBoard({ row }: { readonly row: RowView }): JSX.Element {
   )
 }
 
-/** How far the crew is, how it works, and what the user can tell it. */
+/** How far the crew is, how it works, and the commands that the user can give it. */
 function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
   const { uuid, tasks, members, coordinator, gate, merge, reviews, branch, base, exitedAt, resumable } = crew
   const view = query.value.get('view') ?? 'board'

@@ -1,12 +1,12 @@
-// The buttons for what the user can tell a crew, and the dialog that asks for the details. Each shows the command line that does the same.
-// Nothing is shown as done before the daemon says so. Test: test/e2e/web/crew.test.ts.
+// The buttons for the commands of a crew, and the dialog that asks for the fields of one. Both show the command line that does the same.
+// No command is shown as done before the daemon has answered. Test: test/e2e/web/crew.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 import type { CrewSteerView } from '../../src/api/views/crew.ts'
 import { failure, failureOf } from '../actions.ts'
 import { callApi } from '../session-api.ts'
-import { say } from '../notice.ts'
+import { showNotice } from '../notice.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { firstValues, isComplete, type Values } from '../parts/forms/field-values.ts'
 import { FieldList } from '../parts/forms/fields.tsx'
@@ -27,7 +27,7 @@ async function send({ uuid, command }: Opened, given: Values): Promise<boolean> 
   try {
     const { note } = await callApi<CrewSteerView>(`/v1/crews/${uuid}/commands`, { method: 'POST', body: command.body(given) })
     failure.value = null
-    say(note ?? `${command.title.replace(' …', '')}: done`)
+    showNotice(note ?? `${command.title.replace(' …', '')}: done`)
     return true
   } catch (error) {
     failure.value = failureOf(error, 'Look at the board before you send it again.')
@@ -49,7 +49,7 @@ const lineOf = ({ words }: CrewCommand, given: Values): string | null => words &
 
 export interface CommandButtonsProps {
   readonly uuid: string
-  /** what the commands are about, for screen readers */
+  /** what the commands act on, for screen readers */
   readonly label: string
   readonly commands: readonly CrewCommand[]
 }

@@ -1,5 +1,6 @@
-// What the user can tell a crew, one of its tasks or one of its members: when that is possible, what it asks for, what is sent, and the
-// command line that does the same. The crew decides whether it obeys. Test: test/tables/web/crew-commands.test.ts.
+// The commands that the user can give to a crew, to one of its tasks or to one of its members. Each has the condition under which the page
+// offers it, its fields, its request, and the command line that does the same. The crew may still refuse it.
+// Test: test/tables/web/crew-commands.test.ts.
 import type { CrewCommandBody, CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'
 import { crewCommandName } from '../../src/api/text/answer-command.ts'
 import type { Field, Values } from '../parts/forms/field-values.ts'
@@ -8,7 +9,7 @@ import { CREW_OUTCOMES, WORKER_ROLES } from '../word-lists.ts'
 export interface CrewCommand {
   readonly title: string
   readonly right: 'steer' | 'start'
-  /** what it asks for; without fields it is done at once */
+  /** what the dialog asks for; a command without fields is sent without a dialog */
   readonly fields: readonly Field[]
   readonly body: (values: Values) => CrewCommandBody
   /** the words after `reeve crew`; null: the command line has no such command */
@@ -37,7 +38,7 @@ const flag = (name: string, value: string | undefined): string[] => (value === u
 const accepts = ({ exitedAt, ending }: Crew): boolean => exitedAt === null && ending === null
 const present = ({ members }: Crew): Crew['members'] => members.filter(({ state }) => state === 'on' || state === 'starting')
 
-/** What the user can tell the crew as a whole. */
+/** The commands for the crew as a whole. */
 export function crewCommands(crew: Crew): CrewCommand[] {
   if (!accepts(crew)) return []
   return [addTask(crew), message(crew), newWorker(crew), finish()]
@@ -51,7 +52,7 @@ function addTask(crew: Crew): CrewCommand {
     title: 'Add a task …',
     right: 'steer',
     fields: [
-      { name: 'text', label: 'What is to be done', kind: 'text', isRequired: true },
+      { name: 'text', label: 'What to do', kind: 'text', isRequired: true },
       { name: 'acceptance', label: 'It is done when', kind: 'text' },
       { name: 'id', label: 'Id', kind: 'line', placeholder: 'task-N' },
       { name: 'needs', label: 'Tasks that it needs', kind: 'line', placeholder: crew.tasks.at(-1)?.id ?? '' },
@@ -140,7 +141,7 @@ function finish(): CrewCommand {
   }
 }
 
-/** What the user can do to a task in its state, besides answering its question. */
+/** The commands for a task in its present state. An answer to its question is no command. */
 export function taskCommands(crew: Crew, task: Task, texts: TaskTexts | null): CrewCommand[] {
   if (!accepts(crew)) return []
   const name = crewCommandName(crew)
@@ -204,7 +205,7 @@ function edit(crew: string, task: string, { title, text, acceptance, needs }: Ta
     right: 'steer',
     fields: [
       { name: 'title', label: 'Title', kind: 'line', value: title, isRequired: true },
-      { name: 'text', label: 'What is to be done', kind: 'text', value: text, isRequired: true },
+      { name: 'text', label: 'What to do', kind: 'text', value: text, isRequired: true },
       { name: 'acceptance', label: 'It is done when', kind: 'text', value: acceptance ?? '' },
       { name: 'needs', label: 'Tasks that it needs', kind: 'line', value: before['needs'] ?? '' },
     ],
@@ -254,7 +255,7 @@ function cancel(crew: string, task: string, how: 'requeue' | 'for good'): CrewCo
   }
 }
 
-/** What the user can do to a member that has not left. */
+/** The commands for a member that has not left. */
 export function memberCommands(crew: Crew, member: Crew['members'][number]): CrewCommand[] {
   if (!accepts(crew) || member.state !== 'on') return []
   const name = crewCommandName(crew)

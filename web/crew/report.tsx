@@ -1,5 +1,5 @@
-// The report of a crew, as `reeve crew report` prints it: what is left for the user, the tasks with their commits, time and money, the
-// members, and the branch. Test: test/e2e/web/crew.test.ts.
+// The report of a crew, with the content of `reeve crew report`: the branch, what is left for the user, the members and the tasks. Each
+// task has its commits, times and costs. Test: test/e2e/web/crew.test.ts.
 import type { JSX } from 'preact'
 import type { CrewReportView, ReportGitView, ReportMemberView, ReportTaskView, ReportUsageView } from '../../src/api/views/crew-report.ts'
 import type { CrewView } from '../../src/api/views/crew.ts'
@@ -16,7 +16,7 @@ import { WideTable } from '../parts/wide-table.tsx'
 /** The daemon reads the whole history of the crew for a report, so it is not read at each change of a row. */
 const INTERVAL_MS = 10_000
 
-/** A report, and the version that was wanted when its read began. */
+/** A report, and the `version` that the caller of `useReport` gave when the read began. */
 export interface VersionedReport {
   readonly report: CrewReportView
   readonly version: string

@@ -1,5 +1,5 @@
-// Starts a crew in a directory where processes have worked: a crew of its reeve.yaml, or one that the form describes. Shows what would be
-// started before it is, and the command line that does the same. Test: test/e2e/web/pages/crews.test.ts.
+// The form that starts a crew in a directory where processes have worked: a crew of its reeve.yaml, or one that the form describes. Before
+// the start the form shows the daemon's plan, and the command line that does the same. Test: test/e2e/web/pages/crews.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -64,7 +64,7 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
         {isComplete(body) ? (
           <Plan plan={plan.value.value} error={plan.error.value} />
         ) : (
-          <p class="quiet plan">Write what is to be done, in each task.</p>
+          <p class="quiet plan">Write what to do in each task.</p>
         )}
         <CommandLine words={crewUpCommand(form.value, cwd)} />
         {(body.tasks ?? []).length === 0 ? null : (
@@ -84,15 +84,15 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
   )
 }
 
-/** Whether each task has a text, without which there is no plan. */
+/** Whether each task has a text. The daemon makes no plan for a task without one. */
 function isComplete({ tasks = [] }: ReturnType<typeof crewUpBody>): boolean {
   return tasks.every(({ text }) => text.trim() !== '')
 }
 
-/** how long nothing must be typed before the plan is made again, in ms */
+/** the plan is made again when nothing was typed for this time, in ms */
 const PLAN_AFTER_MS = 400
 
-/** What a request would start, as the daemon states it. */
+/** What a request would start, according to the daemon. `text`: the request as JSON. */
 function usePlan(text: string): ReturnType<typeof useReader<CrewPlanView>> {
   const [settled, settle] = useState(text)
   useEffect(() => {
@@ -187,7 +187,7 @@ function TaskFields({ index, task, onChange }: TaskFieldsProps): JSX.Element {
     <fieldset class="task-fields">
       <legend>{id}</legend>
       <label>
-        What is to be done
+        What to do
         <textarea rows={2} required value={task.text} onInput={(event) => set({ text: event.currentTarget.value })} />
       </label>
       <label>

@@ -1,5 +1,5 @@
-// One task of a crew: its text, its change in each of its versions, what the user is asked about it, its attempts with reports and
-// verdicts, and what the user can do to it. The question stands below the evidence for it. Test: test/e2e/web/crew.test.ts.
+// One task of a crew: its text, its change, its question to the user, its attempts with reports and verdicts, and its commands. The
+// question stands below its evidence. Test: test/e2e/web/crew.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { CrewTaskView, CrewView, TaskDetailView } from '../../src/api/views/crew.ts'
@@ -68,7 +68,7 @@ export function CrewTask({ row, crew, task }: CrewTaskProps): JSX.Element {
   )
 }
 
-/** The last verdict and the last run of the verify command: what speaks for and against the change that is asked about. */
+/** The last verdict and the last run of the verify command, as evidence about the change in question. */
 function lastFindings({ verdicts, checks }: ReportTaskView): Pick<ReportTaskView, 'verdicts' | 'checks'> {
   return { verdicts: verdicts.slice(-1), checks: checks.slice(-1) }
 }
@@ -82,7 +82,7 @@ function timeText({ workedMs, waitedMs, askedMs, note }: ReportTaskView): string
   ].join(' · ')
 }
 
-/** Who did what to it, in how many attempts, how long, and for how much. */
+/** Who worked on the task, in how many attempts, how long, and at what cost. */
 function taskFacts({
   needs,
   implementers,
@@ -100,7 +100,7 @@ function taskFacts({
   const end = endOrNow(endedAt)
   return [
     ...(needs.length === 0 ? [] : [`needs ${needs.join(', ')}`]),
-    ...(implementers.length === 0 ? ['nobody has begun'] : [`by ${implementers.join(', ')}`]),
+    ...(implementers.length === 0 ? ['not begun'] : [`by ${implementers.join(', ')}`]),
     ...(reviewer === null ? [] : [`reviewed by ${reviewer}${verdict === null ? '' : `: ${verdict}`}`]),
     ...failedTexts({ attempts, denials }),
     ...(startedAt === null ? [] : [formatElapsed(end - Date.parse(startedAt))]),
@@ -121,7 +121,7 @@ const VERSIONS = [
 ] as const
 type Version = (typeof VERSIONS)[number][0]
 
-/** The change of a task; of one with a commit also the version that the reviewer saw. */
+/** The change of a task. If the task has a commit, the user chooses between the present files, the reviewed files and the commit. */
 function TaskChange({ row, task }: Pick<CrewTaskProps, 'row' | 'task'>): JSX.Element {
   const [wanted, setWanted] = useState<Version>('auto')
   const version = task.commit === null ? 'auto' : wanted

@@ -1,4 +1,4 @@
-// The processes of the dialogs whose code is loaded when they open. Test: test/e2e/web/process/resume.test.ts.
+// The processes for which a dialog is open, for the dialogs whose code is loaded when they open. Test: test/e2e/web/process/resume.test.ts.
 import { signal } from '@preact/signals'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { lastWholeStep } from '../../src/faces/row-verbs.ts'
@@ -10,14 +10,14 @@ export interface ForkTarget {
   readonly step: number | null
 }
 
-/** what the dialog of a fork is about; null: it is closed */
+/** the process and step of the dialog for a fork; null: the dialog is closed */
 export const forkTarget = signal<ForkTarget | null>(null)
-/** the process of the dialog of a resume; null: it is closed */
+/** the process of the dialog for a resume; null: the dialog is closed */
 export const resumeTarget = signal<RowView | null>(null)
-/** the processes of the dialog that puts needs off; empty: it is closed */
+/** the processes of the dialog that puts off needs; empty: the dialog is closed */
 export const snoozeTargets = signal<readonly RowView[]>([])
 
-/** Opens the dialog for a fork after `at`, or as it is now if the agent has no other way. */
+/** Opens the dialog for a fork after step `at`. An agent that cannot be forked after an earlier step is forked as it is now. */
 export function openFork(row: RowView, at = lastWholeStep(row)): void {
   failure.value = null
   forkTarget.value = { row, step: row.forks === 'any step' ? at : null }

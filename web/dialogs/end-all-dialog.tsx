@@ -1,6 +1,5 @@
-// Asks before several processes are stopped or killed, and shows what would be lost, for the first 20 of them. Nothing can be ended
-// before that is shown.
-// Test: test/e2e/web/keys.test.ts.
+// Asks before several processes are stopped or killed, and first shows what would be lost, for the first 20 of them. The buttons work only
+// after that. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -15,7 +14,7 @@ import { HoldButton } from '../parts/hold-button.tsx'
 
 /** the most processes that the daemon is asked about */
 const MAX_ASKED = 20
-/** the daemon answers within this time, or nothing is known, in ms */
+/** the longest wait for the daemon's answer, in ms; without one the dialog shows that nothing is known */
 const STAKES_MS = 10_000
 
 const opened = signal<{ readonly targets: readonly RowView[]; readonly action: 'stop' | 'kill' } | null>(null)

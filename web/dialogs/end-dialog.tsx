@@ -1,5 +1,5 @@
-// Asks before a process is stopped or killed, and shows first what is lost, what is kept, and what becomes of others. All of it comes from
-// the daemon; nothing can be ended before it is shown. Test: test/e2e/web/actions.test.ts.
+// Asks before a process is stopped or killed. First the daemon reports what is lost, what is kept, and what happens to other processes; the
+// buttons work only after that. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
@@ -17,15 +17,15 @@ const opened = signal<{ readonly row: RowView; readonly action: 'stop' | 'kill' 
 const withSubtree = signal(false)
 
 interface Known {
-  /** the process, the action and the choice of the subtree that it is about */
+  /** the process, the action and the choice of the subtree that the daemon was asked about */
   readonly about: string
-  /** a text: why nothing is known */
+  /** a string: why nothing is known */
   readonly stakes: StakesView | string
 }
 
 /** the last answer; null: none since the dialog opened */
 const known = signal<Known | null>(null)
-/** the daemon answers within this time, or nothing is known, in ms */
+/** the longest wait for the daemon's answer, in ms; without one the dialog shows that nothing is known */
 const STAKES_MS = 10_000
 
 /** Shows what the end of a process would cost. */

@@ -1,5 +1,5 @@
-// Asks for a message to one process or to several, and sends it. What was typed stays for the same
-// processes until it is sent. Test: test/e2e/web/keys.test.ts.
+// Asks for a message to one process or to several, and sends it. A text that was typed stays for the same processes until it is sent.
+// Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'

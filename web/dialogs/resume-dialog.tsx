@@ -1,6 +1,5 @@
-// Asks how a held or ended process goes on: with a message, another model, or more of a limit. Then resumes it. The message stays until it
-// is sent, also when the dialog closes.
-// Test: test/e2e/web/process/resume.test.ts.
+// Asks how a held or ended process goes on: with a message, another model, or more of a limit. Then resumes the process. The message stays
+// until it is sent, also when the dialog closes. Test: test/e2e/web/process/resume.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
@@ -11,7 +10,7 @@ import { titleOf } from '../../src/faces/process-names.ts'
 import { failure, failureOf } from '../actions.ts'
 import { callApi, readProcess } from '../session-api.ts'
 import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
-import { say } from '../notice.ts'
+import { showNotice } from '../notice.ts'
 import { LIMIT_UNITS } from '../process/limit-units.ts'
 import { EFFORTS } from '../word-lists.ts'
 import { Dialog } from './dialog.tsx'
@@ -94,7 +93,7 @@ async function send(row: RowView, body: object): Promise<boolean> {
     const { note, missing } = await callApi<SteerView>(`/v1/processes/${row.uuid}/resume`, { method: 'POST', body })
     failure.value = null
     const rest = [...(note === undefined ? [] : [note]), ...(missing === undefined ? [] : [`it waits for ${missing.join(', ')}`])]
-    say([`resumed ${titleOf(row)}`, ...rest].join('; '))
+    showNotice([`resumed ${titleOf(row)}`, ...rest].join('; '))
     return true
   } catch (error) {
     failure.value = failureOf(error, 'The resume may or may not have happened; look at the process.')

@@ -63,7 +63,7 @@ function chosenOf(row: RowView, fields: ResumeFields): ResumeFields {
   }
 }
 
-/** Whether the amount is empty or a number above 0. With another amount nothing is sent, so that no process goes on below its limit. */
+/** Whether the amount is empty or a number above 0. With any other amount nothing is sent: a typed limit must not be lost in silence. */
 export function isAmountValid({ amount }: Pick<ResumeFields, 'amount'>): boolean {
   const typed = Number(amount)
   return amount.trim() === '' || (Number.isFinite(typed) && typed > 0)

@@ -6,13 +6,13 @@ import { isSnoozed } from '../../src/faces/attention.ts'
 import { formatCount } from '../../src/faces/format.ts'
 import { commandName, titleOf } from '../../src/faces/process-names.ts'
 import { snooze } from '../actions.ts'
-import { say } from '../notice.ts'
+import { showNotice } from '../notice.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { Dialog } from './dialog.tsx'
 import { snoozeTargets } from './dialog-targets.ts'
 
 const HOUR_MS = 3_600_000
-/** for how long, as the command line has it, and in ms; null: the needs count again */
+/** the times to choose from: `name` is the word of the command line; `ms` null: the needs count again */
 const TIMES: readonly (readonly [name: string, text: string, ms: number | null])[] = [
   ['30m', '30 minutes', HOUR_MS / 2],
   ['1h', '1 hour', HOUR_MS],
@@ -34,7 +34,7 @@ async function putOff(targets: readonly RowView[], text: string, ms: number | nu
   const what = namesOf(changed)
   const undo = (): Promise<unknown> =>
     snooze(changed.map((row) => ({ uuid: row.uuid, until: isSnoozed(row, daemonNow()) ? row.snoozedUntil : null })))
-  say(ms === null ? `shown again: ${what}` : `put off for ${text}: ${what}`, undo)
+  showNotice(ms === null ? `shown again: ${what}` : `put off for ${text}: ${what}`, undo)
 }
 
 /** For processes whose needs are put off, it proposes to show them again. */

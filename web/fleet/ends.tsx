@@ -1,12 +1,12 @@
-// The ends in the list of the fleet: those that the user has not seen, and those of over 24 hours ago, which are read on request. The
-// address has that request, so a reload shows them again. Test: test/e2e/web/list/ends.test.ts.
+// Ended processes in the list of the fleet: those whose end the user has not seen, and those that ended over 24 hours ago. The older ones
+// are read on request. The address has that request, so a reload shows them again. Test: test/e2e/web/list/ends.test.ts.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { formatCount } from '../../src/faces/format.ts'
 import { failureOf, markSeen } from '../actions.ts'
 import { readRows } from '../session-api.ts'
-import { say } from '../notice.ts'
+import { showNotice } from '../notice.ts'
 import { query, setQuery } from '../router.ts'
 import { addAllOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
 import { isStale, may, session } from '../store.ts'
@@ -40,7 +40,7 @@ async function markAllSeen(uuids: readonly string[]): Promise<void> {
     const done = await markSeen(uuids.slice(at, at + MAX_AT_ONCE))
     if (done.includes(false)) return
   }
-  say(`seen: ${formatCount(uuids.length, 'process')}`)
+  showNotice(`seen: ${formatCount(uuids.length, 'process')}`)
 }
 
 /** The ends that were not seen, with a filter for them. */

@@ -1,5 +1,5 @@
-// The rows of processes that ended over 24 hours ago. The stream does not send them, or sends them for a short time only: when such a
-// process has changed, and when it has just become too old. Pure. Test: test/tables/web/older-rows.test.ts.
+// The rows of processes that ended over 24 hours ago. The stream sends such a row only for a short time: when its process has changed, or
+// has just become too old. Pure. Test: test/tables/web/older-rows.test.ts.
 import { applyRowEvent, type RowEvent } from '../../src/api/row-events.ts'
 import type { RowView } from '../../src/api/views/rows.ts'
 

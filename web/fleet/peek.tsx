@@ -1,5 +1,5 @@
-// The selected process at the bottom of the list: what it asks, with the evidence and the answers, its last text and its last steps. It
-// stays open while the selection moves. Test: test/e2e/web/keys.test.ts.
+// The panel below the list that shows the selected process: its questions with evidence and answers, its last text and its last steps. The
+// panel stays open while the selection moves. Test: test/e2e/web/keys.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { mainInput } from '../../src/api/text/tool-input.ts'

@@ -1,4 +1,4 @@
-// How many processes do what, what they cost today, and what each of the last minutes has cost. Test: test/e2e/web/fleet.test.ts.
+// The number of processes by what they do, their cost today, and the cost of each of the last minutes. Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import { formatCost } from '../../src/faces/format.ts'
 import { countTexts, shownCounts } from '../../src/faces/marks.ts'

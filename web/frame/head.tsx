@@ -1,4 +1,4 @@
-// The head of all pages: links to them, the counts, how old the last byte is, and the buttons that open the palette and the keys.
+// The head of all pages: their links, the counts, the age of the daemon's last byte, and buttons for the palette and keys.
 // Test: test/e2e/web/pages.test.ts.
 import type { JSX } from 'preact'
 import type { WebSessionView } from '../../src/api/views/web.ts'

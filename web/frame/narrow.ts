@@ -1,4 +1,4 @@
-// Whether the screen is as narrow as a phone, as in the styles. Test: test/e2e/web/pages.test.ts.
+// Whether the screen is as narrow as a phone. The style sheets have the same width. Test: test/e2e/web/pages.test.ts.
 import { signal } from '@preact/signals'
 
 const isPhone = matchMedia('(width < 36rem)')

@@ -1,5 +1,5 @@
-// Links to all pages: in the head of a wide screen, and at the bottom of a phone, within reach of a thumb. Test:
-// test/e2e/web/pages.test.ts.
+// Links to all pages: in the head of a wide screen, and at the bottom of a phone, within reach of a thumb.
+// Test: test/e2e/web/pages.test.ts.
 import type { JSX } from 'preact'
 import { PAGES, pageOf, type PageEntry } from '../pages.ts'
 import { path } from '../router.ts'

@@ -1,5 +1,5 @@
-// The palette: finds pages, processes, and the actions of the current process with their command lines. Test:
-// test/e2e/web/list/palette.test.ts.
+// The palette: finds pages, processes, and the actions of the current process with their command lines.
+// Test: test/e2e/web/list/palette.test.ts.
 import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'

@@ -1,5 +1,5 @@
-// The buttons for a process that needs the user without having asked: it is held or silent, or the user has not seen its end. They end that
-// need, or put it off. Test: test/e2e/web/process/resume.test.ts.
+// The buttons for a need without a question: the process is held or silent, or the user has not seen its end. A button ends the need, or
+// puts it off. Test: test/e2e/web/process/resume.test.ts.
 import type { JSX } from 'preact'
 import { helpfulVerbs } from '../../src/faces/row-verbs.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'

@@ -1,5 +1,5 @@
-// What keys do to the needs and questions that the page shows: they move the focus, and press buttons. Test:
-// test/e2e/web/needs-strip.test.ts.
+// What keys do to the needs and questions that the page shows: they move the focus, and press buttons.
+// Test: test/e2e/web/needs-strip.test.ts.
 
 const NEED_LINK = '[data-need] > a'
 

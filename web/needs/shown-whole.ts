@@ -1,5 +1,5 @@
-// Whether the line or card of a question shows all of what it asks. Only then can the question be answered there: an approval is for what
-// was on the screen. Tests: test/tables/faces/visible-text.test.ts, test/e2e/web/needs-strip.test.ts.
+// Whether the line or card of a question shows the whole question. Only then can the user answer it there: an approval is valid only for
+// what was on the screen. Tests: test/tables/faces/visible-text.test.ts, test/e2e/web/needs-strip.test.ts.
 import type { AskView } from '../../src/api/views/process.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 

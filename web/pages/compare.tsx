@@ -1,4 +1,4 @@
-// Two processes side by side, mostly forks: the settings in which they differ, their money and ends, their own steps, and their files.
+// Two processes side by side, usually forks: the settings in which they differ, their costs and ends, the steps of each, and their files.
 // Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { CompareView, LineageNodeView } from '../../src/api/views/lineage.ts'
@@ -8,9 +8,9 @@ import { commandName, nameOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
-import { FilesSideBySide } from '../parts/compare/files-side-by-side.tsx'
-import { NodeMark } from '../parts/compare/node-mark.tsx'
-import { StepsSideBySide } from '../parts/compare/steps-side-by-side.tsx'
+import { FilesSideBySide } from '../compare/files-side-by-side.tsx'
+import { NodeMark } from '../compare/node-mark.tsx'
+import { StepsSideBySide } from '../compare/steps-side-by-side.tsx'
 import { hasRows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
 import { WideTable } from '../parts/wide-table.tsx'

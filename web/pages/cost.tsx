@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { costChart, MEASURES } from '../../src/faces/cost-chart.ts'
 import { formatLimitUsd } from '../../src/faces/format.ts'
 import { useRegularReader } from '../live.ts'
-import { Chart } from '../parts/cost/chart.tsx'
+import { Chart } from '../cost/chart.tsx'
 import {
   chartRange,
   costCommand,
@@ -15,9 +15,9 @@ import {
   TIMES,
   type CostData,
   type CostQuery,
-} from '../parts/cost/cost-query.ts'
-import { CostFigures } from '../parts/cost/figures.tsx'
-import { csvOf, GroupTable, TimeTable } from '../parts/cost/tables.tsx'
+} from '../cost/cost-query.ts'
+import { CostFigures } from '../cost/figures.tsx'
+import { csvOf, GroupTable, TimeTable } from '../cost/tables.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { rows, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'

@@ -28,7 +28,7 @@ import { useKeys, type KeyHandlers } from '../keyboard.ts'
 import { selectedUuid, setFolded, toggleFold } from '../fleet/list-state.ts'
 import { focusNeed } from '../needs/need-keys.ts'
 import { Since } from '../parts/clock.tsx'
-import { FleetRow, rowHeight } from '../parts/fleet-row.tsx'
+import { FleetRow, rowHeight } from '../fleet/fleet-row.tsx'
 import { isNarrow } from '../frame/narrow.ts'
 import { NeedsStrip } from '../needs/strip.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
@@ -238,7 +238,7 @@ function FilterBar(): JSX.Element {
   )
 }
 
-/** Says that no process meets the filter, with a button for each part that drops it. */
+/** Shows that no process meets the filter, with a button for each part of it, which drops that part. */
 function NoMatch(): JSX.Element {
   const parts = filterParts.value.map(({ text }) => text)
   return (

@@ -1,5 +1,5 @@
-// The forks of a process, with its origins, as lanes: each fork stands below its origin, with its step, its money, how it ended and what it
-// changed. Two of them can be compared. Test: test/e2e/web/pages/compare.test.ts.
+// The forks of a process and its origins, as a tree: each fork stands below its origin. A fork has its step, its cost, its end and its
+// changed settings. The user can compare two of them. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { LineageNodeView, LineageView } from '../../src/api/views/lineage.ts'
 import { formatCost, formatCount } from '../../src/faces/format.ts'
@@ -9,7 +9,7 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { KindMark } from '../parts/icons.tsx'
-import { NodeMark } from '../parts/compare/node-mark.tsx'
+import { NodeMark } from '../compare/node-mark.tsx'
 import { hasRows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
 

@@ -1,6 +1,5 @@
-// This machine: the daemon, the load, memory and disk, the programs that use the most memory, the checks of `reeve doctor`, the agents,
-// and the directories in use.
-// Test: test/e2e/web/pages/supervisors.test.ts.
+// The machine of the daemon: the daemon itself, the load, memory and disk, the programs that use the most memory. Also the checks of
+// `reeve doctor`, the agents, and the directories in use. Test: test/e2e/web/pages/supervisors.test.ts.
 import type { JSX } from 'preact'
 import type { AgentsView, PlacesView } from '../../src/api/views/agents.ts'
 import type { CheckView, DaemonView } from '../../src/api/views/daemon.ts'

@@ -1,5 +1,5 @@
-// What happened since the user left, or in another time: who worked, waited and was held, as lanes; ends, holds, questions and merges as a
-// list; and the money. Test: test/e2e/web/pages/night.test.ts.
+// What happened since the user left, or in another period. Lanes show when each process worked, waited and was held. A list has the ends,
+// holds, questions and merges. Also the cost. Test: test/e2e/web/pages/night.test.ts.
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { UsageRowView } from '../../src/api/views/usage.ts'
@@ -13,16 +13,16 @@ import { isNarrow } from '../frame/narrow.ts'
 import { useRegularReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { daemonNow } from '../parts/clock.tsx'
-import { utcOffsetMs } from '../parts/cost/cost-query.ts'
-import { LaneBar, LaneLegend, LaneTicks } from '../parts/night/lane-bar.tsx'
-import { leftAt } from '../parts/night/absence.ts'
-import { RANGES, readNight, type NightData } from '../parts/night/night-data.ts'
+import { utcOffsetMs } from '../cost/cost-query.ts'
+import { LaneBar, LaneLegend, LaneTicks } from '../night/lane-bar.tsx'
+import { leftAt } from '../night/absence.ts'
+import { RANGES, readNight, type NightData } from '../night/night-data.ts'
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
 import { now } from '../store.ts'
 import { WideTable } from '../parts/wide-table.tsx'
 
-/** The past is read again as time passes, and not at each change of a row. */
+/** The past is read at intervals, not at each change of a row. */
 const INTERVAL_MS = 15_000
 const isLoaded = computed(() => watchList() >= 0 && hasRows())
 

@@ -15,7 +15,7 @@ import { ContextBar } from '../parts/figures/context-bar.tsx'
 import { Elapsed } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { MessageBox } from '../parts/message-box.tsx'
-import { ProcessLinks } from '../parts/process-links.tsx'
+import { ProcessLinks } from '../process/process-links.tsx'
 import { Questions } from '../parts/questions.tsx'
 import { WhyLine } from '../parts/why-line.tsx'
 import { Sparkline } from '../parts/figures/sparkline.tsx'
@@ -38,9 +38,8 @@ import { perMinute, perMinuteOf, spending } from '../spending.ts'
 import { may } from '../store.ts'
 
 const CrewBoard = lazy('The board', async () => (await import('../crew/board.tsx')).CrewBoard)
-const Files = lazy('The list of files', async () => (await import('../parts/files.tsx')).Files)
-const Logs = lazy('The log', async () => (await import('../parts/log/logs.tsx')).Logs)
-
+const FilesTab = lazy('The list of files', async () => (await import('../process/files-tab.tsx')).FilesTab)
+const LogsTab = lazy('The log', async () => (await import('../process/logs-tab.tsx')).LogsTab)
 const ContextTab = lazy('The context', async () => (await import('../process/context-tab.tsx')).ContextTab)
 const SignalsTab = lazy('The list of signals', async () => (await import('../process/signals-tab.tsx')).SignalsTab)
 const LimitsTab = lazy('The list of limits', async () => (await import('../process/limits-tab.tsx')).LimitsTab)
@@ -87,7 +86,7 @@ function KnownProcess({ row, part }: { readonly row: RowView; readonly part: str
   )
 }
 
-/** The keys of each tab. The tab of steps has keys of its own for forks and for the next part. Nothing can be done to the past. */
+/** The keys of each tab. The tab of steps adds its own for forks and for the next part. The past of a process has no keys for actions. */
 function processKeys(row: RowView, tabs: readonly Tab[], tab: Tab): KeyHandlers {
   const { fork, ...others } = asOf.value === null ? rowKeys(() => [row]) : {}
   if (tab === 'steps') return others
@@ -108,9 +107,9 @@ function TabContent({ row, tab, steps }: TabProps & { readonly tab: Tab }): JSX.
     case 'steps':
       return <StepsTab row={row} steps={steps} />
     case 'files':
-      return <Files row={row} />
+      return <FilesTab row={row} />
     case 'logs':
-      return <Logs row={row} />
+      return <LogsTab row={row} />
     case 'board':
       return <CrewBoard row={row} />
     case 'context':

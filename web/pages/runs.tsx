@@ -1,4 +1,4 @@
-// The runs of compose files, and one run: its nodes as a graph, on an axis of time or as a table, why each waits, and what can be done.
+// The runs of compose files, and one run. Its nodes are shown as a graph, as a table or on an axis of time, each with why it waits.
 // Test: test/e2e/web/pages/runs.test.ts.
 import type { JSX } from 'preact'
 import type { OneRunView, RunsView, RunView } from '../../src/api/views/compose.ts'
@@ -12,10 +12,10 @@ import { ActionBar } from '../parts/action-bar.tsx'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
-import { Graph, type GraphProps } from '../parts/run/graph.tsx'
-import { NodePanel } from '../parts/run/node-panel.tsx'
-import { nodeFigures, nodeMark, nodeWhy } from '../parts/run/node-texts.ts'
-import { Times } from '../parts/run/times.tsx'
+import { Graph, type GraphProps } from '../runs/graph.tsx'
+import { NodePanel } from '../runs/node-panel.tsx'
+import { nodeFigures, nodeMark, nodeWhy } from '../runs/node-texts.ts'
+import { Times } from '../runs/times.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { query, setQuery, type PageProps } from '../router.ts'
 import { WideTable } from '../parts/wide-table.tsx'

@@ -1,5 +1,5 @@
-// The settings page: choices for this browser, the sessions of the page, figures of the daemon, and all keys. Choices of the machine are
-// shown here, and changed there. Test: test/e2e/web/pages/settings.test.ts.
+// The settings page: choices for this browser, the sessions of the page, figures of the daemon, and all keys. Settings of the machine are
+// only shown here; they are changed on the machine. Test: test/e2e/web/pages/settings.test.ts.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DaemonView } from '../../src/api/views/daemon.ts'

@@ -1,5 +1,5 @@
-// Starts an agent in a directory where processes have worked, and shows the command line that does the same. Must offer no program of the
-// user's choice: the page is not allowed to name one. Test: test/e2e/web/start.test.ts.
+// The form that starts an agent in a directory where processes have worked, with the command line that does the same. Must have no field
+// for a program, because the daemon refuses a program that the page names. Test: test/e2e/web/start.test.ts.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { AgentView } from '../../src/api/views/agents.ts'

@@ -9,7 +9,7 @@ import { isPossible, runAction } from '../row-actions.ts'
 import { isStale } from '../store.ts'
 import { daemonNow } from './clock.tsx'
 
-/** What the buttons say. */
+/** The labels of the buttons. */
 const LABELS: Readonly<Record<RowVerb, (row: RowView) => string>> = {
   raiseBudget: () => 'Raise the budget …',
   pauseOrResume: ({ status }) => (status === 'suspended' ? 'Resume' : 'Pause'),

@@ -91,7 +91,7 @@ function SplitDiff({ path, lines }: LinesProps): JSX.Element {
       style={{ '--widest': `${widest}ch` }}
       attributes={{
         onScroll: ({ currentTarget }) => {
-          // A change of --x costs a new style of all lines: most scrolling is vertical.
+          // A change of --x makes the browser compute the style of all lines again. Most scrolling is vertical and does not need that.
           if (currentTarget.scrollLeft === x.current) return
           x.current = currentTarget.scrollLeft
           currentTarget.style.setProperty('--x', `${x.current}px`)
@@ -133,7 +133,7 @@ interface BlockProps<Row> extends Pick<BlockWindowProps<Row>, 'rows' | 'draw'> {
 }
 
 function Block<Row>({ index, top, rows, draw }: BlockProps<Row>): JSX.Element {
-  // The same element again means to Preact that nothing has changed.
+  // Preact does not draw the same element again.
   return useMemo(
     () => (
       <div class="diff-block" style={{ top: `${top}px` }}>
@@ -150,8 +150,8 @@ const SIGNS: Readonly<Record<DiffLine['kind'], string>> = { head: '', hunk: '', 
 const numberText = (value: number | null | undefined): string => `${value ?? ''}`.padStart(5)
 
 /**
- * The number and the sign before the code have eight columns, and another number before them as many: so tabs stop where they do in the
- * file.
+ * The code of a line. Its number and its sign have eight columns together, and so has the old number before them. Tabs therefore stop at
+ * the same columns as in the file.
  */
 function Code({ line, number }: { readonly line: DiffLine; readonly number: number | null }): JSX.Element {
   return (

@@ -1,4 +1,4 @@
-// How old the last byte of the daemon is, and who answers in its place. Never says that the page is live because a connection is open.
+// How old the last byte of the daemon is, and whether another program answers in its place. An open connection alone never counts as fresh.
 // Test: test/e2e/web/page.test.ts, test/e2e/web/process.test.ts, test/e2e/web/access/return.test.ts.
 import type { JSX } from 'preact'
 import { formatClock } from '../../src/faces/format.ts'
@@ -32,7 +32,7 @@ export function StaleBar(): JSX.Element | null {
   if (state === 'foreign')
     return (
       <p class="stale-bar" role="alert">
-        Another program answers at {location.host}, not the daemon. It was told no secret; do not enter any here. {was} If it stays so,
+        Another program answers at {location.host}, not the daemon. The page sent it no secret; do not enter any here. {was} If it stays so,
         close this page: <code>reeve web</code> opens a new one at another port.
       </p>
     )

@@ -1,6 +1,6 @@
-// The open questions of a process with what they are about, and their answers. An answer is valid only for what is shown here: the daemon
-// refuses it if the question has changed. A question that has just appeared takes no answer, so that a click that was meant for
-// something else answers nothing. Test: test/e2e/web/actions.test.ts.
+// The open questions of a process with their evidence and their answers. An answer is valid only for what is shown here: the daemon refuses
+// it if the question has changed. A question that has just appeared takes no answer: a click that was meant for something else must not
+// answer it. Test: test/e2e/web/actions.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { GUARD_MS, KEY_OF_OPTION } from '../../src/faces/keys.ts'
@@ -62,7 +62,7 @@ function Question({ uuid, ask }: QuestionProps): JSX.Element {
         {ask.kind === 'permission' ? 'asks for permission' : ask.kind === 'plan' ? 'asks for approval of its plan' : 'asks'},{' '}
         <Since at={ask.at} />
         {ask.step === null ? '' : `, step ${ask.step}`}
-        {ask.source === 'said' ? ' · as the agent says' : ''}
+        {ask.source === 'said' ? ' · as the agent reports' : ''}
       </p>
       <Evidence ask={ask} />
       <Answers uuid={uuid} ask={ask} hasText />

@@ -1,4 +1,4 @@
-// A hook that tells when a given time has passed since a component was mounted. Test: test/e2e/web/actions.test.ts.
+// A hook for what a component does some time after it was mounted. Test: test/e2e/web/actions.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 
 /** Returns true once `ms` milliseconds have passed since the component was mounted. */

@@ -1,5 +1,5 @@
-// What the model of a process sees now: one bar for all blocks, and a row for each with its share, and whether a compaction keeps it.
-// Test: test/e2e/web/process/tabs.test.ts.
+// The context that the model of a process sees now: one bar for all blocks, and a row for each. A row has the size of its block, and
+// whether a compaction keeps it. Test: test/e2e/web/process/tabs.test.ts.
 import type { JSX } from 'preact'
 import type { ContextBlockView, ContextView } from '../../src/api/views/context.ts'
 import type { RowView } from '../../src/api/views/rows.ts'

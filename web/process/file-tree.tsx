@@ -1,5 +1,5 @@
-// Shows the changed files as a tree of folders, with keys: the diff of a file is shown as soon as the keys reach it, and folders fold. Only
-// the visible lines are drawn. Test: test/e2e/web/files.test.ts.
+// The changed files as a tree of folders. Keys move through it and fold folders; a file that they reach shows its diff at once. Only the
+// visible lines are drawn. Test: test/e2e/web/files.test.ts.
 import { useMemo, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { ChangedFileView } from '../../src/api/views/diff.ts'

@@ -1,6 +1,5 @@
-// The limits of a process and of those above it, how much of each is used, and fields that add to a limit of its own, lower it, or set a
-// new one. A limit cannot be removed: the daemon has no such request.
-// Test: test/e2e/web/process/tabs.test.ts.
+// The limits of a process and of those above it, with how much of each is used. Fields change the process's own limits or set new ones. A
+// limit cannot be removed: the daemon has no such request. Test: test/e2e/web/process/tabs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
@@ -11,7 +10,7 @@ import { readProcess } from '../session-api.ts'
 import { budgetsAbove } from '../../src/faces/budgets.ts'
 import { commandName, nameOf, titleOf } from '../../src/faces/process-names.ts'
 import { useLive } from '../live.ts'
-import { say } from '../notice.ts'
+import { showNotice } from '../notice.ts'
 import { limitValue, LIMIT_UNITS, type Limit } from './limit-units.ts'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { isPossible, runAction } from '../row-actions.ts'
@@ -151,7 +150,7 @@ function ChangeLimit({ row, limit, isNew = false }: ChangeLimitProps): JSX.Eleme
     const value = { [limit]: limitValue(limit, amount) }
     if (!isValid || !(await perform(row.uuid, 'resume', how === 'add' ? { raise: value } : { limits: value }))) return
     setText('')
-    say(`changed the limit of ${name}; ${titleOf(row)} was resumed`)
+    showNotice(`changed the limit of ${name}; ${titleOf(row)} was resumed`)
   }
   return (
     <form class="change-limit" onSubmit={(event) => void submit(event)}>

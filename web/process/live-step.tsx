@@ -31,8 +31,8 @@ export function useLiveStep({ uuid, endedAt }: RowView, isWanted: boolean): Live
       waiting.push(event)
       if (waiting.length === 1) requestAnimationFrame(apply)
     }
-    // What was missed is unknown. The stream begins with the whole text of the open step, or says that it is too long, or nothing was
-    // written.
+    // The events before the stream are missing. It begins with the whole text of the open step, or reports that the text is too long. If it
+    // begins with neither, nothing was written.
     const onOpen = (): void => void (live.value = NOTHING_LIVE)
     // Without the stream, a text is shown when it is complete.
     followInSlot(uuid, { onOpen, onEvent: take, signal: leave.signal }).catch(() => undefined)
@@ -60,7 +60,7 @@ async function followInSlot(uuid: string, { onOpen, onEvent, signal: left }: Han
   }
 }
 
-/** The text so far. While the link is lost it says so. */
+/** The text so far, with a note while the link is lost. */
 export function LiveText({ live }: { readonly live: LiveStep }): JSX.Element | null {
   if (live.text === '' && live.reasoning === '') return null
   return (

@@ -1,4 +1,4 @@
-// A process as it was after one of its steps: a bar that says so and leads back to now, and the figures of that time.
+// A process as it was after one of its steps: its figures, and a bar that names the step and leads back to now.
 // Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'

@@ -1,4 +1,4 @@
-// The list of steps. Only the visible rows are drawn. The line below a step is where a fork begins, which takes along all that is above it.
+// The list of steps. Only the visible rows are drawn. The line below a step is where a fork begins; the fork keeps all steps above it.
 // Test: test/e2e/web/process/steps.test.ts.
 import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'

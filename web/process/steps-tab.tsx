@@ -1,5 +1,5 @@
-// The steps of a process: the time axis, the list, and the selected step in full. Keys work in all three. Test:
-// test/e2e/web/process/steps.test.ts.
+// The steps of a process: the time axis, the list, and the selected step in full. Keys work in all three.
+// Test: test/e2e/web/process/steps.test.ts.
 import { signal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'

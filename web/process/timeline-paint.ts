@@ -1,6 +1,6 @@
-// Paints the steps of a process on a canvas: lanes of the model, the tools, the user, the children, the money and the changed files. A
-// paint costs one pass over the visible steps, and at most one rectangle for each pixel of a lane. Tests:
-// test/e2e/web/process/steps.test.ts, bench/page-process.ts.
+// Paints the steps of a process on a canvas, with lanes for the model, tools, the user, children, the cost and files.
+// A paint costs one pass over the visible steps, and at most one rectangle for each pixel of a lane.
+// Tests: test/e2e/web/process/steps.test.ts, bench/page-process.ts.
 import { formatClock, formatElapsed } from '../../src/faces/format.ts'
 import { hasFlag, type StepColumns } from '../../src/faces/step-list.ts'
 import { ticksOf, type TimeAxis } from '../../src/faces/time-axis.ts'

@@ -33,7 +33,7 @@ export function Sessions(): JSX.Element {
       <h3>Sessions of the page</h3>
       {error.value === null ? null : <p class="problem">{error.value}</p>}
       {(value.value?.reusedLinks ?? 0) > 0 ? (
-        <p class="problem">A link was used more than once: somebody may have seen it. End what you do not know.</p>
+        <p class="problem">A link was used more than once, so it may be known to others. End each session that you do not know.</p>
       ) : null}
       <SessionTable sessions={sessions} own={own?.id ?? ''} mayEnd={seesAll} />
       <Addresses view={value.value} />

@@ -46,7 +46,7 @@ export interface AcpRun {
   send(text: string): Promise<void>
   /** begins a turn and waits until it has ended */
   runTurn(text: string): Promise<Extract<Report, { type: 'turn.ended' }>>
-  /** resolves with the latest question once the agent has asked `count` (default: 1) */
+  /** resolves with the latest question once the agent has asked `count` questions (default: 1) */
   waitForAsk(count?: number): Promise<Ask>
   /** resolves when the agent has reported its exit */
   waitForExit(): Promise<Extract<Report, { type: 'exited' }>>

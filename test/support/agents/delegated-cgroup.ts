@@ -1,5 +1,5 @@
-// Creates a cgroup that an ordinary user owns, as systemd does: the user owns the directory and the files that cgroup v2 lists
-// for delegation. This needs root and a writable cgroup v2; tests are skipped elsewhere.
+// Creates a cgroup that an ordinary user owns, as systemd does. The user owns its directory and the files that cgroup v2 lists for
+// delegation. This needs root and a writable cgroup v2; tests are skipped elsewhere.
 import { chownSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOwnCgroup } from '../../../src/drivers/contain/backends/cgroup-root.ts'

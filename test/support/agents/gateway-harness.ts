@@ -158,7 +158,7 @@ export interface GatewayResponse {
   readonly headers: IncomingMessage['headers']
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** the connection ended before the answer */
+  /** whether the connection ended before the answer was complete */
   readonly isCut: boolean
 }
 

@@ -23,7 +23,7 @@ export interface NodePlan {
   readonly driver: 'native' | 'command'
 }
 
-/** How a node's process ends when nobody stops it; `refused`: its provider refuses the key. */
+/** How a node's process ends by itself; `refused`: its provider refuses the key. */
 export type Outcome = 'success' | 'failure' | 'refused'
 
 interface NodeRequest {

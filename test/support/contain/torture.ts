@@ -1,6 +1,6 @@
-// The stress test of containment: trees of ten processes that try to escape, in one kind of containment, as root or as an ordinary
-// user, ended in one of five ways. Survivors are counted by a token in their arguments, without the code under test. Used by tests,
-// and for longer by scripts/soak.ts.
+// The stress test of containment: trees of ten processes that try to escape, in one kind of containment. The trees run as root or as an
+// ordinary user, and end in one of five ways. Survivors are counted by a token in their arguments, without the code under test. Used by
+// test/processes/contain/torture.test.ts, and with more trees by scripts/soak.ts.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chown } from 'node:fs/promises'

@@ -6,7 +6,7 @@ import type { AskView } from '../../../src/api/views/process.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { colouredParts, visibleText } from '../../../src/faces/visible-text.ts'
 import { isShownWhole } from '../../../web/needs/shown-whole.ts'
-import { nodeWhy } from '../../../web/parts/run/node-texts.ts'
+import { nodeWhy } from '../../../web/runs/node-texts.ts'
 
 const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 

@@ -37,7 +37,7 @@ describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) =>
     await page.getByLabel('Model').fill(WORKER)
     await page.getByLabel('Who approves commits').selectOption('human')
     await page.getByRole('button', { name: 'Add a task' }).click()
-    await page.getByLabel('What is to be done').fill('Write lexer.txt with tokens.')
+    await page.getByLabel('What to do').fill('Write lexer.txt with tokens.')
     await page.getByLabel('Id').fill('lexer')
     await page.locator('.plan li', { hasText: 'lexer · Write lexer.txt' }).waitFor()
     expect(await page.locator('.command-line code').textContent()).toBe(
@@ -49,7 +49,7 @@ describePage('the crews', { config: 'web: { allow: [commands] }\n' }, (world) =>
     await page.locator('.lane .card', { hasText: 'lexer' }).waitFor()
 
     await page.getByRole('button', { name: 'Add a task …' }).click()
-    await page.locator('dialog').getByLabel('What is to be done').fill('Which licence?')
+    await page.locator('dialog').getByLabel('What to do').fill('Which licence?')
     await page.locator('dialog').getByLabel('Id').fill('licence')
     await page.locator('dialog').getByLabel('a question for you').check()
     expect(await page.locator('dialog pre.command').textContent()).toBe("reeve crew add --id licence --human fix 'Which licence?'")

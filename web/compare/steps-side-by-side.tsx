@@ -1,14 +1,14 @@
 // The steps of two processes after their last common step, side by side: the first own step of one beside that of the other.
 // Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
-import type { BriefStepsView } from '../../../src/api/views/steps.ts'
-import { formatCost, formatCount, formatDuration } from '../../../src/faces/format.ts'
-import { timeOfSteps } from '../../../src/faces/step-list.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import { callApi } from '../../session-api.ts'
-import { useLive } from '../../live.ts'
-import { endOrNow } from '../clock.tsx'
-import { rowSignal } from '../../rows.ts'
+import type { BriefStepsView } from '../../src/api/views/steps.ts'
+import { formatCost, formatCount, formatDuration } from '../../src/faces/format.ts'
+import { timeOfSteps } from '../../src/faces/step-list.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { callApi } from '../session-api.ts'
+import { useLive } from '../live.ts'
+import { endOrNow } from '../parts/clock.tsx'
+import { rowSignal } from '../rows.ts'
 
 /** The most steps of each side that are read. */
 const LIMIT = 500

@@ -1,10 +1,10 @@
 // The tables of the cost page: the groups with their tokens and money, and the values of the chart. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
-import type { UsageReportView, UsageRowView, UsageSumView } from '../../../src/api/views/usage.ts'
-import { cachedShare, costWithSigns, groupName, type CostChart } from '../../../src/faces/cost-chart.ts'
-import { formatCount, formatTokens } from '../../../src/faces/format.ts'
+import type { UsageReportView, UsageRowView, UsageSumView } from '../../src/api/views/usage.ts'
+import { cachedShare, costWithSigns, groupName, type CostChart } from '../../src/faces/cost-chart.ts'
+import { formatCount, formatTokens } from '../../src/faces/format.ts'
 import type { CostQuery } from './cost-query.ts'
-import { WideTable } from '../wide-table.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 
 const TITLES = ['cost', 'processes', 'steps', 'input', 'output', 'cache read', 'cache write', 'cached'] as const
 

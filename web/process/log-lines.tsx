@@ -1,11 +1,11 @@
 // Some lines of a log, which the browser lays out only while they are near to what is visible. Test: test/e2e/web/process/logs.test.ts.
 import { untracked } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { LogLine } from '../../../src/api/views/process.ts'
-import { formatClock } from '../../../src/faces/format.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import { LogText } from '../../process/agent-text.tsx'
-import { daemonNow } from '../clock.tsx'
+import type { LogLine } from '../../src/api/views/process.ts'
+import { formatClock } from '../../src/faces/format.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { LogText } from './agent-text.tsx'
+import { daemonNow } from '../parts/clock.tsx'
 
 export const CHUNK_LINES = 100
 

@@ -1,9 +1,9 @@
 // The mark of a process in a tree of forks; a removed one has none. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
-import type { LineageNodeView } from '../../../src/api/views/lineage.ts'
-import { markNameOf, markOf } from '../../../src/faces/marks.ts'
-import { rowSignal } from '../../rows.ts'
-import { MarkIcon } from '../icons.tsx'
+import type { LineageNodeView } from '../../src/api/views/lineage.ts'
+import { markNameOf, markOf } from '../../src/faces/marks.ts'
+import { rowSignal } from '../rows.ts'
+import { MarkIcon } from '../parts/icons.tsx'
 
 export function NodeMark({ node: { uuid, status } }: { readonly node: LineageNodeView }): JSX.Element {
   const row = rowSignal(uuid).value

@@ -4,15 +4,15 @@
 import { signal, useSignal, type Signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JSX, VNode } from 'preact'
-import type { RowView } from '../../../src/api/views/rows.ts'
-import { formatCount } from '../../../src/faces/format.ts'
-import { joinEarlier, joinNewest, linesWith, nextMatch, patternOf, type LogList, type LogRead } from '../../../src/faces/log-list.ts'
-import { subtreeOf } from '../../../src/faces/tree.ts'
-import { callApi } from '../../session-api.ts'
-import { useKeys } from '../../keyboard.ts'
-import { useReader } from '../../live.ts'
-import { query, setQuery } from '../../router.ts'
-import { rows, rowSignal, watchList } from '../../rows.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { formatCount } from '../../src/faces/format.ts'
+import { joinEarlier, joinNewest, linesWith, nextMatch, patternOf, type LogList, type LogRead } from '../../src/faces/log-list.ts'
+import { subtreeOf } from '../../src/faces/tree.ts'
+import { callApi } from '../session-api.ts'
+import { useKeys } from '../keyboard.ts'
+import { useReader } from '../live.ts'
+import { query, setQuery } from '../router.ts'
+import { rows, rowSignal, watchList } from '../rows.ts'
 import { LogChunk, CHUNK_LINES, type ChunkProps } from './log-lines.tsx'
 
 /** the lines of one answer */
@@ -23,7 +23,7 @@ const NEAR_PX = 40
 /** The line of the log at which the search is; null: at none. */
 const current = signal<number | null>(null)
 
-export function Logs({ row: { uuid, sub } }: { readonly row: RowView }): JSX.Element {
+export function LogsTab({ row: { uuid, sub } }: { readonly row: RowView }): JSX.Element {
   const isTree = query.value.get('tree') === '1'
   const address = `/v1/processes/${uuid}/logs?tail=${PAGE_LINES}${isTree ? '&subtree=1' : ''}`
   // Each address has its own list, so that an answer that comes late changes no other.

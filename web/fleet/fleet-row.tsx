@@ -9,12 +9,12 @@ import { titleOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { rowSignal, unseenEnds } from '../rows.ts'
 import { navigate } from '../router.ts'
-import { selectedUuid, toggleFold } from '../fleet/list-state.ts'
+import { selectedUuid, toggleFold } from './list-state.ts'
 import { perMinuteOf } from '../spending.ts'
-import { BudgetBar } from './figures/budget-bar.tsx'
-import { Elapsed } from './clock.tsx'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
+import { Elapsed } from '../parts/clock.tsx'
 import { isNarrow } from '../frame/narrow.ts'
-import { KindMark, MarkIcon, type KindIcon } from './icons.tsx'
+import { KindMark, MarkIcon, type KindIcon } from '../parts/icons.tsx'
 
 /** the height of a row, in pixels, with one line or two; the style sheet has the same heights */
 export const rowHeight = computed(() => (isNarrow.value ? 52 : 30))

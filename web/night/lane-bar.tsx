@@ -1,8 +1,8 @@
 // A lane of time: what a process did in each part of it. Also the ticks of the axis and the legend of the colours.
 // Test: test/e2e/web/pages/night.test.ts.
 import type { JSX } from 'preact'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import type { LanePart, LaneWord } from '../../../src/faces/lanes/period.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import type { LanePart, LaneWord } from '../../src/faces/lanes/period.ts'
 
 type LegendWord = LaneWord | 'could have begun'
 

@@ -1,10 +1,10 @@
 // What a node of a run shows: its mark, why it waits, its figures, and whether it can be resumed. Test: test/e2e/web/pages/runs.test.ts.
-import { reasonText } from '../../../src/api/text/exit-reason.ts'
-import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
-import type { RowView } from '../../../src/api/views/rows.ts'
-import { formatCost, formatElapsed } from '../../../src/faces/format.ts'
-import { markNameOf, markOf, type MarkName, type Tone } from '../../../src/faces/marks.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
+import { reasonText } from '../../src/api/text/exit-reason.ts'
+import type { NodeView, RunView } from '../../src/api/views/compose.ts'
+import type { RowView } from '../../src/api/views/rows.ts'
+import { formatCost, formatElapsed } from '../../src/faces/format.ts'
+import { markNameOf, markOf, type MarkName, type Tone } from '../../src/faces/marks.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
 
 export interface NodeMark {
   readonly icon: MarkName
@@ -28,7 +28,7 @@ export function nodeMark({ state }: NodeView, row: RowView | undefined): NodeMar
   return { icon: markNameOf(row), ...markOf(row) }
 }
 
-/** Why a node is in its state, as one sentence without a period or hidden characters; empty: the state says all. */
+/** Why a node is in its state, as one sentence without a period or hidden characters; empty: the state needs no reason. */
 export function nodeWhy(node: NodeView, run: RunView, row: RowView | undefined): string {
   if (node.reason !== null) return visibleText(reasonText(node.reason))
   if (node.state === 'running') return visibleText(row?.why?.text ?? node.process?.note ?? '')

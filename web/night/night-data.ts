@@ -1,12 +1,12 @@
-// The data of the night page: which processes lived in a time, what they did then, what it cost, and which tasks of crews were merged.
+// The data of the night page: the processes that lived in a period, what they did, their costs, and the tasks that crews merged.
 // Test: test/e2e/web/pages/night.test.ts.
-import type { CrewTaskView, CrewView } from '../../../src/api/views/crew.ts'
-import type { SpansView } from '../../../src/api/views/spans.ts'
-import type { UsageBy, UsageReportView, UsageRowView } from '../../../src/api/views/usage.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import { callApi } from '../../session-api.ts'
-import { rows } from '../../rows.ts'
-import { daemonNow } from '../clock.tsx'
+import type { CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
+import type { SpansView } from '../../src/api/views/spans.ts'
+import type { UsageBy, UsageReportView, UsageRowView } from '../../src/api/views/usage.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { callApi } from '../session-api.ts'
+import { rows } from '../rows.ts'
+import { daemonNow } from '../parts/clock.tsx'
 import { leftAt } from './absence.ts'
 
 /** The greatest number of trees whose spans are read. */
@@ -19,16 +19,16 @@ export interface NightData {
   readonly from: number
   readonly to: number
   readonly spans: SpansView['processes']
-  /** the trees that are left out */
+  /** the number of trees that are left out */
   readonly more: number
   /** by hour; null: the session may not read it */
   readonly usage: UsageReportView | null
-  /** the money of each process in the time, by its UUID */
+  /** the cost of each process in the period, by its UUID */
   readonly costs: ReadonlyMap<string, UsageRowView>
   readonly merged: readonly { readonly crew: string; readonly uuid: string; readonly task: CrewTaskView }[]
 }
 
-/** The beginning of the time that an address names, in ms. */
+/** The beginning of the period that an address names, in ms since the epoch by the daemon's clock. */
 export function sinceOf(text: string): number {
   const hours = RANGES[text]
   if (hours !== undefined) return daemonNow() - hours * HOUR_MS

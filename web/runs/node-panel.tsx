@@ -1,18 +1,18 @@
-// One node of a run: why it waits, its questions, and what can be done: open its process, its log, a message, and running it again.
+// One node of a run: why it waits, its questions, its process and log, a field for a message, and a form that resumes it.
 // Test: test/e2e/web/pages/runs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
-import { dependentsOf } from '../../../src/faces/graph-layout.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import { failure, failureOf } from '../../actions.ts'
-import { callApi } from '../../session-api.ts'
-import { rowSignal } from '../../rows.ts'
-import { isStale, may } from '../../store.ts'
-import { ActionBar } from '../action-bar.tsx'
-import { CommandLine } from '../command-line.tsx'
-import { MessageBox } from '../message-box.tsx'
-import { Questions } from '../questions.tsx'
+import type { NodeView, RunView } from '../../src/api/views/compose.ts'
+import { dependentsOf } from '../../src/faces/graph-layout.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { failure, failureOf } from '../actions.ts'
+import { callApi } from '../session-api.ts'
+import { rowSignal } from '../rows.ts'
+import { isStale, may } from '../store.ts'
+import { ActionBar } from '../parts/action-bar.tsx'
+import { CommandLine } from '../parts/command-line.tsx'
+import { MessageBox } from '../parts/message-box.tsx'
+import { Questions } from '../parts/questions.tsx'
 import { canResume, nodeFigures, nodeMark, nodeWhy } from './node-texts.ts'
 
 export interface NodePanelProps {

@@ -2,7 +2,7 @@
 // and its values stand below. The same values are in the table. Test: test/e2e/web/pages/cost.test.ts.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact'
-import type { CostChart } from '../../../src/faces/cost-chart.ts'
+import type { CostChart } from '../../src/faces/cost-chart.ts'
 
 const HEIGHT = 220
 const LEFT = 56

@@ -10,10 +10,10 @@ import { diffByFile } from '../../src/faces/unified-diff.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { callApi } from '../session-api.ts'
 import { useLive } from '../live.ts'
-import { asOf } from '../process/address.ts'
-import { FileTree } from '../process/file-tree.tsx'
+import { asOf } from './address.ts'
+import { FileTree } from './file-tree.tsx'
 import { query, setQuery } from '../router.ts'
-import { DiffLayout, DiffView } from './diff-view.tsx'
+import { DiffLayout, DiffView } from '../parts/diff-view.tsx'
 
 interface Changes {
   readonly files: ProcessFilesView
@@ -27,7 +27,7 @@ const WITHOUT_FILES: Partial<Readonly<Record<RowView['kind'], string>>> = {
   run: 'A run changes no files itself. Each of its nodes has its own.',
 }
 
-export function Files({ row }: { readonly row: RowView }): JSX.Element {
+export function FilesTab({ row }: { readonly row: RowView }): JSX.Element {
   const none = row.branch === null ? WITHOUT_FILES[row.kind] : undefined
   if (none === undefined) return <FilesOf row={row} />
   return (

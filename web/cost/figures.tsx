@@ -1,17 +1,17 @@
-// The figures above the chart: what was spent in the time, today and this month with the budgets of the home, what is spent now, and
-// which processes are near a limit. Test: test/e2e/web/pages/cost.test.ts.
+// The figures above the chart: the cost of the chosen period, of today and of this month, with the budgets of the home. Also the cost per
+// minute now, and the processes near a limit. Test: test/e2e/web/pages/cost.test.ts.
 import type { JSX } from 'preact'
-import type { RowView } from '../../../src/api/views/rows.ts'
-import type { UsageReportView, UsageSumView } from '../../../src/api/views/usage.ts'
-import { cachedShare, costWithSigns } from '../../../src/faces/cost-chart.ts'
-import { formatCost } from '../../../src/faces/format.ts'
-import { titleOf } from '../../../src/faces/process-names.ts'
-import { budgetFullInText, periodFullInText } from '../../../src/faces/budgets.ts'
-import { visibleText } from '../../../src/faces/visible-text.ts'
-import { rows, watchList } from '../../rows.ts'
-import { perMinuteOf } from '../../spending.ts'
-import { daemonNow } from '../clock.tsx'
-import { BudgetBar } from '../figures/budget-bar.tsx'
+import type { RowView } from '../../src/api/views/rows.ts'
+import type { UsageReportView, UsageSumView } from '../../src/api/views/usage.ts'
+import { cachedShare, costWithSigns } from '../../src/faces/cost-chart.ts'
+import { formatCost } from '../../src/faces/format.ts'
+import { titleOf } from '../../src/faces/process-names.ts'
+import { budgetFullInText, periodFullInText } from '../../src/faces/budgets.ts'
+import { visibleText } from '../../src/faces/visible-text.ts'
+import { rows, watchList } from '../rows.ts'
+import { perMinuteOf } from '../spending.ts'
+import { daemonNow } from '../parts/clock.tsx'
+import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import type { CostData } from './cost-query.ts'
 
 export function CostFigures({ data: { chart, rate } }: { readonly data: CostData }): JSX.Element {
@@ -66,7 +66,7 @@ interface PeriodProps {
   readonly usdPerMinute: number
 }
 
-/** What was spent in a day or a month, with the budget of the home, and when it is full if the spending goes on. */
+/** The cost of a day or a month, with the budget of the home, and when that budget is full at the present rate. */
 function Period({ name, period, usdPerMinute }: PeriodProps): JSX.Element {
   const { costUsd, budgetUsd } = period
   if (budgetUsd === null) return <>{formatCost(costUsd)}</>

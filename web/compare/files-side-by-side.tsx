@@ -1,13 +1,13 @@
 // The files of two processes as they are now: what differs from the first to the second. Test: test/e2e/web/pages/compare.test.ts.
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
-import type { ProcessDiffView } from '../../../src/api/views/diff.ts'
-import { formatCount } from '../../../src/faces/format.ts'
-import { diffByFile } from '../../../src/faces/unified-diff.ts'
-import { callApi } from '../../session-api.ts'
-import { useLive } from '../../live.ts'
-import { query, setQuery } from '../../router.ts'
-import { DiffView } from '../diff-view.tsx'
+import type { ProcessDiffView } from '../../src/api/views/diff.ts'
+import { formatCount } from '../../src/faces/format.ts'
+import { diffByFile } from '../../src/faces/unified-diff.ts'
+import { callApi } from '../session-api.ts'
+import { useLive } from '../live.ts'
+import { query, setQuery } from '../router.ts'
+import { DiffView } from '../parts/diff-view.tsx'
 
 export function FilesSideBySide({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
   const range = new URLSearchParams({ from: `${a}@now`, to: 'now', format: 'view' })

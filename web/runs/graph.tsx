@@ -2,11 +2,11 @@
 // what would run again after it is shaded. Test: test/e2e/web/pages/runs.test.ts.
 import { useMemo } from 'preact/hooks'
 import type { JSX } from 'preact'
-import type { NodeView, RunView } from '../../../src/api/views/compose.ts'
-import { criticalPath, dependentsOf, layoutGraph, type GraphLayout, type Place } from '../../../src/faces/graph-layout.ts'
-import { isNarrow } from '../../frame/narrow.ts'
-import { rowSignal } from '../../rows.ts'
-import { MarkIcon } from '../icons.tsx'
+import type { NodeView, RunView } from '../../src/api/views/compose.ts'
+import { criticalPath, dependentsOf, layoutGraph, type GraphLayout, type Place } from '../../src/faces/graph-layout.ts'
+import { isNarrow } from '../frame/narrow.ts'
+import { rowSignal } from '../rows.ts'
+import { MarkIcon } from '../parts/icons.tsx'
 import { nodeFigures, nodeMark, nodeWhy } from './node-texts.ts'
 
 const NODE_WIDTH = 210

@@ -1,9 +1,9 @@
-// The query of the cost page, as its address states it. Also the requests for its data, and the command that does the same.
+// The query of the cost page, which is its address. Also the requests for its data, and the command that prints the same table.
 // Test: test/e2e/web/pages/cost.test.ts.
-import type { UsageBy, UsageRateView, UsageReportView } from '../../../src/api/views/usage.ts'
-import { MEASURES, type Measure } from '../../../src/faces/cost-chart.ts'
-import { callApi } from '../../session-api.ts'
-import { daemonNow } from '../clock.tsx'
+import type { UsageBy, UsageRateView, UsageReportView } from '../../src/api/views/usage.ts'
+import { MEASURES, type Measure } from '../../src/faces/cost-chart.ts'
+import { callApi } from '../session-api.ts'
+import { daemonNow } from '../parts/clock.tsx'
 
 export const SPLITS = ['agent', 'model', 'label', 'project', 'tree', 'process'] as const satisfies readonly UsageBy[]
 export const TIMES = ['day', 'hour'] as const
