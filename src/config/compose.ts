@@ -130,7 +130,9 @@ export function composeKeys([, name, part]: readonly PropertyKey[]): readonly st
 export interface FileNode {
   readonly name: string
   readonly needs: readonly string[]
+  /** how often a failed node is started again */
   readonly retries: number
+  /** whether the node works in its own git worktree */
   readonly worktree: boolean
   readonly cwd: string
   readonly argv?: string[]

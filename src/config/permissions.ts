@@ -37,6 +37,7 @@ export const permissionKeys = {
 type PermissionValues = { readonly [K in keyof typeof permissionKeys]?: z.output<(typeof permissionKeys)[K]> }
 type PermissionSet = Pick<ProcessSpec, 'tools' | 'deny' | 'capabilities'>
 
+/** Converts the keys of an agent file. A value that is the default is left out. */
 export function capabilitiesOf({ paths: access, network, signals, spawns }: PermissionValues): { readonly capabilities?: Capabilities } {
   return asCapabilities(
     withoutUndefined({

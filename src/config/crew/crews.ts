@@ -113,13 +113,19 @@ export interface FileCrew extends FileMember {
   readonly workers?: Readonly<
     Partial<Record<WorkerRoleName, FileMember & { readonly count: number; readonly verify?: CrewShellCommand | false }>>
   >
+  /** the approval that a commit needs after the review */
   readonly gate?: CommitGate
+  /** what happens to the commit of a task */
   readonly merge?: MergeMode
+  /** false: no task is reviewed, unless it sets `reviews` itself */
   readonly reviews?: boolean
+  /** false: all members work in one directory, and nothing is committed */
   readonly worktrees?: boolean
   /** true: the crew waits for more tasks when all are done */
   readonly stay?: boolean
+  /** maximum number of attempts at one task */
   readonly maxAttempts?: number
+  /** maximum number of workers at a time, with those that the crew starts itself */
   readonly maxWorkers?: number
   /** the used share of the context at which a member is replaced; null: never */
   readonly handOver?: number | null

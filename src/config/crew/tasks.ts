@@ -84,8 +84,10 @@ export interface FileTask {
   readonly needs?: readonly string[]
   readonly kind?: 'work' | 'human'
   readonly role?: Exclude<TaskRole, 'generic'>
+  /** whether the task is reviewed; absent: as the crew */
   readonly reviews?: boolean
   readonly verify?: CrewShellCommand | false
+  /** tasks of higher priority come first; absent: 0 */
   readonly priority?: number
   readonly limits?: z.infer<typeof taskLimits>
   /** replaces the agent of the role */

@@ -86,6 +86,7 @@ export const serversRule = z.record(name, server).refine((all) => Object.keys(al
 
 type Entry = z.infer<z.ZodObject<typeof keys>>
 
+/** Converts parsed servers, by name, to the type of the kernel. */
 export function serversOf(entries: Readonly<Record<string, Entry>>, location: ConfigLocation): readonly McpServer[] {
   return Object.entries(entries).map(([serverName, entry]) => serverOf(serverName, entry, location))
 }

@@ -45,6 +45,7 @@ async function projectServers(cwd: string): Promise<readonly McpServer[]> {
   return file === null ? [] : readMcpJson(file, cwd)
 }
 
+/** Reads a `.mcp.json`. A file that cannot be used becomes one server with the problem. */
 export async function readMcpJson(file: string, cwd: string): Promise<readonly McpServer[]> {
   const location = { file, dir: dirname(file), home: dirname(file) }
   try {

@@ -10,6 +10,7 @@ export type ReportRefusal = (what: CapabilityName, detail: string, callId?: stri
 const MAX_REFUSALS = 1_000
 const MAX_DETAIL_CHARS = 1_000
 
+/** Returns a function that reports refusals, up to the limit. */
 export function refusalReporter(reports: Pick<ReportQueue, 'post' | 'note'>): ReportRefusal {
   let count = 0
   return (what, detail, callId) => {

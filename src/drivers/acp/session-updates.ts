@@ -47,6 +47,7 @@ export interface SessionUpdatesDeps {
 
 interface Context {
   readonly contextTokens: number
+  /** the context window in tokens */
   readonly window?: number
 }
 

@@ -138,6 +138,7 @@ function canClose(agent: InitializeResult): boolean {
   return agent.agentCapabilities?.sessionCapabilities?.close === true
 }
 
+/** Returns the note about a session that the agent did not close. */
 export function closeFailure(error: unknown): string {
   return `its session was not closed: ${errorText(error)}`
 }

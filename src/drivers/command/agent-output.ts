@@ -43,12 +43,14 @@ export interface ResumePoint {
   readonly charged: ReadonlyMap<string, Charge>
 }
 
+/** Returns the state from which the first program of an incarnation continues. */
 export async function resumePointOf(launch: Launch): Promise<ResumePoint> {
   const { step, sessionId, forkOf } = launch
   // A new agent has no recorded usage.
   return { step, sessionId, charged: sessionId === null && forkOf === undefined ? new Map() : await readCharges(launch) }
 }
 
+/** Creates the reader of one program's output, which continues from this state. */
 export function openAgentOutput(deps: AgentOutputDeps, { step, sessionId, charged }: ResumePoint): AgentOutput {
   const {
     forkOf,

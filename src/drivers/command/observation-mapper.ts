@@ -26,6 +26,7 @@ interface Answer {
   readonly id: string | null
   readonly model: string
   readonly parts: AssistantPart[]
+  /** the characters of all its texts */
   chars: number
   usage: CallUsage
   /** results that arrived before the answer was complete, as OpenCode sends them */

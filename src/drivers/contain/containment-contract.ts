@@ -19,7 +19,9 @@ export interface SpawnRequest {
 
 /** A program's exit status, as the operating system reports it. */
 export interface ProgramExit {
+  /** null if a signal ended the program */
   readonly code: number | null
+  /** the signal that ended the program; null if it exited */
   readonly signal: string | null
 }
 

@@ -40,6 +40,7 @@ export interface ContainmentManagerOptions {
   readonly probe?: typeof probeAll
 }
 
+/** Opens the manager: starts the guardian, probes the kinds, and removes empty cgroups and old pipes of earlier daemons. */
 export async function openContainmentManager({
   stateDir,
   daemonId,

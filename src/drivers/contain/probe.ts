@@ -44,6 +44,7 @@ export interface ProbeResults {
   readonly tools: NamespaceTools | null
 }
 
+/** Probes all kinds. A kind that fails has its error in the result. */
 export async function probeAll({ cgroupDir, markerFor }: ProbeDeps): Promise<ProbeResults> {
   const tools = findNamespaceToolsOrError()
   const [cgroup, pidns, group] = await Promise.all([

@@ -17,6 +17,7 @@ import type { RecoveryFindings } from './recovery-table.ts'
 
 const REMOVE_MS = 1_000
 
+/** Ends the programs of one incarnation, by its recorded intent and handle. Survivors are in the result. */
 export async function recoverLeftovers(intent: ContainmentIntent, handle: OsHandle | null): Promise<StopResult> {
   const plan = decideRecovery(inspect(intent, handle))
   const backends: ContainmentBackend[] = []

@@ -31,6 +31,7 @@ export interface WaitOptions {
   readonly pollMs: number
 }
 
+/** Runs all steps of the ladder. If the signal is SIGKILL, begins with the kill. */
 export async function runStopLadder(actions: LadderActions, ladder: Ladder): Promise<StopResult> {
   if (actions.isEmpty()) return { outcome: 'gone', survivors: [] }
   if (ladder.signal !== 'SIGKILL' && (await signalAndWait(actions, ladder.signal, ladder.graceMs))) {

@@ -67,8 +67,9 @@ export interface GitCall {
   readonly settings?: readonly string[]
   /** data for git's stdin */
   readonly input?: Buffer
+  /** time limit of the call, in ms; default 30 s */
   readonly limitMs?: number
-  /** how long to wait for a lock on one of reeve's refs. After that time the lock counts as left behind by a killed git. */
+  /** how long to wait for a lock on one of reeve's refs, in ms. After that time the lock counts as left behind by a killed git. */
   readonly lockMs?: number
   /** runs the repository's hooks, as git does for the user */
   readonly hooks?: true
@@ -76,6 +77,7 @@ export interface GitCall {
 
 /** The result of a call, whatever its exit code is. */
 export interface GitAnswer {
+  /** the exit code; null if a signal ended git */
   readonly code: number | null
   readonly stdout: Buffer
   readonly stderr: Buffer

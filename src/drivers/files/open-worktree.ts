@@ -27,7 +27,9 @@ export interface TreeAt extends GitUser {
   readonly dir: string
   /** the git directory that all worktrees share */
   readonly repository: string
+  /** time limit of each call of git, in ms */
   readonly limitMs?: number
+  /** maximum wait for a lock that a killed git left, in ms */
   readonly lockMs?: number
 }
 

@@ -117,6 +117,7 @@ export interface NewWorktree extends GitUser {
   readonly dir: string
   readonly branch: string
   readonly base: string
+  /** maximum wait for a lock that a killed git left, in ms */
   readonly lockMs?: number
 }
 
@@ -157,6 +158,7 @@ export interface OldWorktree extends GitUser {
   readonly branch: string | null
   /** the repository of the worktree, if known */
   readonly repository?: string
+  /** maximum wait for a lock that a killed git left, in ms */
   readonly lockMs?: number
 }
 

@@ -68,7 +68,7 @@ export class GatewaySession {
     return this.#deps.pid
   }
 
-  /** Records a note. Further notes are ignored until the next call begins. */
+  /** Records a note. Further notes are ignored until the next request for a grant. */
   note(text: string): void {
     if (this.#hasNoted) return
     this.#hasNoted = true

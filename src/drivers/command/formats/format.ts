@@ -84,14 +84,17 @@ export interface AgentFormat {
   readonly exitCodeMeanings: Readonly<Record<number, string>>
 }
 
+/** Returns the value if it is an object; otherwise an empty one. */
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
+/** Returns the value if it is a list; otherwise an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** Returns the value if it is a text; otherwise an empty one. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value.toWellFormed() : ''
 }

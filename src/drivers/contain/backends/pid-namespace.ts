@@ -152,7 +152,9 @@ export class Namespace {
   }
 }
 
+/** The open file descriptors of the namespaces. */
 interface NamespaceFiles {
+  /** null: root needs no user namespace */
   readonly user: number | null
   readonly pid: number
   readonly mnt: number
@@ -160,6 +162,7 @@ interface NamespaceFiles {
 
 interface NamespaceContents {
   readonly init: OsHandle
+  /** the PID of the reader */
   readonly reader: number
   readonly files: NamespaceFiles
 }

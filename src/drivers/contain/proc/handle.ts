@@ -26,6 +26,7 @@ export function handleOf(pid: number): OsHandle | null {
   return row === null ? null : { pid, startTime: row.startTime, pgid: row.pgid }
 }
 
+/** Returns the state of the process that the handle names. */
 export function handleState(handle: OsHandle): HandleState {
   const row = readRow(handle.pid)
   if (row === null) return 'gone'

@@ -178,6 +178,7 @@ export function readUsages(pids: readonly number[]): ProcessUsage[] {
   return pids.map(readUsage).filter((usage) => usage !== null)
 }
 
+/** Returns the memory of all members, in bytes: a plain sum, or an exact figure near the limit. */
 export function residentBytes(members: readonly ProcessUsage[], limitBytes: number | null): number {
   const sum = members.reduce((bytes, { rssBytes }) => bytes + rssBytes, 0)
   if (limitBytes === null || sum < EXACT_FROM_SHARE * limitBytes) return sum

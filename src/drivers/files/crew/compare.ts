@@ -25,7 +25,9 @@ export interface Reviewed {
 export interface TreeDifference {
   /** the approved tree, merged with the commit's part of the crew's branch */
   readonly from: string
+  /** the first files that differ */
   readonly files: readonly string[]
+  /** the number of further files */
   readonly more: number
 }
 
@@ -84,7 +86,9 @@ async function filesWithMarkers(git: Git, call: GitCall, commit: string, paths: 
 }
 
 export interface MergeConflict {
+  /** the first conflicting files */
   readonly files: readonly string[]
+  /** the number of further files */
   readonly more: number
 }
 

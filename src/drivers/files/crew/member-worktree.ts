@@ -183,6 +183,7 @@ async function withMergeParents(git: Git, { refs }: Tree, files: string, merges:
   )
 }
 
+/** Returns the commits that an unfinished merge merges; none without a merge. */
 export async function mergeHeads({ gitDir }: Pick<Tree, 'gitDir'>): Promise<readonly string[]> {
   const text = await readFile(join(gitDir, 'MERGE_HEAD'), 'utf8').catch(ifMissing(''))
   return text.split('\n').filter((line) => /^[0-9a-f]{40,64}$/.test(line))
@@ -263,6 +264,7 @@ async function abandonUnfinished(git: Git, { refs, gitDir }: Tree): Promise<void
     if (await pathExists(join(gitDir, name))) await git.tryLine([verb, '--quit'], refs)
 }
 
+/** Removes git's files of an unfinished merge, cherry-pick or revert. */
 export async function removeMergeFiles({ gitDir }: Tree): Promise<void> {
   await Promise.all(MERGE_FILES.map((name) => rm(join(gitDir, name), { force: true })))
 }

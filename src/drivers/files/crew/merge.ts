@@ -31,6 +31,7 @@ export interface CrewBranch extends GitUser {
   readonly branch: string
   /** the worktree whose git attributes apply, such as `merge=union`; default: none */
   readonly dir?: string
+  /** maximum wait for a lock that a killed git left, in ms */
   readonly lockMs?: number
 }
 

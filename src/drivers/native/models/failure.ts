@@ -9,8 +9,11 @@ import { truncate } from '../../../kernel/util/truncate.ts'
 export interface ParsedFailure {
   readonly kind: FailureKind
   readonly message: string
+  /** the HTTP status; null without a response */
   readonly status: number | null
+  /** true if the same call may succeed later */
   readonly retryable: boolean
+  /** the wait that the provider requests, in ms; null if it requests none */
   readonly retryAfterMs: number | null
 }
 

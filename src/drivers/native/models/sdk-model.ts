@@ -28,6 +28,7 @@ export interface SdkModelOptions {
   /** the key, which must be removed from the provider's error messages */
   readonly secret: string | null
   readonly wire: Wire
+  /** the context window in tokens; null if unknown */
   readonly window: number | null
   readonly effort: Effort | null
   readonly maxOutputTokens: number
