@@ -42,11 +42,11 @@ export interface Launch<S extends ProcessSpec = ProcessSpec> {
   readonly resumed: boolean
   /** the text for stdin of a command's first incarnation; never recorded; absent: none, or it is lost */
   readonly input?: string
-  /** returns the new intent of `resume --message`, for an agent that reads its intent from the command line; null without one */
+  /** returns the new intent of `resume --message`, for an agent that reads its intent from the command line. Null without one */
   resumeMessage(): Promise<string | null>
   /** reads a page of the process's facts, oldest first, after the sequence number `afterSeq`; an empty page means the end */
   history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
-  /** like `history`, but leaves out the facts that `filter` excludes; the last fact of a page is always there, at least as a mark */
+  /** like `history`, but leaves out the facts that `filter` excludes. The last fact of a page is always there, at least as a mark */
   filteredHistory(afterSeq: number, limit: number, filter: PageFilter): Promise<readonly (StoredFact | FactMark)[]>
   /** like `history`, for another process, whose facts a model replays; an unknown process has no facts */
   historyOf(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
@@ -95,7 +95,7 @@ export interface OwnToolsEndpoint {
 
 /** How an external agent calls its models through the gateway. */
 export interface LaunchGateway {
-  /** returns the base URL for this provider, in the form that its clients expect; null: the agent may not call it */
+  /** returns the base URL for this provider, in the form that its clients expect. Null: the agent may not call it */
   url(provider: string): string | null
   /** the key that the agent sends instead of the provider's key; valid for this incarnation only */
   readonly token: string

@@ -1,4 +1,4 @@
-// The key `web` of the user's config.yaml: the requests of the web page that are refused by default, and that the user allows.
+// The key `web` of the user's config.yaml: the requests of the web page that the user allows although they are refused by default.
 // Test: test/tables/config/config.test.ts.
 import * as z from 'zod'
 import { WEB_OPENINGS, type WebOpening } from '../../kernel/model/words.ts'

@@ -48,7 +48,7 @@ export function connectAgent(
     throw RequestError.methodNotFound(terminal.create)
   }
   const app = client({ name: 'reeve' })
-  // The first handler runs in the event-loop turn in which a message arrives, so that no prompt result overtakes earlier updates.
+  // The first handler runs in the event-loop turn in which a message arrives. So no prompt result overtakes earlier updates.
   app.onNotification(
     session.update,
     (params: unknown) => params,

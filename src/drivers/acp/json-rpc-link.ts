@@ -68,7 +68,7 @@ export class JsonRpcLink {
     return this.#tail
   }
 
-  /** the last line of `tail` with a letter or digit, because a printed object ends with a brace; empty if there is none */
+  /** the last line of `tail` with a letter or digit; empty if there is none. A printed object ends with a line that has only a brace */
   get lastLine(): string {
     const line = this.#tail.split('\n').findLast((text) => /[\p{L}\p{N}]/u.test(text))
     return line?.trim().slice(-LAST_LINE_CHARS) ?? ''

@@ -1,5 +1,5 @@
-// Limits how much text of one incarnation is recorded. Beyond the limit, output and the texts of steps are dropped; steps and
-// their costs are still recorded. Test: test/tables/drivers/command/recorded-output-limit.test.ts.
+// Limits how much text of one incarnation is recorded. Beyond the limit, output, notes and the texts of steps are dropped. Steps and their
+// costs are still recorded. Test: test/tables/drivers/command/recorded-output-limit.test.ts.
 import type { AssistantPart } from '../../kernel/model/facts.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import { MIB } from '../../kernel/util/mib.ts'

@@ -1,5 +1,5 @@
 // Turns an agent's usage figures into deltas: figures of steps, sums since the last result, and totals of a session. Guarantees that no
-// usage is charged twice, even if a step has already reported it, or an earlier incarnation was charged. Counters never decrease. Test:
+// usage is charged twice, even if a step or an earlier incarnation has already reported it. Counters never decrease. Test:
 // test/tables/drivers/command/observation-mapper.test.ts.
 import { NO_TOKENS, mapTokens } from './formats/format.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'

@@ -44,7 +44,7 @@ const UNITS: readonly (readonly [pattern: RegExp, ms: number])[] = [
   [/^(d|days?)$/, 86_400_000],
 ]
 
-/** Parses a duration such as `6m0s`, `1.5s` or `5 days 22 hours 11 minutes` to ms; null for any other text. */
+/** Parses a duration such as `6m0s`, `1.5s` or `5 days 22 hours 11 minutes` to ms. Null for any other text. */
 function parseDurationMs(text: string): number | null {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)[\s,]*(?:and\s+)?/gi)]
   if (parts.length === 0 || parts.map(([all]) => all).join('') !== text) return null

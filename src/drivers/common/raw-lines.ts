@@ -1,6 +1,6 @@
 // Keeps the original output lines of an external agent, for users who set `keep_raw`. reeve derives its events from these lines. Limits the
-// characters of each line, and with `last` the number of kept lines. Only messages of the agent's protocol are raw lines; all other lines
-// are reported as output. Tests: test/e2e/external/raw-lines.test.ts.
+// characters of each line, and with `last` the number of kept lines. Only messages of the agent's protocol are raw lines. Tests:
+// test/e2e/external/raw-lines.test.ts.
 import type { KeepRaw } from '../../kernel/model/spec-parts.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 

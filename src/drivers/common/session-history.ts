@@ -1,5 +1,5 @@
-// Reads the journal of an external agent for a resume: the last step, the cost of the session, and the cut-off turn. The journal is read
-// once, in pages. Tests: test/processes/acp/session.test.ts, test/processes/command/conversation.test.ts.
+// Reads an external agent's journal for a resume: the last step, the cost of the session, and the cut-off turn. The journal is read once,
+// in pages. Tests: test/processes/acp/session.test.ts, test/processes/command/conversation.test.ts.
 import type { FactBody } from '../../kernel/model/facts.ts'
 import type { Launch } from '../port.ts'
 

@@ -13,7 +13,7 @@ export interface SpawnRequest {
   readonly cwd: string
   /** the complete environment, to which the containment adds its marker and TMPDIR */
   readonly env: Readonly<Record<string, string>>
-  /** `pipe` keeps stdin open for writing; `null` connects stdin to /dev/null; a text is all that the program can read from stdin */
+  /** `pipe` keeps stdin open for writing; `null` connects stdin to /dev/null. A text is all that the program can read from stdin */
   readonly stdin: 'null' | 'pipe' | { readonly text: string }
 }
 

@@ -1,5 +1,5 @@
 // Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in the turn of
-// the spawn: a PID cannot be reused before the daemon has reaped the program. Only containment.ts may call `startProgram`. Tests:
+// the spawn: until the daemon reaps the program, the PID cannot be reused. Only containment.ts may call `startProgram`. Tests:
 // test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -1,6 +1,6 @@
 // Notifies systemd that the daemon is ready, and then regularly that its event loop still runs. Without these notifications systemd
-// restarts the daemon. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Sends nothing if no service
-// manager has asked for notifications. Test: test/processes/daemon/systemd-unit.test.ts.
+// restarts the daemon. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Only this folder may start
+// programs. Sends nothing if no service manager has asked for notifications. Test: test/processes/daemon/systemd-unit.test.ts.
 import { spawn } from 'node:child_process'
 
 /** The number of notifications per watchdog interval of the unit. */

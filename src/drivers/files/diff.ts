@@ -44,7 +44,7 @@ export interface DiffFile {
   readonly deletions: number | null
 }
 
-/** A file with the ids of its blobs before and after the change; an id of zeros stands for no file. */
+/** A file with the ids of its blobs before and after the change. An id of zeros stands for no file. */
 export interface ComparedFile extends DiffFile {
   readonly blobs: readonly [before: string, after: string]
 }

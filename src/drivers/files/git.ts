@@ -308,7 +308,7 @@ function errorLine(stderr: string): string {
   return truncate(fatal.replace(/^(fatal|error): /, ''), MAX_MESSAGE_CHARS)
 }
 
-/** Returns a note about a full disk if git could not write a file and gave no reason; otherwise an empty text. */
+/** Returns a note about a full disk if git could not write a file and gave no reason. Otherwise returns an empty text. */
 async function diskFullNote(stderr: string, args: readonly string[], { at, cwd }: GitCall): Promise<string> {
   if (isDiskFullError(stderr) || !WRITE_ERROR.test(stderr)) return ''
   // A worktree that could not be created does not exist, so its parent directory is checked.

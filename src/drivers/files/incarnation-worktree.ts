@@ -1,5 +1,5 @@
-// The worktree of one incarnation. It is created at the first start of the process, checked at each later start, and recorded during the
-// run. The worktree exists before a driver starts, and its first record before a tool can write.
+// The worktree of one incarnation. It is created at the first start of the process, checked at each later start, and recorded while an
+// agent works in it. The worktree exists before a driver starts, and its first record before a tool can write.
 // Tests: test/processes/files/records.test.ts, test/e2e/worktree/worktree.test.ts.
 import { mkdir } from 'node:fs/promises'
 import { isExternal, isPlainCommand } from '../../kernel/model/capabilities.ts'

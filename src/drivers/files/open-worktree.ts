@@ -206,7 +206,7 @@ async function fileNamed(git: Git, key: string, name: string, call: GitCall): Pr
   return configured ?? (config === null ? null : join(config, 'git', name))
 }
 
-/** Whether a directory belongs to the worktree itself: there is no symbolic link and no other repository on the path to it. */
+/** Whether a directory belongs to the worktree itself: the path to it has no symbolic link and no other repository. */
 export async function isOwnDir({ dir }: Pick<Tree, 'dir'>, inside: string): Promise<boolean> {
   const top = await realpath(dir)
   // A directory that does not exist is not in the worktree.

@@ -89,7 +89,7 @@ async function findSame(git: Git, refCall: GitCall, commit: string): Promise<str
   return before.find((old) => old.tree === tree && old.parent === head)?.ref ?? null
 }
 
-/** Returns the newest commit that no ref has but HEAD and `branch`, which is about to move; empty if there is none. */
+/** Returns the newest commit that no ref has but HEAD and `branch`, which is about to move. Empty if there is none. */
 async function newestUnsharedCommit(git: Git, refCall: GitCall, branch: string | null, ...others: readonly string[]): Promise<string> {
   const tip = branch === null ? null : await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], refCall)
   return git.line(

@@ -21,7 +21,7 @@ export async function clearStaleLocks(locks: readonly string[], lockMs = LOCK_MS
   }
 }
 
-/** Returns the path of the lock of one of reeve's refs in an error message of git; null if there is none. */
+/** Returns the path of the lock of one of reeve's refs in git's error message; null if there is none. */
 export function ownLockIn(message: string): string | null {
   return OWN_REF.exec(message)?.[1] ?? null
 }

@@ -132,7 +132,7 @@ export async function addWorktree(git: Git, { branch, base, ...at }: NewWorktree
   // An existing branch at the base was created by an earlier attempt. A branch at any other commit is refused.
   const existing = await git.tryLine(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
   if (existing !== null && existing !== base) throw new GitError(`a branch named '${branch}' already exists`)
-  // The branch is created by a separate call, so that a retry of the next call finds no effects of the first try.
+  // A separate call creates the branch, so that a retry of the next call finds no effects of the first.
   if (existing === null) await git.run(['branch', '-q', '--no-track', '--', branch, base], call)
   if (at.programs === true) return void (await git.run(['worktree', 'add', '-q', dir, branch], call))
   await git.run(['worktree', 'add', '-q', '--no-checkout', dir, branch], call)

@@ -1,6 +1,6 @@
 // Reads whole request bodies, and limits the memory of all of them together. Memory is counted while the bytes arrive, so that many
-// unfinished requests cannot exhaust the daemon's memory. If no memory is left for a body, its bytes are read and dropped, so that its
-// client gets the error.
+// unfinished requests cannot exhaust the daemon's memory. If no memory is left for a body, its bytes are read and dropped, and its client
+// gets the error.
 // Test: test/tables/drivers/gateway/body-reader.test.ts.
 import type { IncomingMessage } from 'node:http'
 

@@ -374,7 +374,7 @@ class Call {
     return { tokens: { ...NO_TOKENS, inputTokens: this.#estimate.inputTokens, outputTokens }, reportedUsd: null, estimated: true }
   }
 
-  /** The cost of the tokens at the prices with which the call was granted; null if there are no such prices. */
+  /** The cost of the tokens at the prices of the grant; null if there are none. */
   #costByGrantedPrices(tokens: TokenCounts, error: unknown): number | null {
     this.#logMeteringError(error)
     const { usd } = this.#granted

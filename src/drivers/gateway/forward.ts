@@ -106,7 +106,7 @@ function sendRequest(upstreams: Upstreams, outgoing: OutgoingRequest, client: Se
       answer.once('close', () => client.off('close', cancel))
       resolve({ answer })
     })
-    // An error after the start of the answer is also reported by the end of the answer, so it has no effect here.
+    // An error after the start of the answer has no effect here: the end of the answer also reports it.
     request.on('error', (error: NodeJS.ErrnoException) => {
       client.off('close', cancel)
       resolve({ error: describeError(error), isStale: request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') })

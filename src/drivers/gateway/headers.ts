@@ -15,7 +15,7 @@ const HOP_HEADERS = new Set([
   'upgrade',
   'expect',
 ])
-/** Request headers that the gateway sets itself, that carry a client's key, or that only a browser or a proxy sends. */
+/** Request headers that the gateway sets itself, that carry a key, or that only a browser or a proxy sends. */
 const DROPPED_HEADERS = new Set([
   'host',
   'content-length',

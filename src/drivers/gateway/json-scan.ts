@@ -15,7 +15,7 @@ export interface ByteSpan {
 export interface ScanResult {
   /** all positions of each path, in order; of a repeated key, most JSON parsers use the last value */
   readonly spans: ReadonlyMap<string, readonly ByteSpan[]>
-  /** the bytes in long strings without spaces, such as images and files, which have many more bytes per token than text */
+  /** the bytes in long strings without spaces, such as images and files; they have many more bytes per token than text */
   readonly dataBytes: number
 }
 

@@ -1,5 +1,5 @@
-// Finds how a user authorizes an external agent to call its models: by a login command, or by a key in the environment. Also has the advice
-// for an agent that is not logged in. Pure.
+// Finds how a user authorizes an external agent to call its models: by a login command, or by a key. Also has the advice for an agent that
+// is not logged in. Pure.
 // Test: test/tables/drivers/gateway/logins.test.ts.
 import { findProgram } from '../command/formats/args.ts'
 import { KNOWN_CLIENTS } from './known-clients.ts'

@@ -32,7 +32,7 @@ export function readPath(url: string): GatewayRequest | null {
   const questionMark = url.indexOf('?')
   const [path, query] = questionMark < 0 ? [url, ''] : [url.slice(0, questionMark), url.slice(questionMark + 1)]
   const [, name = '', rest = ''] = /^\/([\w.-]+)(?:\/(.*))?$/.exec(path) ?? []
-  // The provider might resolve `..` and encoded slashes to another path than the one that the gateway checked, so they are refused.
+  // `..` and encoded slashes are refused: the provider might resolve them to another path than the gateway has checked.
   if (name === '' || /(^|\/)\.{1,2}(\/|$)|%2e|%2f|\\/i.test(rest)) return null
   const parts = query === '' ? [] : query.split('&')
   const keptParts = parts.filter((part) => !part.startsWith('key='))

@@ -179,7 +179,7 @@ class WholeMeter implements UsageMeter {
 /** Matches the model's text in a whole answer, in which no text occurs twice. */
 const ANY_TEXT = /"(?:text|partial_json|thinking|content|reasoning_content|arguments)":\s*"((?:[^"\\]|\\.)*)/g
 
-/** Estimates the output tokens of an answer: the share of text in its first bytes counts for all of its bytes. */
+/** Estimates the output tokens of an answer: the share of text in its first bytes counts for all bytes. */
 class TokenEstimate {
   readonly #text: RegExp
   readonly #chunks: Buffer[] = []

@@ -1,5 +1,5 @@
-// Ends a call of an MCP tool when the call is interrupted, or when the server has sent nothing for too long. Each progress
-// message restarts the time limit, which does not advance while the agent is frozen.
+// Ends a call of an MCP tool when it is interrupted, or when the server has sent nothing for too long. Each progress message restarts the
+// time limit, which does not advance while the agent is frozen.
 // Tests: test/processes/mcp/stdio.test.ts, test/tables/drivers/mcp/call-timeout.test.ts.
 import type { ToolContext } from '../native/tools/tool.ts'
 

@@ -52,8 +52,8 @@ const SETUP_BUILDERS: Readonly<Record<OutputFormat, SetupBuilder>> = {
       files: { [path]: JSON.stringify(config) },
     }
   },
-  // Codex merges these settings into the user's section `reeve`. If that section has a command, it must not get an address, so reeve's
-  // server is then configured as a command too.
+  // Codex merges these settings into the user's section `reeve`. A section with a command must not get an address. In that case reeve's
+  // server is configured as a command, too.
   codex: (
     {
       url,

@@ -1,5 +1,5 @@
-// Runs a function with a time limit, because a regular expression from a model or a script file may backtrack for ever. V8 can stop a
-// regular expression only inside a script that has a time limit.
+// Runs a function with a time limit: a regular expression from a model or a script may backtrack for ever. V8 can stop a regular expression
+// only inside a script that has a time limit.
 // Tests: test/tables/drivers/native/tools/file-tools.test.ts, test/processes/native/script-rules.test.ts.
 import vm from 'node:vm'
 

@@ -104,8 +104,8 @@ async function checkOut(
 }
 
 /**
- * Gives the state of a worktree to the worktree of a successor: the commits, and the staged, changed and new files. `ref` keeps that state,
- * so that a repeated call has the same result, whatever happened to the first worktree.
+ * Gives the state of a worktree to a successor's worktree: the commits, and the staged, changed and new files. `ref` keeps that state, so
+ * that a repeated call has the same result, whatever happened to the first worktree.
  */
 export async function handOver(
   git: Git,

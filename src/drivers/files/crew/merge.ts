@@ -1,7 +1,7 @@
-// The branch of a crew in the user's repository: creates it, merges into it, and keeps unmerged commits on other branches. Works on git
-// objects and refs alone. A merge has two steps: `makeCandidate` makes the merge commit and keeps it on a ref, `landCandidate` moves the
-// branch to it by compare-and-swap. The caller verifies the merged files between the two. Guarantees that a branch only moves from its last
-// known commit. Must never touch a checkout, an index, a branch outside `reeve/`, or a branch that is checked out.
+// The branch of a crew in the user's repository: creates it, merges into it, and keeps unmerged commits elsewhere. Works on git objects and
+// refs alone. A merge has two steps: `makeCandidate` makes the merge commit and keeps it on a ref, `landCandidate` moves the branch to it
+// by compare-and-swap. The caller verifies the merged files between the two. Guarantees that a branch only moves from its last known
+// commit. Must never touch a checkout, an index, a branch outside `reeve/`, or a branch that is checked out.
 // Tests: test/processes/crew/git.test.ts, test/processes/crew/git-crash.test.ts.
 import { GitError } from '../git.ts'
 import { commitIdentity } from './commit-task.ts'

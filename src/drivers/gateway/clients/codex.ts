@@ -78,8 +78,8 @@ function findProviderUse(setup: AgentSetup): ProviderUse {
 }
 
 /**
- * Why Codex cannot use the gateway. The settings file is not parsed: each line that names another provider counts, even if it applies
- * only to a profile.
+ * Why Codex cannot use the gateway. The settings file is not parsed. Each line that names another provider counts, even if it applies only
+ * to a profile.
  */
 function bypassReason({ command, env }: AgentSetup, config: string, home: string): string | undefined {
   const option =

@@ -1,5 +1,5 @@
-// The adapter for pi, in any of its modes. pi reads the addresses of providers only from a file in its folder. Each incarnation
-// therefore gets its own folder, with links to all of the user's files except that file and the logins.
+// The adapter for pi, in any of its modes. pi reads the addresses of providers only from a file in its folder. So each incarnation gets its
+// own folder, with links to all files of the user except that file and the logins.
 // Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'
 import { valueOf } from '../../command/formats/args.ts'

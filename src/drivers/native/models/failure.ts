@@ -178,7 +178,7 @@ function requestedDelayMs(text: string, fields: ErrorFields): number | null {
   return match === null ? null : Math.ceil(Number(match[1]) * (match[2] === 'ms' ? 1 : 1_000))
 }
 
-/** The time in ms until the rate limit ends, from headers and texts about the limit itself; null if none states it. */
+/** The time in ms until the rate limit ends, from headers and texts about the limit itself. Null if none states it. */
 function limitResetMs(text: string, fields: ErrorFields, nowMs: number): number | null {
   const headerDelayMs = findResetDelayMs(headersOf(fields), nowMs)
   if (headerDelayMs !== null) return headerDelayMs

@@ -48,7 +48,7 @@ export interface ModelAnswer {
   readonly message: readonly AssistantPart[]
   readonly usage: CallUsage
   readonly finish: FinishReason
-  /** from sending the request to the first text, reasoning or tool input; absent for scripted models and for an empty answer */
+  /** from sending the request to the first text, reasoning or tool input. Absent for scripted models and empty answers */
   readonly firstTokenMs?: number
 }
 

@@ -1,5 +1,5 @@
-// Finds the prices of tokens in USD, and the sizes of context windows: the user's own, or else those of a table. The table is
-// large, so it is loaded at first use. All prices come from here. An unknown price is null, never zero.
+// Finds the prices of tokens in USD, and the sizes of context windows: the user's own, or those of a table. The table is large, so it is
+// loaded at first use. All prices come from here. An unknown price is null, never zero.
 // Test: test/tables/drivers/native/models/usage.test.ts, test/tables/drivers/native/models/prices.test.ts.
 import type { TokenCounts } from './usage.ts'
 

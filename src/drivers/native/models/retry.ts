@@ -29,13 +29,13 @@ export function retryDelay(policy: RetryPolicy, attempt: number, failure: CallFa
   return Math.round(random() * Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1)))
 }
 
-/** The wall-clock time in ms at which the exceeded rate limit ends; null if none was exceeded, or its end is unknown. */
+/** The wall-clock time in ms at which the exceeded rate limit ends. Null if none was exceeded, or its end is unknown. */
 export function rateLimitEndMs({ kind, retryAfterMs: delayMs }: CallFailed, nowMs: number): number | null {
   return kind === 'rate-limit' && delayMs !== null ? nowMs + delayMs : null
 }
 
 /**
- * The wait in ms that `retry-after-ms` (ms) or `retry-after` (seconds, or an HTTP date) requests; null if neither header is valid. Header
+ * The wait in ms that `retry-after-ms` (ms) or `retry-after` (seconds, or an HTTP date) requests. Null if neither header is valid. Header
  * names are lower case.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | null {

@@ -57,7 +57,7 @@ const REFUSALS: readonly (readonly [feature: ModelFeature, pattern: RegExp])[] =
 const OTHER_CAUSES: ReadonlySet<FailureKind> = new Set(['too-long', 'auth', 'rate-limit', 'refused', 'cut'])
 /** A window counts as full from this share on, because some servers only report that the answer was cut. */
 const FULL_SHARE = 0.99
-/** A shorter key is only a placeholder for a local server, and may be an ordinary word, so it is not hidden. */
+/** A shorter key is not hidden: it is a placeholder for a local server, and may be an ordinary word. */
 const MIN_SECRET_CHARS = 8
 
 export class SdkModel implements Model {

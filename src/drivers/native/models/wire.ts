@@ -1,5 +1,5 @@
-// Describes as data how the vendors' wire formats differ: in the form of a prompt, and in the options of a call.
-// Must never call a provider. Test: test/processes/native/wire-requests.test.ts.
+// Describes as data how the vendors' wire formats differ: in the form of a prompt and the options of a call. Must never call a provider.
+// Test: test/processes/native/wire-requests.test.ts.
 import type { Effort } from '../../../kernel/model/spec-parts.ts'
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 

@@ -1,6 +1,6 @@
 // Finds the commands in a shell command line, so that rules can judge each of them. Understands words, quotes, the operators between
-// commands, and redirections that touch no file. Everything else, such as substitutions and other redirections, makes the line opaque,
-// because its effect cannot be known without running it. Pure. Test: test/tables/drivers/native/permissions/shell-line.test.ts.
+// commands, and redirections that touch no file. Everything else, such as substitutions and other redirections, makes the line opaque: only
+// a run would show its effect. Pure. Test: test/tables/drivers/native/permissions/shell-line.test.ts.
 
 export interface ShellLine {
   /** the words of each command that was found */
@@ -120,7 +120,7 @@ export function matchesCommandPattern(words: readonly string[], pattern: string)
   return expected.every((word, index) => words[index] === word) && (isPrefix || words.length === expected.length)
 }
 
-/** Whether a command may be one that a pattern names: also behind assignments, in another directory, or run by another program. */
+/** Whether a command may be one that a pattern names, even behind assignments, in another directory, or run by another program. */
 export function mayMatchCommandPattern(words: readonly string[], pattern: string): boolean {
   const start = words.findIndex((word) => !isAssignment(word))
   if (start === -1) return false

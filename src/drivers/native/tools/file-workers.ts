@@ -166,8 +166,8 @@ export class FileWorkers {
   }
 
   /**
-   * Ends the thread of a call that only reads when its agent is frozen, so that the thread uses no CPU. The call starts again after the
-   * freeze.
+   * Called when the agent of a call is frozen. Ends the thread of a call that only reads, so that the thread uses no CPU. The call starts
+   * again after the freeze.
    */
   #requeue(call: Call): void {
     if (call.thread === null || call.request.effect !== 'read') return

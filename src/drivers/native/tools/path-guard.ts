@@ -50,7 +50,7 @@ function gitRefusal(file: string): RefusedError {
   return new RefusedError('paths', `${file} may not be written: it belongs to git's own files, which only an explicitly named path allows`)
 }
 
-/** True if the path is in a directory that git would use as a repository, whatever its name, below an allowed path. */
+/** True if the path is in a directory below an allowed path that git would use as a repository, whatever its name. */
 async function isInGitDir(roots: readonly string[], real: string): Promise<boolean> {
   const nearestRoot = roots.filter((root) => isWritable([root], real)).toSorted((a, b) => b.length - a.length)[0] ?? '/'
   for (let dir = path.dirname(real); dir.length > nearestRoot.length; dir = path.dirname(dir)) {
@@ -118,7 +118,7 @@ async function writeAt(target: string, text: string, file: string): Promise<void
   if (old === null) return writeNew(target, text)
   if (old.isSymbolicLink()) throw new RefusedError('paths', `${file} may not be written: it is a link that leads nowhere`)
   if (!old.isFile()) throw new ToolError(`${file} is not a regular file`)
-  // A file with hard links is replaced only under this name, because another link may be outside of the allowed paths.
+  // A file with hard links is replaced only under this name: another link may be outside of the allowed paths.
   if (old.uid !== process.getuid?.() && old.nlink === 1) return writeInto(target, text, old)
   const temporary = path.join(path.dirname(target), `.${path.basename(target).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
   try {

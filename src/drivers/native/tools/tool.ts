@@ -64,7 +64,7 @@ export interface ToolSource {
 export interface EndWaits {
   /** the wait for the exit after stdin is closed, in ms */
   readonly stdinMs: number
-  /** the wait for the exit after SIGTERM, in ms; null if no signal is sent, because the containment ends the program */
+  /** the wait for the exit after SIGTERM, in ms. Null: no signal is sent, because the containment ends the program */
   readonly termMs: number | null
 }
 

@@ -72,7 +72,7 @@ export class Toolbox {
     return this.#tools.find((tool) => tool.name === name)?.effect ?? (isMcpTool(name) ? 'once' : 'read')
   }
 
-  /** Whether the permissions apply to a tool: to each that may be used, but not to those that the daemon has granted. */
+  /** Whether the permissions apply to a tool: it may be used, and the daemon has not granted it. */
   needsPermission(name: string): boolean {
     this.#refresh()
     const tool = this.#tools.find((each) => each.name === name)
