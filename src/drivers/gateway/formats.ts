@@ -30,7 +30,7 @@ export interface WireFormat {
   readonly final: RegExp | null
   /** matches each text of the model in an event exactly once */
   readonly text: RegExp
-  /** true if the usage of a later event is merged into the earlier usage; false if it replaces that */
+  /** true if the usage of a later event is merged into the earlier usage; false if it replaces the earlier usage */
   readonly mergesUsage: boolean
   counts(usage: Json): Counts
 }
@@ -104,8 +104,8 @@ export const FORMATS: Readonly<Record<FormatName, WireFormat>> = {
 }
 
 /**
- * Converts a usage to counts that include each token once, and the cost in USD; null: the provider reports none. Null if the usage has no
- * counts.
+ * Converts a usage to counts that include each token once, and the cost in USD. The cost is null if the provider reports none. Returns null
+ * if the usage has no counts.
  */
 export function parseUsage({ counts }: WireFormat, usage: Json): { readonly tokens: TokenCounts; readonly costUsd: number | null } | null {
   const { total, cacheRead, cacheWrite, output, reasoning } = counts(usage)
