@@ -9,7 +9,7 @@ import {
   isSuspendedByAncestor,
   sharesAccountHold,
   type Block,
-  type ProcessStanding,
+  type BlockableProcess,
   type BlockCommands,
 } from '../print/blocked.ts'
 import { processTitle } from '../print/process-text.ts'
@@ -59,18 +59,18 @@ export class BlockNotices implements AsyncDisposable {
   }
 
   /** Reports new blocks of these processes. */
-  async report(processes: readonly ProcessStanding[]): Promise<void> {
+  async report(processes: readonly BlockableProcess[]): Promise<void> {
     const lines = processes.flatMap((process) => this.#changedNotice(process, processes) ?? [])
     for (const line of lines) await this.#out.message(line)
     this.#note.set(joinWaits([...this.#waits.values()]))
   }
 
   /** Whether the current block of the process is the one that was reported last. */
-  hasReported(process: ProcessStanding): boolean {
+  hasReported(process: BlockableProcess): boolean {
     return this.#lastTexts.get(process.uuid) === blockKey(findBlock(process, this.#commands))
   }
 
-  #changedNotice(process: ProcessStanding, others: readonly ProcessStanding[]): string | null {
+  #changedNotice(process: BlockableProcess, others: readonly BlockableProcess[]): string | null {
     const block = isSuspendedByAncestor(process, others) || sharesAccountHold(process, others) ? null : findBlock(process, this.#commands)
     if (block) this.#waits.set(process.uuid, blockWait(process, block))
     else this.#waits.delete(process.uuid)
@@ -82,7 +82,7 @@ export class BlockNotices implements AsyncDisposable {
     return LIVING.has(process.status) ? this.#out.paintMessage('dim', `  ${processTitle(process)} goes on`) : null
   }
 
-  #formatNotice(process: ProcessStanding, why: string, next: string): string {
+  #formatNotice(process: BlockableProcess, why: string, next: string): string {
     const mark = process.status === 'suspended' ? `${this.#out.pauseMark} ` : ''
     const hasDiff = process.asks.some(({ diff }) => diff.length > 0)
     const summary = stripControls(`${mark}${processTitle(process)} ${why}`)
@@ -101,14 +101,14 @@ function blockKey(block: Block | null): string {
   return block ? `${block.why}\n${block.next}` : ''
 }
 
-const LIVING: ReadonlySet<ProcessStanding['status']> = new Set(['starting', 'ready', 'working', 'waiting', 'suspended'])
+const LIVING: ReadonlySet<BlockableProcess['status']> = new Set(['starting', 'ready', 'working', 'waiting', 'suspended'])
 
 export interface WatchBlocksOptions {
   readonly reeve: Reeve
   readonly out: Output
   readonly signal: AbortSignal
   /** returns the current state of all watched processes */
-  readonly readStates: () => Promise<readonly ProcessStanding[]>
+  readonly readStates: () => Promise<readonly BlockableProcess[]>
   /** the facts after which the states are read again, beside those that may change a block */
   readonly alsoAfter?: ReadonlySet<string>
 }

@@ -2,7 +2,7 @@
 // runs, waits for one. Must never start a daemon. Test: test/e2e/cli/compose.test.ts.
 import type { NodeView, RunView } from '../../api/views/compose.ts'
 import { ApiError, type Reeve } from '../../index.ts'
-import { nodeLine, nodeTable, runStandings, runSummary, shownState } from '../print/compose-table.ts'
+import { nodeLine, nodeTable, runProcesses, runSummary, shownState } from '../print/compose-table.ts'
 import { BlockNotices } from './block-notices.ts'
 import { printWorkOfNodes } from './work-location.ts'
 import { blockText } from '../print/blocked.ts'
@@ -45,7 +45,7 @@ export async function followRun(started: RunView, options: ComposeFollowOptions)
   const run = await reeve.compose.get(started.uuid)
   await printer.show(run)
   if (isDetached) {
-    const blocks = runStandings(run).flatMap((standing) => blockText(standing) ?? [])
+    const blocks = runProcesses(run).flatMap((process) => blockText(process) ?? [])
     await out.message(
       `detached: ${blocks.length === 0 ? `run ${run.name ?? run.pid} keeps running` : blocks.join('; ')}; \`reeve compose ps\` shows it`,
     )
@@ -79,7 +79,7 @@ async function printUntilEnd(
     if (!run) return
     watchedUuids = new Set([uuid, ...run.nodes.flatMap(({ process }) => process?.uuid ?? [])])
     await printer.show(run)
-    await notices.report(runStandings(run))
+    await notices.report(runProcesses(run))
     if (FINAL_STATUSES.has(run.status)) stopFollowing.abort()
   }
   using throttle = new Throttle(MIN_INTERVAL_MS, () => {

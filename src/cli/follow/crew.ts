@@ -4,7 +4,7 @@ import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
 import { watchBlocks } from './block-notices.ts'
 import { CrewPrinter } from './crew-printer.ts'
-import { crewStandings } from '../print/crew.ts'
+import { crewProcesses } from '../print/crew.ts'
 import { followProcess } from './follow.ts'
 import { Interrupts, READY_QUESTION } from '../input/interrupts.ts'
 import type { Output } from '../print/output.ts'
@@ -26,7 +26,7 @@ export async function followCrew(
     reeve,
     out,
     signal: stopWatching.signal,
-    readStates: async () => crewStandings(await reeve.crews.get(process.uuid)),
+    readStates: async () => crewProcesses(await reeve.crews.get(process.uuid)),
   })
   try {
     if (!out.isLively) return await followProcess(process, { ...options, printer })

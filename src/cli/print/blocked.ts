@@ -10,8 +10,8 @@ import { raiseLimitCommand } from '../input/limit-flags.ts'
 import { oneLine } from './text.ts'
 import type { DriverName, HoldReason } from '../../kernel/model/words.ts'
 
-/** The fields of a process, a crew member or a node of a run from which a notice is made. */
-export interface ProcessStanding {
+/** A process, a crew member or a node of a run that may not continue: the fields from which a notice is made. */
+export interface BlockableProcess {
   readonly uuid: string
   readonly pid: number
   readonly name: string | null
@@ -39,7 +39,7 @@ export interface BlockCommands {
 }
 
 /** Returns why the process does not continue; null if it needs nothing from the user. */
-export function findBlock(process: ProcessStanding, commands: BlockCommands = shellCommands(process)): Block | null {
+export function findBlock(process: BlockableProcess, commands: BlockCommands = shellCommands(process)): Block | null {
   if (process.status === 'suspended') return { why: suspensionText(process), next: nextStep(process, commands) }
   const [ask, ...others] = process.asks
   if (ask === undefined || process.status === null || ENDING_STATUSES.has(process.status)) return null
@@ -58,18 +58,18 @@ export function findBlock(process: ProcessStanding, commands: BlockCommands = sh
 
 const ENDING_STATUSES: ReadonlySet<Status> = new Set(['stopping', 'zombie', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
-function shellCommands({ pid, name, driver }: ProcessStanding): BlockCommands {
+function shellCommands({ pid, name, driver }: BlockableProcess): BlockCommands {
   return { resume: driver === 'crew' ? `\`reeve crew resume ${oneLine(name ?? String(pid))}\`` : `\`reeve resume ${pid}\``, answer: null }
 }
 
 /** Returns the block on one line, such as `PID 5 (docs) is suspended: loop (12 times the same: bash); …`. Null if there is none. */
-export function blockText(process: ProcessStanding): string | null {
+export function blockText(process: BlockableProcess): string | null {
   const block = findBlock(process)
   return block && oneLine(`${processTitle(process)} ${block.why}; ${block.next}`)
 }
 
 /** Whether the process is suspended only because of a suspended ancestor. */
-export function isSuspendedByAncestor({ uuid, holds, status }: ProcessStanding, others: readonly ProcessStanding[]): boolean {
+export function isSuspendedByAncestor({ uuid, holds, status }: BlockableProcess, others: readonly BlockableProcess[]): boolean {
   const ancestorOf = (hold: HoldView): string | undefined => (hold.reason === 'subtree' ? hold.root : hold.scope)
   return (
     status === 'suspended' &&
@@ -81,7 +81,7 @@ export function isSuspendedByAncestor({ uuid, holds, status }: ProcessStanding, 
 /**
  * Whether the process is suspended only because of credentials for which its crew is suspended, too: the resume of the crew continues both.
  */
-export function sharesAccountHold({ uuid, holds, status }: ProcessStanding, others: readonly ProcessStanding[]): boolean {
+export function sharesAccountHold({ uuid, holds, status }: BlockableProcess, others: readonly BlockableProcess[]): boolean {
   const isAccountHold = ({ reason }: HoldView): boolean => reason === 'credentials'
   return (
     status === 'suspended' &&
@@ -94,7 +94,7 @@ export function sharesAccountHold({ uuid, holds, status }: ProcessStanding, othe
 }
 
 /** Returns why the process is suspended, as in the NOTE column. Omits `(draining)`, which ends by itself and needs no action. */
-function suspensionText({ note, holds }: ProcessStanding): string {
+function suspensionText({ note, holds }: BlockableProcess): string {
   const reasons = note?.startsWith('paused: ')
     ? note.slice('paused: '.length).replace(/ \(draining\)$/, '')
     : holds.map(({ reason, by }) => (reason === 'user' ? `by ${by}` : reason)).join(', ')
@@ -102,7 +102,7 @@ function suspensionText({ note, holds }: ProcessStanding): string {
 }
 
 /** Returns the sentence about how the process continues. `resume`: the command that resumes it. */
-type NextStepText = (process: ProcessStanding, hold: HoldView, resume: string) => string
+type NextStepText = (process: BlockableProcess, hold: HoldView, resume: string) => string
 const resumeContinues: NextStepText = (_, __, resume) => `${resume} continues it`
 
 /**
@@ -137,7 +137,7 @@ const NEXT_STEPS: { readonly [R in HoldReason]: NextStepText } = {
   user: resumeContinues,
 }
 
-function nextStep(process: ProcessStanding, { resume }: BlockCommands): string {
+function nextStep(process: BlockableProcess, { resume }: BlockCommands): string {
   const [hold] = Object.keys(NEXT_STEPS).flatMap((reason) => process.holds.find((each) => each.reason === reason) ?? [])
   return hold ? NEXT_STEPS[hold.reason](process, hold, resume) : `${resume} continues it`
 }

@@ -1,7 +1,7 @@
 // Formats runs and their nodes as tables and lines. Pure. Test: test/tables/cli/print/compose-table.test.ts.
 import { reasonText } from '../../api/text/exit-reason.ts'
 import type { NodeView, RunView } from '../../api/views/compose.ts'
-import type { ProcessStanding } from './blocked.ts'
+import type { BlockableProcess } from './blocked.ts'
 import { formatTable, type Column } from './format-table.ts'
 import { formatCost, costCell, formatElapsed, formatCount } from '../../faces/format.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
@@ -66,8 +66,8 @@ function noteOf({ state, reason, needs, process }: NodeView): string {
   return state === 'running' ? (process?.note ?? '') : ''
 }
 
-/** Returns the state of the run and of its nodes, for notices. */
-export function runStandings(run: RunView): ProcessStanding[] {
+/** Returns the run and the processes of its nodes, for notices. */
+export function runProcesses(run: RunView): BlockableProcess[] {
   return [run, ...run.nodes.flatMap((node) => (node.process ? [{ ...node.process, name: node.name }] : []))]
 }
 

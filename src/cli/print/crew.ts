@@ -4,7 +4,7 @@ import { reasonText } from '../../api/text/exit-reason.ts'
 import { earlyEndText, resumeCommandText } from '../../api/text/crew-end.ts'
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../api/views/crew.ts'
 import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'
-import { blockText, isSuspendedByAncestor, sharesAccountHold, type ProcessStanding } from './blocked.ts'
+import { blockText, isSuspendedByAncestor, sharesAccountHold, type BlockableProcess } from './blocked.ts'
 import { formatClock, costCell, formatElapsed, formatCount, formatMoment, shortId } from '../../faces/format.ts'
 import { responsiveTable, type OmittableColumn } from './responsive-table.ts'
 import type { Output } from './output.ts'
@@ -252,9 +252,9 @@ export function crewSummary(crew: CrewView): string {
 export function crewWaitLines(crew: CrewView): string[] {
   const { status, waitsFor, asks, exit } = crew
   if (exit) return endLines(crew)
-  const standings = crewStandings(crew)
-  const blocks = standings
-    .filter((each) => !isSuspendedByAncestor(each, standings) && !sharesAccountHold(each, standings))
+  const processes = crewProcesses(crew)
+  const blocks = processes
+    .filter((each) => !isSuspendedByAncestor(each, processes) && !sharesAccountHold(each, processes))
     .flatMap((each) => blockText(each) ?? [])
   if (status === 'suspended') return blocks
   // `blocks` already contains the questions and the paused members.
@@ -276,8 +276,8 @@ export function crewEndText(crew: CrewView, now: number): string {
   return `${status}${moment}; ${countDone(tasks)} of ${formatCount(tasks.length, 'task')} done${reason === null ? '' : `; ${reason}`}`
 }
 
-/** Returns the state of the crew and of its members, for notices. */
-export function crewStandings(crew: CrewView): ProcessStanding[] {
+/** Returns the crew and its members, for notices. */
+export function crewProcesses(crew: CrewView): BlockableProcess[] {
   const members = crew.members.flatMap(({ id, uuid, pid, state, ...member }) =>
     uuid === null || pid === null || state === 'gone' ? [] : [{ ...member, uuid, pid, name: id }],
   )

@@ -25,15 +25,15 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }
 
-/** The fields of a process that decide the word for an open call. */
-export type CallStanding = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
+/** The process of an open call: the fields that decide the word for the call. */
+export type CallingProcess = Pick<ProcessView, 'state' | 'status' | 'note' | 'asks'>
 
 /**
  * Returns the word that is shown for a call without an outcome. `unbegun`: the call has not started, because it, or a call before it, waits
  * for an answer or a resume.
  */
 export function openCallWord(
-  { state, status, note, asks }: CallStanding,
+  { state, status, note, asks }: CallingProcess,
   { callId, unbegun }: { readonly callId: string; readonly unbegun?: boolean },
 ): string {
   const ended = hasEnded({ state })

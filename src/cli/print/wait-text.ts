@@ -4,7 +4,7 @@ import type { ProcessView } from '../../api/views/process.ts'
 import type { WhyView } from '../../api/views/heartbeat.ts'
 import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
 import { formatClock, formatCount } from '../../faces/format.ts'
-import { findBlock, type Block, type ProcessStanding } from './blocked.ts'
+import { findBlock, type Block, type BlockableProcess } from './blocked.ts'
 import { isPlainCommandView, processTitle } from './process-text.ts'
 import { oneLine } from './text.ts'
 
@@ -54,7 +54,7 @@ const GOAL_TEXTS: Readonly<Record<WaitGoal, string>> = {
 }
 
 /** Returns the wait for a process that is suspended or asks. */
-export function blockWait(process: ProcessStanding, { next }: Block): Wait {
+export function blockWait(process: BlockableProcess, { next }: Block): Wait {
   const title = processTitle(process)
   const since = process.holds.map(({ at }) => at).toSorted()[0] ?? process.asks[0]?.at
   return {

@@ -4,7 +4,7 @@ import type { LogLine, ProcessView } from '../../../api/views/process.ts'
 import { formatClock } from '../../../faces/format.ts'
 import type { Output } from '../output.ts'
 import { wrapText, ProseWrapper } from '../prose.ts'
-import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallStanding } from '../process-text.ts'
+import { INPUT_COLUMNS, MIN_INPUT_COLUMNS, openCallWord, type CallingProcess } from '../process-text.ts'
 import { displayWidth, fitWidth, oneLine, stripControls } from '../text.ts'
 
 const STYLES = { stdout: null, stderr: null, assistant: null, user: 'cyan', tool: 'dim', system: 'yellow' } as const
@@ -26,7 +26,7 @@ export interface LogStyle {
 }
 
 /** The process of a log line: the fields that the JSON form contains, and those that decide the word for an open call. */
-export type LoggedProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name'> & Partial<CallStanding>
+export type LoggedProcess = Pick<ProcessView, 'uuid' | 'pid' | 'name'> & Partial<CallingProcess>
 
 /** Returns the JSON form of a line: a call with its whole input as `text`. */
 export function logRecord({ uuid, pid, name }: LoggedProcess, line: LogLine): object {

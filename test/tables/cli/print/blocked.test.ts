@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AskView, HoldView } from '../../../../src/api/views/process.ts'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
-import { blockText, isSuspendedByAncestor, sharesAccountHold, type ProcessStanding } from '../../../../src/cli/print/blocked.ts'
+import { blockText, isSuspendedByAncestor, sharesAccountHold, type BlockableProcess } from '../../../../src/cli/print/blocked.ts'
 import { Output } from '../../../../src/cli/print/output.ts'
 import { makeAskView } from '../../../support/daemon/ask-view.ts'
 
@@ -11,7 +11,7 @@ const UUID = '0198c1a2-7b54-7cc3-9d4e-5f60718293a4'
 const ANCESTOR = '0198c1a2-7b54-7cc3-9d4e-00000000beef'
 const makeHold = (reason: HoldView['reason'], changes: Partial<HoldView> = {}): HoldView => ({ reason, by: 'system', at: AT, ...changes })
 const makeAsk = (changes: Partial<AskView> = {}): AskView => makeAskView({ id: 'a', text: 'run\nmake?', at: AT, ...changes })
-const makeStanding = (changes: Partial<ProcessStanding> = {}): ProcessStanding => ({
+const makeProcess = (changes: Partial<BlockableProcess> = {}): BlockableProcess => ({
   uuid: UUID,
   pid: 5,
   name: 'docs',
@@ -22,16 +22,16 @@ const makeStanding = (changes: Partial<ProcessStanding> = {}): ProcessStanding =
   driver: 'native',
   ...changes,
 })
-const suspendedBy = (note: string | null, ...holds: HoldView[]): ProcessStanding => makeStanding({ status: 'suspended', note, holds })
+const suspendedBy = (note: string | null, ...holds: HoldView[]): BlockableProcess => makeProcess({ status: 'suspended', note, holds })
 const YES = { id: 'y', name: 'Yes', kind: 'allow_once' as const }
 const NO = { id: 'n', name: 'No', kind: 'reject_once' as const }
 
-const crewWithAsks = (...ids: string[]): ProcessStanding =>
-  makeStanding({ driver: 'crew', status: 'waiting', asks: ids.map((id) => makeAsk({ id, options: [YES, NO] })) })
+const crewWithAsks = (...ids: string[]): BlockableProcess =>
+  makeProcess({ driver: 'crew', status: 'waiting', asks: ids.map((id) => makeAsk({ id, options: [YES, NO] })) })
 
 describe('the text about a blocked process', () => {
-  test.each<[string, ProcessStanding, string | null]>([
-    ['a working process, which is not blocked', makeStanding({ note: 'context: 80 % are used' }), null],
+  test.each<[string, BlockableProcess, string | null]>([
+    ['a working process, which is not blocked', makeProcess({ note: 'context: 80 % are used' }), null],
     [
       'a process that the user paused',
       suspendedBy('paused: by user (draining)', makeHold('user', { by: 'user' })),
@@ -124,7 +124,7 @@ describe('the text about a blocked process', () => {
     ],
     [
       'a process that asks for a text',
-      makeStanding({ status: 'waiting', asks: [makeAsk()] }),
+      makeProcess({ status: 'waiting', asks: [makeAsk()] }),
       'PID 5 (docs) asks: run make?; `reeve answer 5 TEXT` answers',
     ],
     [
@@ -144,22 +144,22 @@ describe('the text about a blocked process', () => {
     ],
     [
       'a crew with a task for the user',
-      makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' })] }),
+      makeProcess({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' })] }),
       'PID 5 (docs) asks: run make?; `reeve answer docs TEXT` answers',
     ],
     [
       'a crew with a task for the user that also asks about a change',
-      makeStanding({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' }), makeAsk({ id: 'b.1', options: [YES, NO] })] }),
+      makeProcess({ driver: 'crew', status: 'waiting', asks: [makeAsk({ id: 'which.1' }), makeAsk({ id: 'b.1', options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? (and 1 more: `reeve answer 5` lists them); `reeve answer --ask which docs TEXT` answers',
     ],
     [
       'a process that asks with options',
-      makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] })] }),
+      makeProcess({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] })] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No; `reeve answer 5 NUMBER` answers',
     ],
     [
       'a process with two questions',
-      makeStanding({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] }), makeAsk()] }),
+      makeProcess({ status: 'waiting', asks: [makeAsk({ options: [YES, NO] }), makeAsk()] }),
       'PID 5 (docs) asks: run make? 1 Yes 2 No (and 1 more: `reeve answer 5` lists them); `reeve answer --ask 1 5 NUMBER` answers',
     ],
     [
@@ -167,7 +167,7 @@ describe('the text about a blocked process', () => {
       { ...suspendedBy('paused: by user', makeHold('user', { by: 'user' })), asks: [makeAsk()] },
       'PID 5 (docs) is suspended by user; `reeve resume 5` continues it',
     ],
-    ['a stopping process, whose question is void', makeStanding({ status: 'stopping', asks: [makeAsk()] }), null],
+    ['a stopping process, whose question is void', makeProcess({ status: 'stopping', asks: [makeAsk()] }), null],
   ])('names the cause and the next command, if the user can act: %s', (_, process, expected) => {
     expect(blockText(process)?.replaceAll(/\s+/g, ' ') ?? null).toBe(expected)
   })
@@ -184,7 +184,7 @@ describe('the text about a blocked process', () => {
   })
 
   test('a member with the refused key of its suspended crew needs no notice of its own', () => {
-    const account = (changes: Partial<ProcessStanding>, ...holds: HoldView[]): ProcessStanding => ({
+    const account = (changes: Partial<BlockableProcess>, ...holds: HoldView[]): BlockableProcess => ({
       ...suspendedBy(null, ...holds),
       ...changes,
     })
@@ -214,24 +214,24 @@ describe('notices', () => {
 
   test('are printed once, again after a change, and when the block has ended', async () => {
     const { notices, lines } = collectNotices()
-    await notices.report([makeStanding()])
+    await notices.report([makeProcess()])
     expect(lines()).toEqual([])
     await notices.report([suspendedProcess])
     await notices.report([suspendedProcess])
     expect(lines()).toEqual(['  ⏸ PID 5 (docs) is suspended by user\n  `reeve resume 5` continues it\n'])
     await notices.report([suspendedBy('paused: loop (x)', makeHold('loop'))])
     expect(lines()).toHaveLength(1)
-    await notices.report([makeStanding()])
-    await notices.report([makeStanding()])
+    await notices.report([makeProcess()])
+    await notices.report([makeProcess()])
     expect(lines()).toEqual(['  PID 5 (docs) goes on\n'])
     await notices.report([suspendedProcess])
-    await notices.report([makeStanding({ status: 'stopped' })])
+    await notices.report([makeProcess({ status: 'stopped' })])
     expect(lines()).toHaveLength(1)
   })
 
   test('show a question with its options on separate lines, and make hostile text safe', async () => {
     const { notices, lines } = collectNotices()
-    await notices.report([makeStanding({ status: 'waiting', asks: [makeAsk({ text: 'clear \x1b[2J?', options: [YES, NO] })] })])
+    await notices.report([makeProcess({ status: 'waiting', asks: [makeAsk({ text: 'clear \x1b[2J?', options: [YES, NO] })] })])
     expect(lines()).toEqual(['  PID 5 (docs) asks: clear ?\n    1 Yes\n    2 No\n  `reeve answer 5 NUMBER` answers\n'])
   })
 
