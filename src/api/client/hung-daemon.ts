@@ -34,6 +34,7 @@ async function isAnswering(socketPath: string): Promise<boolean> {
   }
 }
 
+/** Describes a hang. `holder`: the daemon that has the lock; null: unknown. */
 export function describeHang(holder: LockHolder | null): Hang {
   const pid = holder?.pid ?? null
   const subject = pid === null ? 'the daemon' : `the daemon (PID ${pid})`

@@ -31,6 +31,7 @@ interface Outcome {
 
 type Interrupted = Pick<ProcessView, 'uuid' | 'pid' | 'name' | 'agent' | 'status' | 'step' | 'createdAt' | 'intent'>
 
+/** Resolves to the exit code: 1 if the user refuses, or if a process did not start. */
 export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   const { out, reeve } = call
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })

@@ -24,6 +24,7 @@ export interface StopRequest {
   readonly subtree: boolean
 }
 
+/** Sends the signal, and waits for the end. `exit` of the result is 1 if a process has not ended after the grace and 15 s. */
 export async function stopAndWait({ reeve, out }: CommandContext, ref: string, request: StopRequest): Promise<ActionResult> {
   const { signal, graceMs, minGraceMs, subtree } = request
   const options = graceMs !== undefined ? { graceMs } : minGraceMs !== undefined ? { leastGraceMs: minGraceMs } : {}

@@ -25,6 +25,7 @@ export interface ComposeFollowOptions {
   readonly interrupts: { onAction(handler: (action: UserAction) => void): void }
 }
 
+/** Resolves to the exit code of the run, or to 0 after a detach. Errors: exit 125 if the events end before the run. */
 export async function followRun(started: RunView, options: ComposeFollowOptions): Promise<number> {
   const { reeve, out, after, interrupts } = options
   const stopFollowing = new AbortController()

@@ -15,6 +15,7 @@ export function crewInterrupts(out: Output, detachOnly: boolean): Interrupts {
   return new Interrupts(out, { detachOnly, question: READY_QUESTION })
 }
 
+/** Resolves to the exit code of the crew, or to 0 after a detach. `after`: the seq of the last shown event; 0: none. */
 export async function followCrew(
   process: ProcessView,
   { out, reeve, interrupts, after = 0 }: { out: Output; reeve: Reeve; interrupts: Interrupts; after?: number },

@@ -46,6 +46,7 @@ export interface FollowOptions {
   readonly notices?: BlockNotices | null
 }
 
+/** Resolves to the exit code of the process, or to 0 after a detach. Errors: exit 125 if the events end before the process. */
 export async function followProcess(process: ProcessView, options: FollowOptions): Promise<number> {
   const { reeve, out, printer, interrupts, notices = new BlockNotices(out) } = options
   const sentActions: Promise<void>[] = []

@@ -18,7 +18,9 @@ export type LogSource = Pick<ProcessView, (typeof LOG_FIELDS)[number]>
 export interface ManyLogsOptions {
   readonly follow: boolean
   readonly withTime: boolean
+  /** the number of earlier lines of each process; absent: a share of `MAX_LINES` */
   readonly tail?: number | undefined
+  /** only lines since this time, in wall ms */
   readonly since?: number | undefined
   /** only lines with this text */
   readonly match?: string | undefined

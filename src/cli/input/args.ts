@@ -79,6 +79,7 @@ export class Args {
   }
 }
 
+/** Parses the words of a command. `takesCommand`: the words after `--` are the command line of a program. Errors: usage. */
 export function parseCommandLine(argv: readonly string[], flags: FlagTable, takesCommand: boolean): Args {
   // A line without flags needs no parser, whose import would slow the start.
   if (argv.every((word) => !word.startsWith('-'))) return new Args(argv, null, new Map())

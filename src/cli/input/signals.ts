@@ -16,6 +16,7 @@ const BY_NAME: Readonly<Record<string, Signal>> = {
 /** The signals, each with its POSIX number as text. */
 export const SIGNAL_NUMBERS = Object.entries(BY_NUMBER).map(([number, name]) => [name, number] as const)
 
+/** Parses a name, with or without `SIG`, or a number. Errors: usage, with the most similar name. */
 export function parseSignal(text: string): Signal {
   const signal = Object.hasOwn(BY_NUMBER, text) ? BY_NUMBER[text] : BY_NAME[text.toUpperCase().replace(/^SIG/, '')]
   if (signal) return signal

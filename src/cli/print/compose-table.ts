@@ -21,6 +21,7 @@ export function shownState({ state, process }: NodeView): string {
 
 const COLOURS: Readonly<Record<string, Colour>> = { ...STATUS_COLOURS, running: 'green', blocked: 'yellow', cancelled: 'yellow' }
 
+/** Returns the lines of the nodes, titles first. `sinceMs`: the time since the run was read, which elapsed times include. */
 export function nodeTable({ nodes }: Pick<RunView, 'nodes'>, style: TableStyle, sinceMs = 0): string[] {
   const paintState = (cell: string, row: number): string => {
     const node = nodes[row]
@@ -83,6 +84,7 @@ export function nodeLine(node: NodeView, width: number): string {
   return parts.join('  ')
 }
 
+/** Returns the lines of the runs, titles first. */
 export function runTable(runs: readonly RunView[], style: TableStyle): string[] {
   const paintState = (cell: string, row: number): string => {
     const run = runs[row]

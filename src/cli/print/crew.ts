@@ -34,6 +34,7 @@ export function stateText(state: string): string {
   return state.replaceAll('_', ' ')
 }
 
+/** Returns the lines of a table of crews, titles first. `maxWidth`: in columns. */
 export function crewLines(crews: readonly CrewView[], out: Style, maxWidth: number): string[] {
   const columns: OmittableColumn[] = [
     { title: 'PID', side: 'right' },
@@ -73,6 +74,7 @@ function noteOf({ asks, ending, exit, waitsFor, status, note }: CrewView): strin
   return asks[0] ? `asks: ${asks[0].text}` : (ending?.summary ?? waitsFor[0] ?? '')
 }
 
+/** Returns the lines of a table of members, titles first. `includesGone`: also lists members that have left. */
 export function memberLines(crew: CrewView, out: Style, maxWidth: number, includesGone = false): string[] {
   const members = includesGone ? crew.members : crew.members.filter(({ state }) => state !== 'gone')
   const columns: OmittableColumn[] = [
@@ -127,6 +129,7 @@ export function contextText({ contextTokens, contextWindow }: Pick<CrewMemberVie
   return contextWindow === null ? `${Math.round(contextTokens / 1_000)}k` : `${Math.round((100 * contextTokens) / contextWindow)} %`
 }
 
+/** Returns the lines of a table of tasks, titles first. */
 export function taskLines(tasks: readonly CrewTaskView[], out: Style, maxWidth: number): string[] {
   const columns: OmittableColumn[] = [
     { title: 'TASK' },

@@ -21,6 +21,7 @@ export function isPlainCommandView({ driver, format }: Pick<ProcessView, 'driver
   return driver === 'command' && format === null
 }
 
+/** Whether the process has ended. The resources of a zombie are not released yet. */
 export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }

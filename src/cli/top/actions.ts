@@ -53,6 +53,7 @@ export function pauseNow(rows: readonly RowView[]): Action {
   return onEach(rows, 'reeve pause --subtree --now', 'paused', (reeve, uuid) => reeve.pause(uuid, { subtree: true, now: true }))
 }
 
+/** Ends the current turn of a process. */
 export function interrupt(row: RowView): Action {
   return onEach([row], 'reeve kill -s INT', 'interrupted', (reeve, uuid) => reeve.signal(uuid, 'SIGINT'))
 }
