@@ -1,6 +1,7 @@
 // Starts the daemon's parts in order (lock, settings, store, containment, process loop, API), and stops them in reverse order. A home has
 // one daemon: a second daemon gets STORE_LOCKED and changes nothing.
-// Test: test/e2e/lifecycle/restart.test.ts, test/e2e/daemon/removed-socket.test.ts, test/e2e/daemon/security.test.ts.
+// Tests: test/e2e/lifecycle/restart.test.ts, test/processes/daemon/refused-start.test.ts, test/e2e/daemon/removed-socket.test.ts,
+// test/e2e/daemon/security.test.ts.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'

@@ -1,8 +1,7 @@
-// The daemon's entry point: starts the daemon, writes its log to a file, and stops it on SIGTERM, SIGINT and SIGHUP.
-// `--foreground` writes the log to stderr. `--accept-store` accepts a store other than the store that the last daemon left.
-// `--check` loads the code, prints its version, build and store schema as JSON, and exits.
-// A failed start prints the error and a hint, and exits with the error's exit code.
-// Test: test/e2e/lifecycle/restart.test.ts.
+// The daemon's entry point: starts the daemon, writes its log to a file, and stops it on SIGTERM, SIGINT and SIGHUP. `--foreground` writes
+// the log to stderr. `--accept-store` accepts a store other than the store that the last daemon left. `--check` loads the code, prints its
+// version, build and store schema as JSON, and exits. A failed start prints the error and a hint, and exits with the error's exit code.
+// Test: test/processes/daemon/refused-start.test.ts.
 import { existsSync } from 'node:fs'
 import { pino } from 'pino'
 import { pathsFrom as findPaths, prepareState } from '../config/paths.ts'

@@ -4,7 +4,7 @@ import { earlyEndText, resumeAdvice } from '../../api/text/crew-end.ts'
 import type { CrewReportView, ReportGitView } from '../../api/views/crew-report.ts'
 import type { CrewView } from '../../api/views/crew.ts'
 
-/** One thing that the user still has to do, and the command for it. */
+/** An action that is left to the user, with its command. */
 type OpenItem = CrewReportView['open'][number]
 
 /** The items for the user. `restartCommand`: the command line that starts the crew again; null if it is not known. */

@@ -1,5 +1,5 @@
-// Runs a short program for the daemon itself: the user's key command, or a desktop notification. Limits its time and output. Ends all
-// OS processes of the program afterwards. Tests: test/e2e/models/credentials.test.ts, test/e2e/daemon/notifications.test.ts.
+// Runs a short program for the daemon itself: the user's key command, or a desktop notification. Limits its time and output. Ends all OS
+// processes of the program afterwards. Tests: test/e2e/models/credentials.test.ts, test/processes/daemon/notify-desktop.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'

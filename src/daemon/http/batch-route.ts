@@ -1,4 +1,4 @@
-// The route that does the same to many processes, and returns a result for each; routes.ts registers it.
+// The route that applies one verb, such as `pause`, to many processes, and returns a result for each; routes.ts registers it.
 // Test: test/e2e/daemon/batch.test.ts.
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'

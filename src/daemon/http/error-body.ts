@@ -1,5 +1,5 @@
-// Formats an error for the API: as a response, or at the end of a stream. Test: test/e2e/daemon/api.test.ts,
-// test/e2e/daemon/events.test.ts.
+// Formats an error for the API: as a response, or at the end of a stream.
+// Tests: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts.
 import type { ErrorCode, KernelError } from '../../kernel/model/errors.ts'
 import type { ErrorBody } from '../../api/views/daemon.ts'
 

@@ -61,7 +61,7 @@ function publicBody(body: FactBody): { readonly type: FactType } {
   return event as { readonly type: FactType }
 }
 
-/** Returns the event of live output, which is not stored: `seq` is 0. */
+/** Returns the event of live output, which is not stored: `seq` is 0. `at`: wall ms. */
 export function liveEvent(uuid: Uuid, pid: Pid, at: number, event: LiveOutput): EventView {
   const { type, ...rest } = event
   return { ...rest, version: 1, seq: 0, uuid, pid, at: isoTime(at), type: `live.${type}` }

@@ -1,5 +1,5 @@
-// Who sends a request to the kernel: a process or the user, and the session of the page. Tests: test/e2e/crew/up.test.ts,
-// test/e2e/web/access/listener.test.ts.
+// Describes who sends a request to the kernel: a process or the user, and the session of the page.
+// Tests: test/e2e/lifecycle/nested.test.ts, test/e2e/web/security.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /** Who starts a crew or a compose run. */

@@ -31,7 +31,7 @@ export function attentionOf(process: Process, needs: readonly Need[]): Pick<RowV
   }
 }
 
-/** The end of a snooze as a time of ISO 8601. */
+/** Formats the end of a snooze (wall ms) as a time of ISO 8601. */
 export function snoozeTime(until: number): string {
   return isoTime(Math.min(until, MAX_TIME_MS))
 }

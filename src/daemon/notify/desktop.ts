@@ -1,5 +1,5 @@
 // Shows a notice on the desktop of this machine with the program `notify-send`, or `osascript` on macOS. The program is started by the
-// caller's `run`, in a containment. Test: test/e2e/daemon/notifications.test.ts.
+// caller's `run`, in a containment. Test: test/processes/daemon/notify-desktop.test.ts.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { resolveProgram } from '../../drivers/contain/resolve-program.ts'

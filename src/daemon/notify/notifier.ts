@@ -1,6 +1,7 @@
 // Notifies the user of committed facts over the configured channels. Must never delay a commit: a channel that does not work only costs a
 // limited amount of memory. Notices that were not sent before the daemon ended are made again from their facts at the next start. Reads the
-// configuration for each batch of facts, so that a change takes effect at once. Test: test/e2e/daemon/notifications.test.ts.
+// configuration for each batch of facts, so that a change takes effect at once.
+// Tests: test/e2e/daemon/notifications.test.ts, test/processes/daemon/notify-desktop.test.ts.
 import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '../../config/keys/notifications.ts'
 import type { Check } from '../views/doctor.ts'
 import type { RunProgram } from '../host/run-program.ts'

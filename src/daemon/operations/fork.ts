@@ -1,6 +1,6 @@
 // Performs a request to fork a process: finds the step, and prepares the spec, the files and the keys of the fork. Also checks which
-// options of a resume request can be combined, because `--fork` is one of them. Must never change the origin. Tests:
-// test/e2e/lifecycle/fork.test.ts.
+// options of a resume request can be combined, because `--fork` is one of them. Must never change the origin.
+// Test: test/e2e/lifecycle/fork.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { isExternal } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,4 +1,4 @@
-// Which rows a viewer wants, and in which form. Test: test/e2e/rows/rows.test.ts.
+// Defines which rows a viewer wants, and in which form. Tests: test/tables/daemon/rows/row-feed.test.ts, test/e2e/rows/rows.test.ts.
 import type { Uuid } from '../../kernel/model/ids.ts'
 
 /**

@@ -28,7 +28,7 @@ export function asksText(process: Process): string | null {
   return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }
 
-/** Describes the answer that the agent gets next, such as `gets your answer at 14:02:09`; null if there is none. */
+/** Describes the next answer that the agent gets, such as `gets your answer at 14:02:09`; null if there is none. `at`: wall ms. */
 export function storedAnswerText({ asks = [] }: Process): { readonly text: string; readonly at: number } | null {
   const times = asks.flatMap(({ answer }) => answer?.delivery?.at ?? [])
   if (times.length === 0) return null

@@ -337,7 +337,7 @@ function processText(uuid: Uuid, { row }: WhyContext): string {
   return process === undefined ? uuid.slice(-8) : (process.spec.name ?? `PID ${process.pid}`)
 }
 
-/** The time of day with seconds. */
+/** Formats a time (wall ms) as the local time of day with seconds. */
 function secondsText(at: number): string {
   return isoTime(at).slice(11, 19)
 }

@@ -1,5 +1,5 @@
-// Finds all processes below a process, living and ended, from the facts about its children. A removed child is known by its UUID alone,
-// and its own children are then unknown. Test: test/e2e/cli/logs.test.ts.
+// Finds all processes below a process, living and ended, from the facts about its children. A removed child is known by its UUID alone, and
+// its own children are then unknown. Tests: test/tables/daemon/views/spans.test.ts, test/e2e/cli/logs.test.ts.
 import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'

@@ -35,7 +35,7 @@ export function subtreeUsage(table: LiveTable, process: Process): SubtreeUsageVi
   }
 }
 
-/** Returns the usage of the process's own limits, then of its ancestors' limits that count its usage. */
+/** Returns the usage of the process's own limits, then of its ancestors' limits that count its usage. `mono`: now, in ms. */
 export function limitUse(table: LiveTable, process: Process, mono: number): LimitUseView[] {
   return payerChainOf(table, process).flatMap((scope) => {
     const names = configuredLimits(scope.spec.limits).filter(

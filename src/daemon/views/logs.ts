@@ -92,6 +92,7 @@ function withState(line: LogLine, state: CallState | undefined): LogLine {
 /** What is read of a log: the facts before a position and since a time; with many processes only their own facts. */
 interface LogRange {
   readonly before: LogPosition
+  /** wall ms */
   readonly since: number
   readonly isMany: boolean
 }

@@ -1,4 +1,5 @@
 // Reads the phase and task of a member, and the progress of a crew as a note, from the row of the crew.
+// Test: test/tables/daemon/views/member-view.test.ts.
 import type { Member } from '../../kernel/model/crew/crew.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { uncheckedText } from '../../kernel/model/crew/unchecked-tasks.ts'

@@ -116,7 +116,7 @@ type Outcome = Pick<ProviderCheck, 'ok' | 'detail' | 'models' | 'optional'>
 async function requestModels(provider: Provider, key: string | null): Promise<Outcome> {
   const { listModels } = await import('../../drivers/native/models/list-models.ts')
   const { ok, detail, models, absent = false } = await listModels(provider, key)
-  // A provider without a key that does not answer is a local server that does not run, which is not an error.
+  // A provider without a key is a local server. It is no error that the server does not run.
   return {
     ok,
     detail: detail.replace(provider.baseURL, withoutPassword(provider.baseURL)),

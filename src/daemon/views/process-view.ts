@@ -1,4 +1,5 @@
-// Maps processes and their steps to the API views. Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
+// Maps processes and their steps to the API views.
+// Tests: test/tables/daemon/views/process-view.test.ts, test/tables/daemon/views/turn-costs.test.ts, test/e2e/daemon/api.test.ts.
 import { basename, dirname, join, relative } from 'node:path'
 import { hostname } from 'node:os'
 import { openAsks } from '../../kernel/decide/asks/asks.ts'
@@ -286,7 +287,7 @@ export function signalsOf({ uuid, pid, signals }: Process, mono: number): Signal
   return { version: 1, uuid, pid, mask: [...signals.mask], handlers: signals.handlers, pending, recent: recentView(signals) }
 }
 
-/** The active time of the incarnation in ms. It does not grow while the process is suspended, nor after its end. */
+/** The active time of the incarnation in ms. It does not grow while the process is suspended, nor after its end. `mono`: now. */
 export function elapsedMs(clock: ProcessClock, mono: number): number {
   return Math.round(clock.elapsedMs + (clock.since === null ? 0 : Math.max(0, mono - clock.since)))
 }
@@ -296,6 +297,7 @@ export function totalElapsedMs(clock: ProcessClock, mono: number): number {
   return Math.round(clock.earlierMs ?? 0) + elapsedMs(clock, mono)
 }
 
+/** Returns the view of a hold. `mono` is the monotonic time now. */
 export function holdView(
   { until, at, ...hold }: Hold,
   process: Process,
@@ -318,7 +320,7 @@ function resumeAtOf(life: Life): number | null {
 
 type NoteContext = RowLookup & Pick<ViewContext, 'table'>
 
-/** The text of the NOTE column; null if there is nothing to note. */
+/** The text of the NOTE column; null if there is nothing to note. `mono` is the monotonic time now. */
 export function noteOf(process: Process, context: NoteContext, mono: number): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return endNote(process, life.exit.reason)

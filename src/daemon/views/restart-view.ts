@@ -48,6 +48,7 @@ export function restartNote({ restart }: Process): string | null {
   return restart.dueMono === null ? `${label} now: ${restart.cause}` : `${label} at ${clockText(restart.at)}: ${restart.cause}`
 }
 
+/** Formats a time (wall ms) as the local time of day with seconds. */
 function clockText(at: number): string {
   return isoTime(at).slice(11, 19)
 }

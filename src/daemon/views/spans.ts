@@ -49,7 +49,7 @@ export interface SpansQuery {
   readonly max: number
 }
 
-/** A change of status. */
+/** A change of status; `at` in wall ms. */
 type Change = Pick<SpanView, 'status' | 'cause'> & { readonly at: number }
 
 /** Returns the spans of a process, or of all processes of its tree, in order. */

@@ -49,7 +49,7 @@ export function tlsAddresses(port: number, { names }: Pick<Certificate, 'names'>
 
 /**
  * Reads a certificate and its key. Errors: INVALID if a file cannot be used, or if they do not belong together. Also if the certificate
- * has expired or names no host, or if others can read the key.
+ * has expired or names no host, or if others can read the key. `now`: wall ms.
  */
 export async function readCertificate({ cert, key }: Pick<TlsAddress, 'cert' | 'key'>, now: number): Promise<Certificate> {
   const [certText, keyText] = await Promise.all([readPem(cert), readPem(key)])

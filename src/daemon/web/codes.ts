@@ -8,6 +8,7 @@ import type { Clock } from '../loop/clock.ts'
 import type { Grant } from './pass.ts'
 
 const CODE_BYTES = 16
+/** how long a code is valid, in ms */
 export const CODE_MS = 60_000
 /** longer, because a link with a number is typed on another device */
 const NUMBERED_CODE_MS = 300_000

@@ -59,7 +59,7 @@ const CLOSED_FIELDS: Readonly<Record<string, Readonly<Record<string, WebOpening>
   openMcpSession: { env: 'environment' },
   listModels: { env: 'environment' },
   checkModels: { env: 'environment' },
-  // The agent of a task is named by the page, not by the user, so its program may be one of the repository's choice.
+  // The page names the agent of a task, not the user. So the agent's program may be one that the repository defines.
   tellCrew: { verify: 'commands', agent: 'commands' },
 }
 /** The right that each verb of a batch needs: the right of the route for one process. */
