@@ -55,6 +55,7 @@ export async function followProgram({ program, output, send, timers, silentMs = 
     output.noteErrorLine(text)
     return send([{ type: 'output', stream: 'stderr', text }])
   }
+  let hasExited = false
   let stopTimer = (): void => undefined
   // Some agents hang after their result. Their outcome is known, and they write no more output.
   const endProgram = (): void => {
@@ -68,10 +69,12 @@ export async function followProgram({ program, output, send, timers, silentMs = 
   const takeOutput = async (text: string): Promise<void> => {
     stopTimer()
     await output.takeLines(text)
-    if (output.isOver) stopTimer = timers.start(silentMs, endProgram)
+    // A program that has exited can still have unread output.
+    if (output.isOver && !hasExited) stopTimer = timers.start(silentMs, endProgram)
   }
   const outputs = [pumpOutput(program.stdout, takeOutput, new JsonLineSplitter()), pumpOutput(program.stderr, takeErrorOutput)]
   const exit = await program.exited
+  hasExited = true
   stopTimer()
   await Promise.all(outputs)
   return exit

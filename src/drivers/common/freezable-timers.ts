@@ -26,14 +26,18 @@ export class FreezableTimers {
     let leftMs = ms
     let startedAt = performance.now()
     let timer: NodeJS.Timeout | undefined
+    const expire = (): void => {
+      stopWatching()
+      onTimeout()
+    }
     const update = (frozen: boolean): void => {
       clearTimeout(timer)
       if (frozen) leftMs -= performance.now() - startedAt
-      else timer = setTimeout(onTimeout, Math.max(0, leftMs))
+      else timer = setTimeout(expire, Math.max(0, leftMs))
       startedAt = performance.now()
     }
-    if (!this.#frozen) update(false)
     const stopWatching = this.watch(update)
+    if (!this.#frozen) update(false)
     return () => {
       clearTimeout(timer)
       stopWatching()

@@ -13,3 +13,19 @@ test('a time limit does not advance while the agent is frozen', async () => {
   expect(await timeout.promise).toBe('timeout')
   cancel()
 })
+
+test('a timer expires once, also if the agent is frozen and thawed afterwards', async () => {
+  const timers = new FreezableTimers()
+  let times = 0
+  await new Promise<void>((resolve) => {
+    timers.start(0, () => {
+      times += 1
+      resolve()
+    })
+  })
+  timers.setFrozen(true)
+  timers.setFrozen(false)
+  // Timers of the same length expire in the order of their starts.
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(times).toBe(1)
+})
