@@ -1,5 +1,5 @@
-// Finds, signals, kills and measures OS processes of a test, without the code under test: by a token that the test put into their
-// arguments, or by a PID that a program printed.
+// Finds, signals, kills and measures OS processes of a test, without the code under test. It finds them by a token that the test put
+// into their arguments, or by a PID that a program printed.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 

@@ -1,5 +1,5 @@
 // Vitest runs this before each test file. It passes the seed of the run to fast-check. It also gives daemons within the test's
-// process the build id of the bundle: tests run commands from the bundle, and a command compares the build ids. When a test fails, it
+// process the build id of the bundle. Tests run commands from the bundle, and a command compares the build ids. When a test fails, it
 // prints what the pages of that test reported.
 import { beforeEach } from 'vitest'
 import { BUNDLE_ID } from './daemon/build-id.ts'

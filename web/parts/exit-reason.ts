@@ -1,5 +1,5 @@
 // The reason of an end as text, in which a process that sent a signal has its name instead of its UUID.
-// Test: test/tables/cli/print/process-text.test.ts.
+// The text itself is made by src/api/text/exit-reason.ts. Used by the pages of processes, crews, supervisors and runs.
 import { reasonText } from '../../src/api/text/exit-reason.ts'
 import { nameOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'

@@ -1,4 +1,4 @@
-// One node of a run: why it waits, its questions, its process and log, a field for a message, and a form that resumes it.
+// One node of a run: why it waits, its questions, its process and its log. The user can send a message, or resume the node.
 // Test: test/e2e/web/pages/runs.test.ts.
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'

@@ -197,7 +197,7 @@ function checkFact({ crew, spec, mergeCounts, journal, filesByCommit }: CrewWorl
     )
     requireLaw(
       assignments.length === 0 || fact.earlier === true,
-      `${fact.member} had ${fact.task} earlier, and the fact of its review does not say so`,
+      `${fact.member} had ${fact.task} earlier, and the fact of its review does not record that`,
     )
   }
   if (fact.type === 'task.requeued' && fact.counts) {

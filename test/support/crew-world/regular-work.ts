@@ -1,5 +1,6 @@
-// The regular work in the simulated world of a crew: turns begin, continue and end, jobs are done, the user answers. random-faults.ts adds
-// the faults. A worker decides only from the texts that it reads. Used by random-faults.ts, prepared-world.ts and tests.
+// The regular work in the simulated world of a crew: turns begin, continue and end, jobs end, and the user answers questions.
+// The file random-faults.ts adds the faults. A worker decides only from the texts that it reads.
+// Used by random-faults.ts, prepared-world.ts and tests.
 import { nextEngineCommand } from '../../../src/kernel/crew/decide/engine.ts'
 import { isIndependentJob, needsUnusedFiles } from '../../../src/kernel/crew/state/queries.ts'
 import { resetFiles, commitFiles, commitResult, editFiles, keepFiles, keptFiles, reviewCommitOf } from './files.ts'

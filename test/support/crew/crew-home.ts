@@ -97,7 +97,7 @@ export class CrewHome implements AsyncDisposable {
       found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
     }, `${type}: ${isMatch.toString()}`)
-    if (!found) throw new Error(`the fact ${type} was found, but is missing`)
+    if (!found) throw new Error(`there is no fact ${type}`)
     return found
   }
 

@@ -9,7 +9,7 @@ export const GIT_MISUSES = [
   'stash',
   /** commits, but without a new file */
   'half',
-  /** commits a change that nobody reviewed */
+  /** commits a change without a review */
   'other',
   /** stages a file, and changes it again */
   'staged',

@@ -1,7 +1,7 @@
-// A crew on a real repository under random attacks: `kill -9` of the daemon and of workers, pauses of one member or of all,
-// stops of the crew, a daemon frozen by SIGSTOP, a wall clock that jumps. The store is checked after each kill of the daemon. At the end
-// every task must be committed once, in the right files, and no program or worktree may remain. Tests:
-// test/processes/crew/random-attacks.deep.test.ts.
+// A crew on a real repository under random attacks. The daemon and workers are killed, members are paused, and the crew is stopped.
+// SIGSTOP freezes the daemon, and the wall clock jumps. The store is checked after each kill of the daemon. At the end every task must be
+// committed once, in the right file. No program may remain, and the user's checkout must be untouched.
+// Test: test/processes/crew/random-attacks.deep.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CrewHome, makeTask, type TestTask } from './crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from './crew-journal-check.ts'

@@ -1,6 +1,6 @@
 // A shell script that outlives the test: when the test's process dies, the script kills the test's daemon and removes its folder.
-// Vitest kills a worker whose test has timed out, and then no disposer runs. The daemon may have exited before: the script
-// kills the PID only if it still belongs to a process whose home is in that folder.
+// Vitest kills a worker whose test has timed out, and then no disposer runs. The daemon may have exited before, and its
+// PID may belong to another process. The script kills only a process whose home is in that folder.
 import { spawn } from 'node:child_process'
 
 // $1 is the folder. Before the folder is removed, the daemon's guardian gets two seconds to end the daemon's programs.

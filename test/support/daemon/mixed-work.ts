@@ -1,6 +1,6 @@
-// Runs many kinds of work at once on one daemon, round after round: native agents, commands, trees made by process tools, MCP
-// servers, crews in worktrees, forks, exports, imports and collections. After the last round the daemon may have only a
-// few more descriptors and threads than after the first ones, and must stay below a limit of memory. The log must have no error, the
+// Runs many kinds of work at once on one daemon, in rounds. There are native agents, commands, trees made by process tools, MCP
+// servers and crews in worktrees. Processes are forked, exported, imported and collected. After the last round the daemon may have only
+// a few more descriptors and threads than after the first ones. Its memory must stay below a limit. The log must have no error, the
 // store no violation, and no program may remain.
 // Tests: test/processes/daemon/mixed-work.test.ts; scripts/soak.ts runs it for longer.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
-// Kills a daemon repeatedly while it runs agents that write numbered lines, and checks the guarantees after each kill: no
+// Kills a daemon repeatedly while it runs agents that write numbered lines, and checks the guarantees after each kill. No
 // acknowledged work is lost or repeated, no program remains, and each process that runs again has a new PID. A kill comes at a random
-// moment while the daemon boots, resumes, runs its agents, or stops on request. Used by tests, and for longer by scripts/soak.ts.
+// moment while the daemon boots, resumes, runs its agents, or stops on request.
+// Test: test/processes/crash/random-kills.test.ts; scripts/soak.ts kills more often.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
-// Compares the answers of the faces at the same moment: the processes of `reeve ps --json -a`, the snapshot of rows, the rows that a reader
-// has folded from the stream, what waits for the user, and what `reeve top` draws. Fields that live output and open budgets change all the
-// time are left out.
+// Compares the answers of the faces at the same moment. They are the processes of `reeve ps --json -a`, the snapshot of rows, and the rows
+// that a reader has folded from the stream. What waits for the user, and what `reeve top` draws, must agree with them. Fields that live
+// output and open budgets change all the time are left out.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import xterm from '@xterm/headless'
 import { expect } from 'vitest'

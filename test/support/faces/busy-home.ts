@@ -1,4 +1,4 @@
-// A home with much to do: at each act a random request starts, pauses, resumes, ends, answers, renames or removes processes of all kinds.
+// A home with much work: each act is a random request that starts, pauses, resumes, ends, answers, renames or removes a process.
 // The same choices lead to the same requests; what the daemon makes of them depends on its speed. Used by tests that compare faces.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

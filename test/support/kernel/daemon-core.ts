@@ -1,5 +1,5 @@
-// A daemon's core without HTTP and real drivers: table, pipeline, deadlines, full disk and feed on a real store that can fail, with
-// a manual clock. Effects go to simulated drivers.
+// A daemon's core without HTTP and real drivers: table, pipeline, deadlines, full disk and feed. The store is real, but can fail. The
+// clock is manual, and effects go to simulated drivers.
 import { WriteFailures } from '../../../src/daemon/loop/write-failures.ts'
 import { Deadlines } from '../../../src/daemon/loop/deadlines.ts'
 import { Feed } from '../../../src/daemon/loop/feed.ts'

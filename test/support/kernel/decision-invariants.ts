@@ -1,6 +1,5 @@
-// Checks the invariants of each decision of the kernel, from its input, facts, rows and effects. Does not
-// call the kernel. Keeps only the state that the invariants
-// need, and throws the name of a violated one.
+// Checks the invariants of each decision of the kernel, from its input, facts, rows and effects. Calls no decision of the
+// kernel. Keeps only the state that the invariants need, and throws the name of a violated one.
 import { isNotice, isSignalMessage } from '../../../src/kernel/model/signals.ts'
 import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Fact } from '../../../src/kernel/model/facts.ts'

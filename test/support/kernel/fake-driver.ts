@@ -9,7 +9,7 @@ import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Core } from './daemon-core.ts'
 import { takesMessages } from './model-signals.ts'
 import type { PickNumber } from './random-inputs.ts'
-import type { Scheduler } from './schedule.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** What outlives drivers and daemons: the effects of tools, and acknowledged facts. */
 export interface SurvivingState {

@@ -382,7 +382,7 @@ export class Model extends ModelSignals {
     else if (p.state === 'running' && !p.stopping) this.addHold(p, hold, false)
   }
 
-  /** Holds a running process for a loop, or tells a native agent about it. */
+  /** Holds a running process for a loop, or queues a notice for a native agent. */
   #loop({ uuid, pid, evidence }: Input<'loop'>): void {
     const p = this.all.get(uuid)
     if (p?.state !== 'running' || p.pid !== pid || p.holds.length > 0 || p.stopping) return

@@ -1,5 +1,5 @@
 // Selects random inputs that are possible in the kernel's current state. The numbers that select come from a seeded generator or
-// from a property's shrinking arrays; the same numbers and the same state give the same input.
+// from a property's shrinking arrays. The same numbers and the same state give the same input.
 import type { InputBody, ForkPoint } from '../../../src/kernel/model/inputs.ts'
 import { forkPointNow, forkState } from '../../../src/kernel/decide/fork.ts'
 import { fold } from '../../../src/kernel/state/fold.ts'

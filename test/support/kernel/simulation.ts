@@ -1,5 +1,5 @@
-// Simulates a daemon's core from one seed: requests of users, reports of drivers, commits that fail or wait, full disks, passing
-// time and crashes of the daemon. After each crash the content of the store is checked against the guarantees.
+// Simulates a daemon's core from one seed. Users send requests, drivers report, and time passes. Commits fail or wait, disks are full,
+// and the daemon crashes. After each crash the content of the store is checked against the guarantees.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { bootAll } from '../../../src/daemon/loop/boot.ts'
@@ -15,7 +15,7 @@ import { foldedProcess, openCore, waitUntilSettled } from './daemon-core.ts'
 import { FakeDriver } from './fake-driver.ts'
 import { ForksAndRemovals } from './forks-and-removals.ts'
 import { RULES, Rules, countUserHolds } from './rules.ts'
-import { Scheduler } from './schedule.ts'
+import { Scheduler } from './scheduler.ts'
 import { EventFollowers } from './event-followers.ts'
 import { kernelSpec } from './world.ts'
 import type { Core } from './daemon-core.ts'

@@ -1,4 +1,4 @@
-// The kernel with a table and a clock, as the daemon's pipeline uses it: a decision is overlaid on the table, and `commit` applies
+// The kernel with a table and a clock, as the daemon's pipeline uses it. A decision is overlaid on the table, and `commit` applies
 // it. Keeps the journals and the rows of dead processes.
 import { step } from '../../../src/kernel/decide/step.ts'
 import { Overlay } from '../../../src/kernel/state/live-table.ts'

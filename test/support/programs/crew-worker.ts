@@ -1,6 +1,6 @@
-// A crew worker that answers once and exits, in place of `claude -p`: `crew-worker.ts [OPTION…] -- PROMPT`. The program prints lines
-// in the format of Claude Code, and finds reeve's tools in the file of --mcp-config. A task says `Write FILE with WORD.`. If HOME has
-// a file `hang-ID`, the first attempt at the task ID hangs.
+// A crew worker that answers once and exits, in place of `claude -p`: `crew-worker.ts [OPTION…] -- PROMPT`. The program prints lines in the
+// format of Claude Code, and finds reeve's tools in the file of --mcp-config. The text of a task is `Write FILE with WORD.`. If HOME has a
+// file `hang-ID`, the first attempt at the task ID hangs.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -14,7 +14,7 @@ const containments = await openContainmentManager({ stateDir, daemonId: String(p
 const intent = containments.plan(PROCESS_UUID, 1, kind as ContainmentKind)
 const containment = await containments.open(intent, stateDir)
 record({ intent })
-// In a group, a program that clears its environment, starts a session and loses its parent belongs to no one.
+// In a group, a program that clears its environment, starts a session and loses its parent can no longer be found.
 const script = `${kind === 'group' ? '' : 'env -i'} setsid sleep 3600.${token} & setsid sleep 3600.${token} & echo up; sleep 3600.${token}`
 const spawn = async () => {
   const program = await containment.spawn({ argv: ['sh', '-c', script], cwd: stateDir, env: testEnv(stateDir), stdin: 'pipe' })

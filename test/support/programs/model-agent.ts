@@ -1,6 +1,6 @@
-// A small coding agent that speaks the Agent Client Protocol, in place of Claude Code: it calls the model at ANTHROPIC_BASE_URL, runs
-// `bash` and `write` after asking for permission, and calls reeve's own tools. Its sessions are files in HOME. Test:
-// test/e2e/docs/commands.test.ts.
+// A small coding agent that speaks the Agent Client Protocol, in place of Claude Code. It calls the model at ANTHROPIC_BASE_URL, and
+// reeve's own tools. It asks for permission before it runs `bash` or `write`. Its sessions are files in HOME.
+// Test: test/e2e/docs/commands.test.ts.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // A program for tests: commits to the store in the folder of its argument until it is killed, and reports each durable commit.
-// Commit n has three facts, n/0 to n/2, of alternating kinds: facts that leave the row out of date, facts that write it, and long texts.
+// Commit n has three facts, n/0 to n/2. Their kinds alternate: facts that leave the row out of date, facts that write it, and long texts.
 import { writeSync } from 'node:fs'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'

@@ -1,6 +1,6 @@
-// Checks the laws of a crew's repository after every step. The laws read only the simulated state and their own records: the author
-// of each text, the approved files, the verified files, and the landings of each task. In the crew's row they read only the tasks and
-// their members. Called by simulated-repository.ts.
+// Checks the laws of a crew's repository after every step. The laws read only the simulated state and their own records. They record the
+// author of each text, the approved files, the verified files, and the landings of each task. In the crew's row they read only the tasks
+// and their members. Called by simulated-repository.ts.
 import { hasVerifyCommand } from '../../../src/kernel/crew/state/verify-rules.ts'
 import { treeId } from './objects.ts'
 import type { Issuer, Command } from '../../../src/kernel/model/crew/commands.ts'

@@ -16,8 +16,8 @@ import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
 /**
- * What the user does: commits to the base, moves the crew's branch forward or back, deletes it, or switches the main worktree between
- * the base and the crew's branch.
+ * What the user does. `commit` is to the base; `forward`, `back` and `delete` concern the crew's branch. `switch` changes the branch of
+ * the main worktree, between the base and the crew's branch.
  */
 export const USER_CHANGES = ['commit', 'forward', 'back', 'delete', 'switch'] as const
 export type UserChange = (typeof USER_CHANGES)[number]

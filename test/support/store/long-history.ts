@@ -1,5 +1,5 @@
-// Writes a process with many steps into a store, as hours of work leave it: texts, silent reads, failures, changed files, questions, and a
-// night in which it was held. It ended, so a daemon starts nothing.
+// Writes a process with many steps into a store, as hours of work leave it. There are texts, silent reads, failures, changed files and
+// questions, and a night in which it was held. It ended, so a daemon starts nothing.
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import { CommitMaker, endFacts, specOf, stepOf, uuidOf } from './facts.ts'
 import type { FactBody } from '../../../src/kernel/model/facts.ts'

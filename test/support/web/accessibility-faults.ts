@@ -1,5 +1,5 @@
-// Finds the faults of a page that hinder readers with a small screen or a disability: axe-core's findings, text smaller than 12 px, and a
-// page that is wider than the window, or on a phone a table that is.
+// Finds the faults of a page that hinder readers with a small screen or a disability. They are axe-core's findings, text smaller than
+// 12 px, and a page that is wider than the window. On a phone, a table that is wider than the window is a fault too.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'

@@ -1,6 +1,5 @@
-// Texts with which an agent could attack the page that shows it: markup that runs code or loads something, controls of terminals,
-// characters that hide or reorder others, and texts that are too long or too deep for a careless reader. They lead to hosts below
-// `leak.test`.
+// Texts with which an agent could attack the page that shows it. They have markup that runs code or loads something, controls of
+// terminals, and characters that hide or reorder others. Some are too long, or nested too deeply. They lead to hosts below `leak.test`.
 
 const SCRIPT = 'alert(document.domain)'
 

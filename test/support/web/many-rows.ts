@@ -1,4 +1,4 @@
-// A page with thousands of processes without running any: a script for the browser that takes the place of the shared worker, sends the
+// A page with thousands of processes without running any. A script in the browser takes the place of the shared worker: it sends the
 // rows, and changes some of them on demand. The rest of the page, its session and its requests are real.
 import type { Page } from 'playwright-core'
 import { rowOf } from '../faces/rows.ts'
