@@ -10,7 +10,7 @@ export interface InstallWatchOptions {
   /** the program of the daemon */
   readonly file: string
   readonly clock: Clock
-  /** whether no process runs; suspended ones do not count */
+  /** true if no process runs; suspended processes do not count as running */
   readonly isIdle: () => boolean
 }
 

@@ -23,7 +23,7 @@ export class SocketWatch {
     return new SocketWatch(socket, await identityOf(socket))
   }
 
-  /** Returns whether the file is still the one of `open`. */
+  /** Returns whether the file is still the one that `open` found. */
   async check(): Promise<SocketState> {
     // Clients cannot use a file that this daemon cannot read.
     const found = await identityOf(this.#socket).catch(() => null)

@@ -57,7 +57,7 @@ export class ApiSockets implements AsyncDisposable {
   close(uuid: Uuid): void {
     const server = this.#servers.get(uuid)
     this.#servers.delete(uuid)
-    // Only refuses new connections: the open ones end by themselves.
+    // Only refuses new connections. Open connections end by themselves.
     server?.close()
   }
 

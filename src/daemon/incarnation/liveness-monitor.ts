@@ -29,7 +29,7 @@ export interface LivenessMonitorDeps {
   readonly log: (message: string, error: unknown) => void
 }
 
-/** Observations of one incarnation; times in monotonic ms. */
+/** Observations of one incarnation; times in monotonic ms, null: none. */
 interface Observation {
   readonly pid: Pid
   readonly thresholds: Thresholds

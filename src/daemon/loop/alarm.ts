@@ -61,7 +61,7 @@ export class Alarm {
     // The timer is set before any key rings, because a ring may stop the alarm.
     if (nearest < Infinity) this.#armBy(nearest)
     for (const key of passed) {
-      // The ring of an earlier key may have moved or cleared this one.
+      // The ring of an earlier key may have moved or cleared this deadline.
       if ((this.#deadlines.get(key) ?? Infinity) > now) continue
       this.#deadlines.delete(key)
       this.#ring(key)

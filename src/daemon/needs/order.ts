@@ -46,6 +46,7 @@ const RANK_BY_KIND: Readonly<Record<NeedKind, number>> = {
 
 /** What the order depends on. */
 export interface Urgency {
+  /** the smallest rank is the most urgent */
   readonly rank: number
   /** wall ms */
   readonly at: number

@@ -35,9 +35,9 @@ export interface DiffSide {
   readonly commit: string
   /** paths that the record omits, up to a limit */
   readonly left: readonly OmittedPath[]
-  /** the number of further ones */
+  /** the number of omitted paths beyond the limit */
   readonly more: number
-  /** directories of objects that it needs besides those of the repository */
+  /** directories of git objects that the side needs besides those of the repository */
   readonly objects: readonly string[]
 }
 

@@ -29,9 +29,9 @@ type Sides = { readonly from: DiffSide; readonly to: DiffSide } | null
 export type ProcessDiff = Diff & { readonly sides: Sides }
 export type ProcessFiles = ChangedFiles & {
   readonly sides: Sides
-  /** paths that the records omit, without ignored ones, up to a limit */
+  /** paths that the records omit, without ignored paths, up to a limit */
   readonly left: readonly OmittedPath[]
-  /** the number of further ones */
+  /** the number of omitted paths beyond the limit */
   readonly leftMore: number
 }
 

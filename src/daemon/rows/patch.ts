@@ -1,5 +1,4 @@
-// The difference of two rows: the fields that a viewer of the first one needs to have the second one. Pure.
-// Test: test/properties/rows.test.ts.
+// The difference of two rows: the fields that turn the first row into the second. Pure. Test: test/properties/rows.test.ts.
 import type { RowPatch } from '../../api/row-events.ts'
 import type { RowView } from '../../api/views/rows.ts'
 

@@ -387,7 +387,7 @@ export class Projection {
     ]
   }
 
-  /** The processes below one that need the user: their needs name the topmost living process above them. */
+  /** The descendants of a process that need the user. Their needs name the topmost living process above them. */
   #needyBelow(uuid: Uuid): Uuid[] {
     return [...this.#needs.processes].filter((needy) => needy !== uuid && [...this.#tree.above(needy)].includes(uuid))
   }

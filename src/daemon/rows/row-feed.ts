@@ -107,7 +107,7 @@ export class RowFeed {
       const projection = await this.#projectionFor(subscription.scope)
       using _use = projection.use()
       using _kept = subscription.scope.of === 'subtree' ? await projection.keep(subscription.scope.root) : undefined
-      // It ends early if the projection is closed by a reset: the stream then goes on with a snapshot of the next one.
+      // `follow` ends early if a reset closes the projection. The stream then continues with a snapshot of the next projection.
       yield* projection.follow({ ...subscription, after, signal })
       after = undefined
     }
@@ -448,7 +448,7 @@ class SharedProjection {
   }
 }
 
-/** The field with the removed processes that a scope may know: in a narrow one only those whose rows it had. */
+/** The field with the removed processes that a scope may know: in a narrow scope only processes whose rows it had. */
 function removedField(removed: readonly Uuid[], gone: readonly Uuid[], scope: RowScope): { readonly removed?: readonly Uuid[] } {
   const known = scope.of === 'recent' || scope.of === 'all' ? removed : removed.filter((uuid) => gone.includes(uuid))
   return known.length === 0 ? {} : { removed: known }

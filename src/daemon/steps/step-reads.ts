@@ -211,7 +211,7 @@ export class StepReads {
   /** Reads the last records and checkpoints up to the end of the next step. */
   async #lateFacts({ uuid, spec, checkpoint }: Process, step: number): Promise<readonly StoredFact[]> {
     const end = (await this.#boundsOf(uuid, step + 1))?.next ?? undefined
-    // A search for what a history does not have would read its whole index.
+    // A search for types of facts that a history does not have would read its whole index.
     const types: FactType[] = [
       ...(spec.worktree ? (['files.recorded'] as const) : []),
       ...(checkpoint ? (['checkpoint.written'] as const) : []),

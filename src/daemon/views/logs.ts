@@ -26,6 +26,7 @@ export interface LogPosition {
 }
 
 export interface LogQuery {
+  /** the largest number of lines, of which the last ones are read */
   readonly tail: number
   /** only lines since this time, in wall ms */
   readonly since?: number | null | undefined

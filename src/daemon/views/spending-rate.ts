@@ -17,6 +17,7 @@ const SUM_MINUTES = 30
 export const RATE_MINUTES = [1, 5, 60] as const
 
 interface Slot {
+  /** the number of the slot: its monotonic time divided by its length */
   readonly slot: number
   usd: number
   tokens: number

@@ -1,6 +1,6 @@
-// The state of the page that outlives its daemon: where the page is open, and which sessions continue. These are the remembered ones, and
-// after a kill or a restart those whose page was open. The state is a file of the home (0600), with only the hashes of the tokens. A file
-// that others can read, or with an unknown format, is ignored. Must not open a port or decide who gets in.
+// The state of the page that outlives its daemon: where the page is open, and which sessions continue. Remembered sessions continue, and
+// after a kill or a restart also sessions whose page was open. The state is a file of the home (0600), with only the hashes of the tokens.
+// A file that others can read, or with an unknown format, is ignored. Must not open a port or decide who gets in.
 // Tests: test/tables/daemon/web/kept-page.test.ts, test/e2e/web/access/return.test.ts.
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'

@@ -51,7 +51,7 @@ export class WebListener {
     this.#deps = deps
   }
 
-  /** Opens this port on loopback. Null: another program has it, which could be taken for this one. Errors: those of the system. */
+  /** Opens a port on loopback. Null if another program has the port on either address. Errors: UNAVAILABLE. */
   static async openAt(deps: ListenerDeps, port: number): Promise<WebListener | null> {
     const listener = new WebListener(deps)
     return (await listener.#listenAt(port)) ? listener : null
@@ -92,7 +92,7 @@ export class WebListener {
     this.#servers = []
   }
 
-  /** Listens on both addresses. False: one of them has the port in use, so another program could be taken for this one. */
+  /** Listens on both addresses. False if another program has the port on one of them: users could take that program for the page. */
   async #listenAt(wanted: number): Promise<boolean> {
     const servers: Server[] = []
     let port = wanted

@@ -184,7 +184,7 @@ function redactOption(option: AskView['options'][number]): AskView['options'][nu
   return { ...option, name: OPTION_NAMES[option.kind] }
 }
 
-/** A need without what it is about. The last text stays, because the steps have it, too. */
+/** The fields of a need. Texts about its subject are removed, except the last text of the agent, which the steps have, too. */
 const NEED_FIELDS: FieldRules<NeedView> = {
   id: SHOWN,
   uuid: SHOWN,

@@ -19,7 +19,7 @@ type Reads = Pick<RoutesDeps['reads'], 'find' | 'resolve' | 'list'>
 
 /** What a handler receives, and how its answer changes for the session. */
 interface SessionContext<D> {
-  /** the process of the path. A narrow session has its UUID, so that no other process takes the checked name meanwhile */
+  /** the process of the path; its UUID in a narrow session, because another process could take the checked name meanwhile */
   readonly ref: string
   readonly deps: D
   readonly body: Body

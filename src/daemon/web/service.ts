@@ -195,7 +195,7 @@ export class WebService {
     })
   }
 
-  /** Opens what the last daemon has left open. The port must be free: what answers at another one is not what the page knows. */
+  /** Opens the page again if the last daemon left it open. Uses the same port only, because open pages know no other. */
   reopen(): Promise<void> {
     return this.#inTurn(async () => {
       const found = await this.#file.read()
@@ -350,7 +350,7 @@ export class WebService {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work)
-    // The caller gets the error; the next one has its own turn.
+    // The caller gets the error. The next caller runs nevertheless.
     this.#turn = done.catch(() => undefined)
     return done
   }

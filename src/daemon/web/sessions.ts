@@ -1,6 +1,6 @@
 // Sessions of the page: bearer tokens of 32 random bytes, kept as hashes. A session ends after 12 hours without a request, when its longest
-// life is over, or when the user revokes it. A remembered one ends after 30 days without a request. The next daemon takes up the remembered
-// sessions, and after a kill or a restart also those whose page was open. Test: test/tables/daemon/web/sessions.test.ts.
+// life is over, or when the user revokes it. A remembered session ends after 30 days without a request. The next daemon takes up the
+// remembered sessions, and after a kill or a restart also those whose page was open. Test: test/tables/daemon/web/sessions.test.ts.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../loop/clock.ts'
 import type { WebWay } from '../../kernel/model/words.ts'
@@ -25,7 +25,7 @@ export interface WebSession extends Grant, Visitor {
   /** wall times in ms */
   readonly createdAt: number
   readonly lastSeenAt: number
-  /** the end of its time, as a wall time in ms; null: it ends when it is idle */
+  /** its latest end, as a wall time in ms; null: it ends only after a time without a request */
   readonly expiresAt: number | null
 }
 
@@ -33,6 +33,7 @@ type KnownSession = { -readonly [K in keyof WebSession]: WebSession[K] } & {
   readonly hash: Buffer
   /** monotonic times in ms */
   seenMono: number
+  /** Infinity: no latest end */
   readonly endMono: number
   readonly streams: Set<() => void>
 }

@@ -68,7 +68,7 @@ export async function resolveDefinition(body: CrewUpBody, paths: Paths): Promise
     null,
   )
   if (staff.length === 0 && coordinator === null)
-    throw new KernelError('INVALID', 'the crew has no workers, and the engine starts none by itself')
+    throw new KernelError('INVALID', 'the crew has no workers, and only an agent as coordinator could start some')
   const maxWorkers = maxWorkersOf(body, crew, staff)
   if (coordinator === null) checkTasksPossible(tasks, staff, maxWorkers)
   const stay = body.stay ?? crew.stay ?? false
