@@ -1,6 +1,6 @@
 // Measures the cost of containment in turns with a plain child process and with pm2, if `node scripts/install-peers.ts` has installed it.
-// The times are from a spawn until the program runs, and from a kill until no process of one program or of 100 is left. Also
-// measured: the survivors of the torture tree, and the manager's memory.
+// One time is from a spawn until the program runs. The other is from a kill until no process is left, of one program and of 100.
+// Also measured: the survivors of the torture tree, and the manager's memory.
 // Usage: node bench/spawn.ts [rounds, default 200].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

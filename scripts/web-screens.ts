@@ -68,7 +68,7 @@ function picturesOf(uuids: ReadonlyMap<string, string>): readonly Picture[] {
     },
     {
       name: 'fork',
-      path: at('lexer', '/step/3'),
+      path: at('lexer', '/steps/3'),
       ready: 'dialog .fork-form',
       before: (page) => page.locator('.fork').click(),
     },
