@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { FunctionComponent, JSX } from 'preact'
-import { proveDaemon } from './store.ts'
+import { proveDaemon } from './connection-state.ts'
 
 /** Returns a component that loads its code when it is first drawn. `name`: what is being loaded, such as `The log`. */
 export function lazy<P extends object>(name: string, load: () => Promise<FunctionComponent<P>>): FunctionComponent<P> {

@@ -5,7 +5,7 @@ import { computed, effect, signal, untracked, type Signal } from '@preact/signal
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { RequestError } from './request-error.ts'
 import { rowSignal } from './rows.ts'
-import { isStale, now } from './store.ts'
+import { isStale, now } from './connection-state.ts'
 
 /** the least time between the end of a read and the next read, in ms */
 const MIN_INTERVAL_MS = 300

@@ -27,7 +27,7 @@ import { followLink, navigate, path } from './router.ts'
 import { rowsWithNeeds } from './rows.ts'
 import { openSession, takeCode, type NoSession, type StoredSession } from './session.ts'
 import { followSpending } from './spending.ts'
-import { isStale, session, showSession } from './store.ts'
+import { isStale, session, showSession } from './connection-state.ts'
 
 const ForkDialog = lazy('The dialog', async () => (await import('./dialogs/fork-dialog.tsx')).ForkDialog)
 const ResumeDialog = lazy('The dialog', async () => (await import('./dialogs/resume-dialog.tsx')).ResumeDialog)

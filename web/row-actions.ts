@@ -13,7 +13,7 @@ import type { KeyHandlers } from './keyboard.ts'
 import { copy, showNotice } from './notice.ts'
 import { openFork, openResume, openSnooze } from './dialogs/dialog-targets.ts'
 import { openEnd } from './dialogs/end-dialog.tsx'
-import { isStale, may } from './store.ts'
+import { isStale, may } from './connection-state.ts'
 
 interface RowAction {
   /** null: it changes nothing, so every session may */

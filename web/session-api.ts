@@ -4,7 +4,7 @@ import type { EventView } from '../src/api/views/daemon.ts'
 import type { ProcessView, StepView } from '../src/api/views/process.ts'
 import type { RowsView, RowView } from '../src/api/views/rows.ts'
 import { readStream, request, type RequestOptions } from './api.ts'
-import { credentialsOf, session } from './store.ts'
+import { credentialsOf, session } from './connection-state.ts'
 
 /** Sends a request with the token of this session. Errors: those of `request`. */
 export function callApi<T>(path: string, options: RequestOptions = {}): Promise<T> {

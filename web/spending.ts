@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import type { UsageRateView } from '../src/api/views/usage.ts'
 import { callApi } from './session-api.ts'
-import { isStale, session } from './store.ts'
+import { isStale, session } from './connection-state.ts'
 
 const INTERVAL_MS = 10_000
 

@@ -10,7 +10,7 @@ import { showNotice } from '../notice.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { firstValues, isComplete, type Values } from '../parts/forms/field-values.ts'
 import { FieldList } from '../parts/forms/fields.tsx'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 import type { CrewCommand } from './commands.ts'
 
 interface Opened {

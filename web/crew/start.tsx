@@ -10,7 +10,7 @@ import { useReader } from '../live.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 import { COMMIT_GATES } from '../word-lists.ts'
 import { crewUpBody, crewUpCommand, CREW_POLICIES, emptyForm, emptyTask, type CrewForm, type TaskForm } from './start-form.ts'
 

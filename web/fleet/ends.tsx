@@ -9,7 +9,7 @@ import { readRows } from '../session-api.ts'
 import { showNotice } from '../notice.ts'
 import { query, setQuery } from '../router.ts'
 import { addAllOlderRows, dropOlderRows, hasRows, unseenEnds } from '../rows.ts'
-import { isStale, may, session } from '../store.ts'
+import { isStale, may, session } from '../connection-state.ts'
 
 /** the filter for ends that the user has not seen */
 const UNSEEN = 'is:ended is:unseen'

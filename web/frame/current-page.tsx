@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import type { FunctionComponent, JSX } from 'preact'
 import { PAGES, pageOf, partsOf, type PageEntry } from '../pages.ts'
 import { path, type PageProps } from '../router.ts'
-import { isStale, proveDaemon } from '../store.ts'
+import { isStale, proveDaemon } from '../connection-state.ts'
 
 type Loaded = FunctionComponent<PageProps> | 'failed'
 

@@ -4,7 +4,7 @@ import type { NeedView } from '../../src/api/views/needs.ts'
 import { flatOrder } from '../../src/faces/tree.ts'
 import { isSnoozed } from '../../src/faces/attention.ts'
 import { allNeeds, clockOffset, rows, rowsWithNeeds } from '../rows.ts'
-import { now } from '../store.ts'
+import { now } from '../connection-state.ts'
 
 /** The needs that are not put off, the most urgent first; null: the first rows have not come. */
 export const needs = computed((): readonly NeedView[] | null => {

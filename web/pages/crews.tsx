@@ -13,7 +13,7 @@ import { exitReasonText } from '../parts/exit-reason.ts'
 import { MarkIcon } from '../parts/icons.tsx'
 import { hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import type { PageProps } from '../router.ts'
-import { may } from '../store.ts'
+import { may } from '../connection-state.ts'
 import { WideTable } from '../parts/wide-table.tsx'
 
 export function CrewsPage({ path: [, part] }: PageProps): JSX.Element {

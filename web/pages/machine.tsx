@@ -10,7 +10,7 @@ import { callApi } from '../session-api.ts'
 import { useRegularReader } from '../live.ts'
 import { daemonNow } from '../parts/clock.tsx'
 import { CommandLine } from '../parts/command-line.tsx'
-import { may } from '../store.ts'
+import { may } from '../connection-state.ts'
 import { WideTable } from '../parts/wide-table.tsx'
 
 interface Machine {

@@ -19,7 +19,7 @@ import { leftAt } from '../night/absence.ts'
 import { RANGES, readNight, type NightData } from '../night/night-data.ts'
 import { hasRows, rows, rowsWithNeeds, watchList } from '../rows.ts'
 import { query, setQuery } from '../router.ts'
-import { now } from '../store.ts'
+import { now } from '../connection-state.ts'
 import { WideTable } from '../parts/wide-table.tsx'
 
 /** The past is read at intervals, not at each change of a row. */

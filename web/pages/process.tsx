@@ -35,7 +35,7 @@ import type { StepColumns } from '../../src/faces/step-list.ts'
 import { addOlderRows, hasRows, rows, rowSignal, watchList } from '../rows.ts'
 import { navigate, type PageProps } from '../router.ts'
 import { perMinute, perMinuteOf, spending } from '../spending.ts'
-import { may } from '../store.ts'
+import { may } from '../connection-state.ts'
 
 const CrewBoard = lazy('The board', async () => (await import('../crew/board.tsx')).CrewBoard)
 const FilesTab = lazy('The list of files', async () => (await import('../process/files-tab.tsx')).FilesTab)

@@ -13,7 +13,7 @@ import { useReader } from '../live.ts'
 import { chooseTheme, theme, THEMES } from '../theme.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { Sessions } from '../settings/sessions.tsx'
-import { isStale, session } from '../store.ts'
+import { isStale, session } from '../connection-state.ts'
 
 export function SettingsPage(): JSX.Element {
   return (

@@ -10,7 +10,7 @@ import { draftOf, fieldsOf, keepDraft, removeSentDraft } from '../drafts.ts'
 import { CommandLine } from '../parts/command-line.tsx'
 import { WithPlaces } from '../parts/forms/places.tsx'
 import { navigate } from '../router.ts'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 
 const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
 const EMPTY = { agent: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }

@@ -6,7 +6,7 @@ import { isSnoozed } from '../../src/faces/attention.ts'
 import { isPending } from '../actions.ts'
 import type { RowVerb } from '../../src/faces/row-verbs.ts'
 import { isPossible, runAction } from '../row-actions.ts'
-import { isStale } from '../store.ts'
+import { isStale } from '../connection-state.ts'
 import { daemonNow } from './clock.tsx'
 
 /** The labels of the buttons. */

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { elapsedAt, formatElapsed } from '../../src/faces/format.ts'
 import { clockOffset } from '../rows.ts'
-import { isStale, link, now } from '../store.ts'
+import { isStale, link, now } from '../connection-state.ts'
 
 /** The time of the daemon, in ms since the epoch; grows each second. While the page is stale, the time of the last byte. */
 export function daemonNow(): number {

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { formatClock } from '../../src/faces/format.ts'
 import { shownCursor } from '../rows.ts'
-import { isStale, link, now } from '../store.ts'
+import { isStale, link, now } from '../connection-state.ts'
 
 export function Freshness(): JSX.Element {
   const { state, lastByteAt } = link.value

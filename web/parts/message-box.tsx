@@ -5,7 +5,7 @@ import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import { isPending, sendMessage } from '../actions.ts'
 import { draftOf, keepDraft, removeSentDraft } from '../drafts.ts'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 
 export function MessageBox({ row }: { readonly row: RowView }): JSX.Element | null {
   const text = draftOf(row.uuid)

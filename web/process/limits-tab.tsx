@@ -15,7 +15,7 @@ import { limitValue, LIMIT_UNITS, type Limit } from './limit-units.ts'
 import { BudgetBar } from '../parts/figures/budget-bar.tsx'
 import { isPossible, runAction } from '../row-actions.ts'
 import { rows, rowSignal } from '../rows.ts'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 
 export function LimitsTab({ row }: { readonly row: RowView }): JSX.Element {
   const { value, error } = useLive<ProcessView>(row.uuid, 'limits', () => readProcess(row.uuid))

@@ -9,7 +9,7 @@ import { LIVE_EVENTS, NOTHING_LIVE, withLiveEvent, type LiveStep } from '../../s
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { followEvents } from '../session-api.ts'
 import { isHidden } from '../live.ts'
-import { isStale, isRedacted } from '../store.ts'
+import { isStale, isRedacted } from '../connection-state.ts'
 
 /** A browser opens six connections to one address; this many tabs may use one for the text of a step. */
 const SLOTS = ['reeve.live.0', 'reeve.live.1', 'reeve.live.2']

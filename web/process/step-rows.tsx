@@ -10,7 +10,7 @@ import { endOrNow } from '../parts/clock.tsx'
 import { openFork } from '../dialogs/dialog-targets.ts'
 import { KindMark } from '../parts/icons.tsx'
 import { RowWindow } from '../parts/row-window.tsx'
-import { isStale, may } from '../store.ts'
+import { isStale, may } from '../connection-state.ts'
 import { showStep } from './address.ts'
 
 const STEP_HEIGHT = 28

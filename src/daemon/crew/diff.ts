@@ -2,15 +2,15 @@
 // compared, and writes the note if there is no change. Uncommitted files of a member are first stored on the task's review ref, unless they
 // are stored there already. Must never move a branch, nor read files that a member's turn may be changing.
 // Tests: test/tables/daemon/crew/diff.test.ts, test/e2e/crew/diff.test.ts.
-import { Git, GitError, gitUser } from '../../drivers/files/git.ts'
-import { diffOf } from '../../drivers/files/diff.ts'
-import { inRepository } from '../../drivers/files/worktree.ts'
+import { Git, GitError, gitUser } from '../../drivers/git/git.ts'
+import { diffOf } from '../../drivers/git/diff.ts'
+import { inRepository } from '../../drivers/git/worktree.ts'
 import { crewGitSpec } from '../../kernel/crew/state/queries.ts'
 import { reviewRef } from './jobs/refs.ts'
 import { requireTask } from './queries.ts'
 import type { CrewDiffView } from '../../api/views/crew-diff.ts'
 import type { Crew, Member, Task } from '../../kernel/model/crew/crew.ts'
-import type { DiffRepository } from '../../drivers/files/diff.ts'
+import type { DiffRepository } from '../../drivers/git/diff.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { CrewGit, CrewGitDeps } from './jobs/git.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'

@@ -1,13 +1,13 @@
 // Looks up the lines of a task's change that reviewers and the user commented on, and quotes them. Refuses a file or a line that does not
 // exist after the change; for a deleted file, before the change. Test: test/e2e/crew/diff.test.ts.
 import { closestWord } from '../../kernel/util/did-you-mean.ts'
-import { diffOf, fileAt } from '../../drivers/files/diff.ts'
-import { GitError } from '../../drivers/files/git.ts'
+import { diffOf, fileAt } from '../../drivers/git/diff.ts'
+import { GitError } from '../../drivers/git/git.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { appendLineComments } from '../../kernel/crew/text/line-comments.ts'
 import type { LineComment, QuotedComment } from '../../kernel/crew/text/line-comments.ts'
-import type { DiffFile } from '../../drivers/files/diff.ts'
-import type { Git } from '../../drivers/files/git.ts'
+import type { DiffFile } from '../../drivers/git/diff.ts'
+import type { Git } from '../../drivers/git/git.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { CrewDiffs, ChangeRange } from './diff.ts'
 

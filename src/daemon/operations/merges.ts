@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
-import { gitUser, ownGitEnv, type Git } from '../../drivers/files/git.ts'
+import { gitUser, ownGitEnv, type Git } from '../../drivers/git/git.ts'
 import {
   commitWork,
   planMerge,
@@ -14,8 +14,8 @@ import {
   type WorkPlanRequest,
   type WorkPlace,
   type WorkPlan,
-} from '../../drivers/files/merge-work.ts'
-import { findUnsavedChanges, type UnsavedChanges } from '../../drivers/files/unsaved-changes.ts'
+} from '../../drivers/git/merge-work.ts'
+import { findUnsavedChanges, type UnsavedChanges } from '../../drivers/git/unsaved-changes.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { findNewestRecord, nothingLeftError, workPlaceOf, useGitExclusively } from './work-place.ts'
 import type { Worktrees } from './worktrees.ts'

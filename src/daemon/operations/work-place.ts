@@ -1,8 +1,8 @@
 // Finds where the work of a process is: its worktree, or the branch of a crew. Runs git there, and makes the errors for missing work.
 // Tests: test/e2e/worktree/diff.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
-import { GitError, gitUser, type Git } from '../../drivers/files/git.ts'
-import type { WorkPlace } from '../../drivers/files/merge-work.ts'
+import { GitError, gitUser, type Git } from '../../drivers/git/git.ts'
+import type { WorkPlace } from '../../drivers/git/merge-work.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { CrewGitSpec, CrewSpec } from '../../kernel/model/process-spec.ts'
 import type { WorktreeSpec } from '../../kernel/model/spec-parts.ts'

@@ -1,5 +1,5 @@
 // Homes that earlier versions left behind, killed in the middle of work: this version opens, verifies and resumes each of them.
-// A release adds one (test/support/homes/make.ts).
+// A release adds one (test/support/homes/make-home.ts).
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

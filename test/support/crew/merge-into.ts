@@ -1,8 +1,8 @@
 // Merges as the daemon does: creates a candidate, then moves the branch to it. If the branch has moved meanwhile, the merge
 // starts again. For tests that check only the result of a merge.
-import { landCandidate, makeCandidate } from '../../../src/drivers/files/crew/merge.ts'
-import type { CandidateEnd, CrewBranch, LandEnd, MergeRequest } from '../../../src/drivers/files/crew/merge.ts'
-import type { Git } from '../../../src/drivers/files/git.ts'
+import { landCandidate, makeCandidate } from '../../../src/drivers/git/crew/merge.ts'
+import type { CandidateEnd, CrewBranch, LandEnd, MergeRequest } from '../../../src/drivers/git/crew/merge.ts'
+import type { Git } from '../../../src/drivers/git/git.ts'
 
 const REF = 'refs/reeve/merge/test'
 

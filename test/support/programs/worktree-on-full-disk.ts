@@ -1,8 +1,8 @@
 // A program for tests: creates a worktree on a full small file system (its first argument) and prints the error.
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
-import { Git } from '../../../src/drivers/files/git.ts'
-import { addWorktree } from '../../../src/drivers/files/worktree.ts'
+import { Git } from '../../../src/drivers/git/git.ts'
+import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness } from '../agents/containment-harness.ts'
 import { Repository } from '../crew/repository.ts'
 

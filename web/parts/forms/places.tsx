@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { AgentsView, AgentView, PlacesView } from '../../../src/api/views/agents.ts'
 import { callApi } from '../../session-api.ts'
 import { useReader } from '../../live.ts'
-import { isStale } from '../../store.ts'
+import { isStale } from '../../connection-state.ts'
 import { CommandLine } from '../command-line.tsx'
 
 /** the directory that was chosen; empty: the last used one */

@@ -3,11 +3,11 @@
 // member's files while that member is in a turn. Tests: test/processes/crew/jobs.test.ts.
 import { join, relative, sep } from 'node:path'
 import { KernelError } from '../../../kernel/model/errors.ts'
-import { Git, GitError, gitUser } from '../../../drivers/files/git.ts'
-import { commitReviewed } from '../../../drivers/files/crew/commit-reviewed.ts'
-import { findConflict, findTasksThatTouched } from '../../../drivers/files/crew/compare.ts'
-import { findCrewLeftovers } from '../../../drivers/files/crew/leftovers.ts'
-import { crewHead, landCandidate, keepOnBranch, makeCandidate, joinCommits } from '../../../drivers/files/crew/merge.ts'
+import { Git, GitError, gitUser } from '../../../drivers/git/git.ts'
+import { commitReviewed } from '../../../drivers/git/crew/commit-reviewed.ts'
+import { findConflict, findTasksThatTouched } from '../../../drivers/git/crew/compare.ts'
+import { findCrewLeftovers } from '../../../drivers/git/crew/leftovers.ts'
+import { crewHead, landCandidate, keepOnBranch, makeCandidate, joinCommits } from '../../../drivers/git/crew/merge.ts'
 import {
   restoreTree,
   resetTo,
@@ -19,19 +19,19 @@ import {
   openMember,
   rescueFiles,
   commitForReview,
-} from '../../../drivers/files/crew/member-worktree.ts'
-import { restoreSnapshot, snapshotTree } from '../../../drivers/files/crew/snapshot.ts'
-import { copyFiles, type CopyResult } from '../../../drivers/files/copy-to-worktree.ts'
-import { dropTrial, keepFilesOnRef, openTrial, type Trial } from '../../../drivers/files/crew/trial-merge.ts'
-import { inRepository } from '../../../drivers/files/worktree.ts'
+} from '../../../drivers/git/crew/member-worktree.ts'
+import { restoreSnapshot, snapshotTree } from '../../../drivers/git/crew/snapshot.ts'
+import { copyFiles, type CopyResult } from '../../../drivers/git/copy-to-worktree.ts'
+import { dropTrial, keepFilesOnRef, openTrial, type Trial } from '../../../drivers/git/crew/trial-merge.ts'
+import { inRepository } from '../../../drivers/git/worktree.ts'
 import { approvedRef, memberBranch, mergeRef, SALVAGE_REFS, salvagePrefix, taskBranch, reviewRef, temporaryRefsOf } from './refs.ts'
-import { BASE_REFS, HANDOVER_REFS } from '../../../drivers/files/salvage.ts'
-import { TreeError, openTree } from '../../../drivers/files/open-worktree.ts'
+import { BASE_REFS, HANDOVER_REFS } from '../../../drivers/git/salvage.ts'
+import { TreeError, openTree } from '../../../drivers/git/open-worktree.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
-import type { CrewLeftovers } from '../../../drivers/files/crew/leftovers.ts'
-import type { CandidateEnd, CrewBranch, LandEnd } from '../../../drivers/files/crew/merge.ts'
-import type { ReviewedCommitEnd } from '../../../drivers/files/crew/commit-reviewed.ts'
-import type { MemberTree, SalvageName } from '../../../drivers/files/crew/member-worktree.ts'
+import type { CrewLeftovers } from '../../../drivers/git/crew/leftovers.ts'
+import type { CandidateEnd, CrewBranch, LandEnd } from '../../../drivers/git/crew/merge.ts'
+import type { ReviewedCommitEnd } from '../../../drivers/git/crew/commit-reviewed.ts'
+import type { MemberTree, SalvageName } from '../../../drivers/git/crew/member-worktree.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
 import type { VerifyResult, ShellCommandRun } from '../../../kernel/model/crew/shell-command-results.ts'

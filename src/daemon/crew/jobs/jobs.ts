@@ -2,8 +2,8 @@
 // reads texts from journals. Jobs that need the same member run in order, and no job runs twice at the same time. After a crash, a job is
 // requested again even if it was done. Must never decide. Tests: test/tables/daemon/crew/jobs/jobs.test.ts, test/e2e/crew/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import { GitError } from '../../../drivers/files/git.ts'
-import { TreeError } from '../../../drivers/files/open-worktree.ts'
+import { GitError } from '../../../drivers/git/git.ts'
+import { TreeError } from '../../../drivers/git/open-worktree.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
 import { verifyCommandOf } from '../../../kernel/crew/state/verify-rules.ts'
 import { takesMessages } from '../../../kernel/model/capabilities.ts'

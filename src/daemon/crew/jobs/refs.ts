@@ -1,6 +1,6 @@
 // The names of a crew's branches and refs in the user's repository: branches of members and of tasks, and refs under `refs/reeve/`. The
 // branches and refs are created and removed in git.ts. Test: test/processes/crew/jobs.test.ts.
-import { HANDOVER_REFS } from '../../../drivers/files/salvage.ts'
+import { HANDOVER_REFS } from '../../../drivers/git/salvage.ts'
 import type { Process } from '../../../kernel/model/process.ts'
 import type { MemberId, TaskId } from '../../../kernel/model/crew/words.ts'
 import type { CrewGitSpec } from '../../../kernel/model/process-spec.ts'

@@ -1,8 +1,8 @@
 // `crew up`: starts a crew with its tasks, from a file and a request, or only plans it. Every check runs before anything starts.
 // Test: test/e2e/crew/up.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import { listCopies } from '../../../drivers/files/copy-to-worktree.ts'
-import { Git, GitError, gitUser } from '../../../drivers/files/git.ts'
+import { listCopies } from '../../../drivers/git/copy-to-worktree.ts'
+import { Git, GitError, gitUser } from '../../../drivers/git/git.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { resolveDefinition, type CrewDefinition } from './definition.ts'
 import { crewUpCommandLine } from './restart-command.ts'

@@ -2,14 +2,14 @@
 // the same name. Refuses a branch that is checked out anywhere. Test: test/e2e/crew/up.test.ts.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'
-import { dirtyNames } from '../../../drivers/files/uncommitted-files.ts'
-import { openAt } from '../../../drivers/files/open-worktree.ts'
-import { tryCheckout } from '../../../drivers/files/trial-checkout.ts'
-import { checkWritable, findRepository, inRepository } from '../../../drivers/files/worktree.ts'
+import { GitError, type Git, type GitCall } from '../../../drivers/git/git.ts'
+import { dirtyNames } from '../../../drivers/git/uncommitted-files.ts'
+import { openAt } from '../../../drivers/git/open-worktree.ts'
+import { tryCheckout } from '../../../drivers/git/trial-checkout.ts'
+import { checkWritable, findRepository, inRepository } from '../../../drivers/git/worktree.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { isRefName } from '../../operations/worktrees.ts'
-import type { TrialCheckout } from '../../../drivers/files/trial-checkout.ts'
+import type { TrialCheckout } from '../../../drivers/git/trial-checkout.ts'
 import type { CrewGitSpec } from '../../../kernel/model/process-spec.ts'
 
 export interface CrewRepository {

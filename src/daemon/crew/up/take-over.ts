@@ -1,7 +1,7 @@
 // Decides which done tasks of an earlier crew with the same name a new crew takes over. A second `crew up` with the same tasks then does
 // only the others. Writes notes about tasks that are taken over, done again, or left out. Must never change anything.
 // Test: test/e2e/crew/take-over.test.ts.
-import { inRepository } from '../../../drivers/files/worktree.ts'
+import { inRepository } from '../../../drivers/git/worktree.ts'
 import { assignTaskIds } from '../../../kernel/crew/decide/commands/task-commands.ts'
 import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { taskTextsOf } from '../../../kernel/crew/text/task-text.ts'
@@ -10,7 +10,7 @@ import { readTaskFacts } from '../queries.ts'
 import type { NewTask, TakenTask } from '../../../kernel/model/crew/commands.ts'
 import type { CrewFact } from '../../../kernel/model/crew/facts.ts'
 import type { Task } from '../../../kernel/model/crew/crew.ts'
-import type { Git } from '../../../drivers/files/git.ts'
+import type { Git } from '../../../drivers/git/git.ts'
 import type { Process } from '../../../kernel/model/process.ts'
 import type { Store } from '../../../store/store.ts'
 import type { CrewDefinition } from './definition.ts'

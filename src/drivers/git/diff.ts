@@ -1,6 +1,6 @@
 // The difference of two commits, as a list of files with their sizes and as a unified diff. Reads only objects, without the
 // configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Also
-// reads one file of a commit. Must never write a ref or a file. Tests: test/processes/files/diff.test.ts, test/e2e/worktree/files.test.ts.
+// reads one file of a commit. Must never write a ref or a file. Tests: test/processes/git/diff.test.ts, test/e2e/worktree/files.test.ts.
 import { GitError, splitNames } from './git.ts'
 import { createInertGitDir } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'

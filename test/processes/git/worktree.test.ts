@@ -3,9 +3,9 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Git } from '../../../src/drivers/files/git.ts'
-import { countUnmerged } from '../../../src/drivers/files/unrecorded-files.ts'
-import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
+import { Git } from '../../../src/drivers/git/git.ts'
+import { countUnmerged } from '../../../src/drivers/git/unrecorded-files.ts'
+import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
 

@@ -1,6 +1,6 @@
 // Finds, stages and commits the uncommitted files of a worktree. Other repositories inside of the worktree are left out. Must never change
 // a file of the worktree or move its branch. Only `addAll` and `clearSkipFlags` change the index.
-// Tests: test/processes/files/worktree.test.ts, test/processes/crew/git.test.ts.
+// Tests: test/processes/git/worktree.test.ts, test/processes/crew/git.test.ts.
 import { copyFile, lstat, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { joinNames, splitNames } from './git.ts'

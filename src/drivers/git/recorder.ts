@@ -1,7 +1,7 @@
 // Decides when the files of a worktree are recorded: after each step that may have written, during the next model call. The next tool of a
 // native agent waits for the record. All reports of a driver pass through here, because they show when steps end. A later report never
 // overtakes a waiting one. A failed record is reported, and delays nothing.
-// Tests: test/tables/drivers/files/recorder.test.ts, test/processes/files/records.test.ts.
+// Tests: test/tables/drivers/git/recorder.test.ts, test/processes/git/records.test.ts.
 import type { Ack, Report } from '../../kernel/model/reports.ts'
 import type { FileRecord } from './records.ts'
 import { errorText } from '../../kernel/util/error-text.ts'

@@ -3,8 +3,8 @@
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { diffOf, fileAt, type Diff } from '../../../src/drivers/files/diff.ts'
-import { Git } from '../../../src/drivers/files/git.ts'
+import { diffOf, fileAt, type Diff } from '../../../src/drivers/git/diff.ts'
+import { Git } from '../../../src/drivers/git/git.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { gitBytes, Repository } from '../../support/crew/repository.ts'
 

@@ -2,7 +2,7 @@
 // The test replaces the recording itself, and decides when each record ends.
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { FileRecorder } from '../../../../src/drivers/files/recorder.ts'
+import { FileRecorder } from '../../../../src/drivers/git/recorder.ts'
 import type { Report } from '../../../../src/kernel/model/reports.ts'
 import type { ToolEffect } from '../../../../src/kernel/model/words.ts'
 

@@ -1,6 +1,6 @@
 // The worktree of one incarnation. It is created at the first start of the process, checked at each later start, and recorded while an
 // agent works in it. The worktree exists before a driver starts, and its first record before a tool can write.
-// Tests: test/processes/files/records.test.ts, test/e2e/worktree/worktree.test.ts.
+// Tests: test/processes/git/records.test.ts, test/e2e/worktree/worktree.test.ts.
 import { mkdir } from 'node:fs/promises'
 import { isExternal, isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'

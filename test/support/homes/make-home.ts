@@ -1,6 +1,6 @@
 // Creates a small home with this version of reeve and packs its store into a file. Each released version adds a file, and every
 // later version must open all of them (test/processes/daemon/old-homes.test.ts). The daemon is killed, so that the store has a
-// write-ahead log. Run: node test/support/homes/make.ts test/support/homes/VERSION.home
+// write-ahead log. Run: node test/support/homes/make-home.ts test/support/homes/VERSION.home
 import { writeFileSync } from 'node:fs'
 import { DaemonHome } from '../daemon/daemon-home.ts'
 import { packHome } from './pack.ts'

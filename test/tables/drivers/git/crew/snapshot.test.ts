@@ -3,7 +3,7 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { restoreAfterCrash } from '../../../../../src/drivers/files/crew/snapshot.ts'
+import { restoreAfterCrash } from '../../../../../src/drivers/git/crew/snapshot.ts'
 import { tempDir } from '../../../../support/tmp.ts'
 
 type RestoreArguments = Parameters<typeof restoreAfterCrash>

@@ -2,7 +2,7 @@
 // git directory, except those that find a repository or need none. No background process, prompt, pager or signing program runs. Hooks run
 // only if a call asks for them. The other files of this directory have the commands. Must never search for a repository from a directory
 // that an agent can write to. Must never pass on the caller's GIT_* variables, except those of the user's identity and configuration.
-// Tests: test/processes/files/hostile-repositories.test.ts, test/processes/files/records.test.ts, test/processes/files/worktree.test.ts.
+// Tests: test/processes/git/hostile-repositories.test.ts, test/processes/git/records.test.ts, test/processes/git/worktree.test.ts.
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'

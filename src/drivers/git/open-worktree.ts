@@ -1,7 +1,7 @@
 // Opens worktrees: finds their git directories and prepares calls for their files. There are two rules. First, the path of the git
 // directory comes from the repository, never from the worktree's `.git`, which an agent can change. Second, git runs no programs for a
 // process that may run none. Its files are then read through an inert git directory: one of reeve's own, without the repository's
-// configuration. Tests: test/processes/files/hostile-repositories.test.ts, test/processes/crew/git.test.ts.
+// configuration. Tests: test/processes/git/hostile-repositories.test.ts, test/processes/crew/git.test.ts.
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'

@@ -1,7 +1,7 @@
 // Worktrees of the user's repository, one per process: finds their base, creates and removes them. Guarantees that a removal loses
 // nothing except ignored files. Uncommitted files are salvaged to a ref first, and a worktree whose files cannot be salvaged stays. A
 // branch with commits that no other branch has stays too. The caller must never remove a worktree in which a program still runs.
-// Tests: test/processes/files/worktree.test.ts.
+// Tests: test/processes/git/worktree.test.ts.
 import { access, constants, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'

@@ -1,7 +1,7 @@
 // The repository of records of one process: a bare git repository that keeps the files of its worktree, step by step. It borrows the
 // objects of the user's repository and writes none there. Files are kept byte for byte: no filter runs and no line end changes. Its index
 // matches the worktree at the last record, so unchanged files are not read again. Must never write to the user's repository. Tests:
-// test/processes/files/records.test.ts.
+// test/processes/git/records.test.ts.
 import { access, constants, lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OmittedPath } from '../../kernel/model/facts.ts'

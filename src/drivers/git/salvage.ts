@@ -1,7 +1,7 @@
 // Salvages the uncommitted files of a worktree, and its commits that are on no branch. They become a commit under their own ref, like
 // `git stash`. Files that git was configured to skip are salvaged, too, and staged files. Other repositories inside of the worktree are
 // left out. Must never change the files of the worktree, its staged files or its branch.
-// Tests: test/processes/files/worktree.test.ts, test/processes/crew/git.test.ts.
+// Tests: test/processes/git/worktree.test.ts, test/processes/crew/git.test.ts.
 import { GitError } from './git.ts'
 import { clearSkipFlags, commitAll, dirtyNames, untrackedRepositories } from './uncommitted-files.ts'
 import type { Git, GitCall } from './git.ts'
