@@ -53,11 +53,7 @@ export interface FolderGuard {
 
 // $1 is the folder. An immediate stop lets a server give back its shared memory; what does not stop is killed.
 const SCRIPT = `
-in_folder() {
-  for dir in /proc/[0-9]*; do
-    case $(readlink "$dir/cwd" 2> /dev/null)/ in "$1"/*) echo "\${dir#/proc/}" ;; esac
-  done
-}
+in_folder() { find /proc -maxdepth 2 -name cwd -lname "$1/*" 2> /dev/null | cut -d/ -f3; }
 signal() { pids=$(in_folder "$2"); [ -z "$pids" ] || kill -s "$1" $pids 2> /dev/null; }
 while read -r word; do
   [ "$word" = bye ] && exit 0
