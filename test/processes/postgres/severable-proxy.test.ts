@@ -68,4 +68,13 @@ describePostgres('a proxy', {}, (suite) => {
     await expect(other.query('select 1')).rejects.toThrow(LOST)
     await waitUntil(() => table.proxy.connections === 0)
   })
+
+  test('that has another target connects to it from then on', async () => {
+    await using table = await openTable()
+    await using proxy = await SeverableProxy.start({ port: 1 })
+    await expect(SqlSession.connect(new URL(proxy.redirect(suite.server.urlOf('postgres'))))).rejects.toThrow(LOST)
+    proxy.retarget({ port: table.proxy.port })
+    await using session = await SqlSession.connect(new URL(proxy.redirect(suite.server.urlOf('postgres'))))
+    expect(await session.query('select 1 as it')).toEqual([{ it: '1' }])
+  })
 })

@@ -19,7 +19,7 @@ interface PlannedCut extends CutOptions {
 
 export class SeverableProxy implements AsyncDisposable {
   readonly #server = createServer((client) => this.#accept(client))
-  readonly #targetPort: number
+  #targetPort: number
   readonly #links = new Set<Link>()
   readonly #planned: PlannedCut[] = []
   #isRefusing = false
@@ -48,6 +48,11 @@ export class SeverableProxy implements AsyncDisposable {
   /** Returns the URL of the same database through this proxy. */
   redirect(url: string): string {
     return Object.assign(new URL(url), { port: String(this.port) }).href
+  }
+
+  /** Connects to another server from now on, as the address of a database does after a failover. Present connections stay. */
+  retarget(target: { readonly port: number }): void {
+    this.#targetPort = target.port
   }
 
   /** Breaks all connections, and refuses new ones until `resume`. */
