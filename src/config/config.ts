@@ -23,6 +23,7 @@ import type { Env, Paths } from './paths.ts'
 import { BACKOFF_KEYS } from './restart-rules.ts'
 import { CHILD_KEYS, SUPERVISOR_KEYS, findSupervisorByName, supervisorsRule, type FileSupervisor } from './supervisors.ts'
 import { PRICE_KEYS, pricesRule, type PricesConfig } from './keys/prices.ts'
+import { STORE_DEFAULTS, STORE_KEYS, storeRule, type StoreConfig } from './keys/store.ts'
 import { WEB_DEFAULTS, WEB_KEYS, webRule, type WebConfig } from './keys/web.ts'
 import { parseOnce } from './parse-once.ts'
 import { parseYaml, type YamlFormat } from './yaml.ts'
@@ -85,6 +86,8 @@ export interface Config {
   readonly gateway: GatewayConfig
   /** the kinds of requests that the web page may send although they are refused by default */
   readonly web: WebConfig
+  /** which database keeps the processes */
+  readonly store: StoreConfig
 }
 
 export const DEFAULTS: Config = {
@@ -134,6 +137,7 @@ export const DEFAULTS: Config = {
   prices: {},
   gateway: GATEWAY_DEFAULTS,
   web: WEB_DEFAULTS,
+  store: STORE_DEFAULTS,
 }
 
 const MAX_PROVIDERS = 100
@@ -182,6 +186,7 @@ const userKeys = {
   notifications: notificationsRule.optional(),
   gateway: gatewayRule.optional(),
   web: webRule.optional(),
+  store: storeRule.optional(),
 } satisfies Record<keyof Config | 'mcp' | 'supervisors' | 'crews', z.ZodType>
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
@@ -205,12 +210,13 @@ export const USER_FORMAT: YamlFormat<UserFile> = {
     if (key === 'gateway') return at === 'rateLimits' ? RATE_LIMIT_KEYS : GATEWAY_KEYS
     if (key === 'prices') return PRICE_KEYS
     if (key === 'web') return WEB_KEYS
+    if (key === 'store') return STORE_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
   hintOf: (key) => hintOfUserKey(key),
 }
 /** The keys whose parts the user sets one by one. */
-const KEYS_WITH_PARTS = ['limits', 'budgets', 'gc', 'liveness', 'notifications', 'gateway', 'web'] as const
+const KEYS_WITH_PARTS = ['limits', 'budgets', 'gc', 'liveness', 'notifications', 'gateway', 'web', 'store'] as const
 
 /**
  * Returns what to do about an unknown key; undefined if nothing is similar. `keys`: the known keys there; default: those of the user's
@@ -281,6 +287,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     gc: { ...GC_DEFAULTS, ...withoutUndefined(values.gc ?? {}) },
     gateway: { ...GATEWAY_DEFAULTS, ...withoutUndefined(values.gateway ?? {}) },
     web: { ...WEB_DEFAULTS, ...withoutUndefined(values.web ?? {}) },
+    store: { ...STORE_DEFAULTS, ...withoutUndefined(values.store ?? {}) },
     providers: [...providers, ...builtIn],
   }
 }

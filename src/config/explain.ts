@@ -1,6 +1,6 @@
 // Returns the configuration in force for `reeve config`, each key with the source of its value. Formats values as YAML. Must never return a
-// secret: MCP servers show only their programs or origins, a webhook its origin, and a provider's address no password. Test:
-// test/tables/config/edit.test.ts.
+// secret. MCP servers show only their programs or origins, and a webhook its origin. Addresses of providers and databases have no password.
+// Test: test/tables/config/edit.test.ts.
 import { stringify } from 'yaml'
 import { KernelError } from '../kernel/model/errors.ts'
 import { DEFAULTS, hintOfUserKey, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
@@ -9,6 +9,7 @@ import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './keys/gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './keys/gc.ts'
 import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './keys/liveness.ts'
 import { NOTIFICATION_KEYS, redactedNotifications } from './keys/notifications.ts'
+import { STORE_KEYS, redactedStore } from './keys/store.ts'
 import { WEB_DEFAULTS, WEB_KEYS } from './keys/web.ts'
 import { FILE_LIMIT_KEYS } from './limit-rules.ts'
 import { lookUp } from '../kernel/util/lookup.ts'
@@ -34,6 +35,7 @@ export const KEY_PARTS: Readonly<Partial<Record<keyof UserFile, readonly string[
   limits: FILE_LIMIT_KEYS,
   budgets: BUDGET_KEYS,
   web: WEB_KEYS,
+  store: STORE_KEYS,
 }
 
 /** Returns every key with the value in force, in a fixed order. Errors: AGENT_INVALID with `file:line` for an invalid file. */
@@ -48,6 +50,7 @@ export async function explainConfig(sources: ConfigSources): Promise<readonly Co
     if (key === 'liveness') return { ...entry, value: { ...LIVENESS_DEFAULTS, ...(value as UserFile['liveness']) } }
     if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
     if (key === 'gateway') return { ...entry, value: { ...GATEWAY_DEFAULTS, ...(value as UserFile['gateway']) } }
+    if (key === 'store') return { ...entry, value: redactedStore(layer?.values.store ?? {}) }
     if (key === 'web') return { ...entry, value: { ...WEB_DEFAULTS, ...(value as UserFile['web']) } }
     return key === 'mcp' ? { ...entry, value: programsByName(value as UserFile['mcp']) } : entry
   })

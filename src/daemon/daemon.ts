@@ -17,7 +17,6 @@ import { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
 import { KernelError } from '../kernel/model/errors.ts'
 import { acquireLock } from '../store/files/lock.ts'
 import { SCHEMA_VERSION } from '../store/schema.ts'
-import { openSqliteStore } from '../store/sqlite.ts'
 import { Archive } from './archive/archive.ts'
 import { bootAll } from './loop/boot.ts'
 import { systemClock, type Clock } from './loop/clock.ts'
@@ -46,6 +45,7 @@ import { InstallWatch } from './host/install-watch.ts'
 import { SocketWatch } from './host/socket-watch.ts'
 import { detectCrashLoop } from './host/crash-loop.ts'
 import { ProcessQueries } from './views/process-queries.ts'
+import { openStores } from './host/open-stores.ts'
 import { Settings } from './host/settings.ts'
 import { SpecBuilder } from './operations/spec-builder.ts'
 import { isoTime } from './views/format-times.ts'
@@ -135,7 +135,7 @@ async function openResources(
 ): Promise<DaemonResources> {
   const settings = await Settings.read(paths)
   const logMessage = (message: string): void => log(message, null)
-  const store = stack.use(await openSqliteStore({ dir: paths.state, accept: acceptStore, log: logMessage }))
+  const stores = await openStores({ dir: paths.state, config: settings.now.store, accept: acceptStore, log: logMessage }, stack)
   const timeSlices = new EventLoopTurns()
   const containments = stack.use(
     await openContainmentManager({ stateDir: paths.state, daemonId: uuidv7(), log: logMessage, timeSlices, probe }),
@@ -148,7 +148,7 @@ async function openResources(
   const loopWatch = new EventLoopWatch(clock, log)
   stack.defer(() => loopWatch.stop())
   const apiSockets = stack.use(new ApiSockets(paths.socket))
-  return { paths, settings, store, local: store, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log }
+  return { paths, settings, ...stores, containments, clock, timeSlices, loopWatch, apiSockets, tmpDir, log }
 }
 
 class RunningDaemon implements Daemon {
@@ -273,7 +273,7 @@ class RunningDaemon implements Daemon {
   }
 
   #createRoutesDeps(web: LazyWebService): Parameters<typeof addRoutes>[1] {
-    const { paths, containments, store, local, clock, timeSlices, settings, tmpDir, log } = this.#deps
+    const { paths, containments, store, local, engine, clock, timeSlices, settings, tmpDir, log } = this.#deps
     const { table, feed, rows, credentials, pipeline, sweeper, worktrees, nodeStarter, rate } = this.#parts
     const { gateways, crewGit, autoRemovals, retirements, toolService, monitor, homeBudgetWatch } = this.#parts
     const slices = timeSlices.newQueue()
@@ -373,7 +373,7 @@ class RunningDaemon implements Daemon {
       needs: new NeedQueries({ table, store, clock, reads, slices, crewReads, crewDiffs }),
       crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
       roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
-      doctor: (verify) => runDoctorChecks({ paths, containments, local, tmpDir, agents, otherChecks }, verify),
+      doctor: (verify) => runDoctorChecks({ paths, containments, local, engine, tmpDir, agents, otherChecks }, verify),
       providers: { paths, credentials },
       stop: (drainMs, restart) => this.#stopForClient(drainMs, restart),
       web: () => web.load(),

@@ -44,6 +44,7 @@ import type { Clock } from './loop/clock.ts'
 import type { ApiSockets } from './incarnation/api-sockets.ts'
 import type { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
 import type { EventLoopWatch } from './host/event-loop-watch.ts'
+import type { Stores } from './host/open-stores.ts'
 import type { Settings } from './host/settings.ts'
 import type { Process } from '../kernel/model/process.ts'
 import type { Uuid } from '../kernel/model/ids.ts'
@@ -54,6 +55,8 @@ export interface DaemonResources {
   readonly settings: Settings
   readonly store: Store
   readonly local: LocalStore
+  /** reports on the database that has the store; null: it is a file */
+  readonly engine: Stores['engine']
   readonly containments: ContainmentManager
   readonly clock: Clock
   readonly timeSlices: EventLoopTurns

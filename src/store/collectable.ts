@@ -14,15 +14,15 @@ import type { Statements } from './statements.ts'
 import type { Collectable, CollectableQuery, StoreSize } from './store.ts'
 
 /** The number of last facts from which the size of a process is estimated. */
-const SAMPLE_FACTS = 64
+export const SAMPLE_FACTS = 64
 
 /** Overhead per fact, in addition to its body, in bytes. */
-const FACT_BYTES = 40
+export const FACT_BYTES = 40
 /** Overhead per process, in addition to its facts, in bytes. */
-const ROW_BYTES = 400
+export const ROW_BYTES = 400
 
 /** Sort key of a process without an exit time: less than every exit time. */
-const NO_EXIT_TIME = -1
+export const NO_EXIT_TIME = -1
 
 export function readCollectable(deps: IndexReadDeps, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
   checkPageLimit(limit)

@@ -10,7 +10,10 @@ import type { FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
 import type { Process } from '../../src/kernel/model/process.ts'
 import { MAX_INLINE_BYTES } from '../../src/store/journal/blobs.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import type { HomeStore } from '../../src/store/store.ts'
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/postgres.ts'
+import { describePostgres } from '../support/postgres/describe-postgres.ts'
+import type { PostgresServer } from '../support/postgres/server.ts'
+import type { HomeStore, LocalStore, Store } from '../../src/store/store.ts'
 import { deep } from '../support/deep.ts'
 import { FACT_TYPES, bodyOf } from '../support/store/arbitraries.ts'
 import { CommitMaker, type MadeCommit, endFacts, modelFinished, specOf, toolFinished, uuidOf } from '../support/store/facts.ts'
@@ -70,13 +73,92 @@ class Model {
   }
 }
 
-class Real {
+/** A store with what the test does to it from outside. */
+interface Real extends AsyncDisposable {
+  readonly store: TestedStore
+  /** Closes the store, and opens it again. */
+  close(): Promise<void>
+  /** Opens the store again as it is on the disk, as if its daemon had been killed. */
+  crash(): Promise<void>
+  /** Closes the store. Returns the number of its facts, long texts, and processes whose removal is unfinished. */
+  countRows(): Promise<{ readonly facts: number; readonly texts: number; readonly doomed: number }>
+}
+
+type TestedStore = Store & Pick<LocalStore, 'verify'>
+
+class RealFile implements Real {
   store: HomeStore
-  dir: string
-  crashes = 0
+  #dir: string
+  #crashes = 0
+
   constructor(store: HomeStore, dir: string) {
     this.store = store
-    this.dir = dir
+    this.#dir = dir
+  }
+
+  async close(): Promise<void> {
+    await this.store[Symbol.asyncDispose]()
+    this.store = await openSqliteStore({ dir: this.#dir })
+  }
+
+  async crash(): Promise<void> {
+    const crashDir = `${this.#dir}-${++this.#crashes}`
+    cpSync(this.#dir, crashDir, { recursive: true })
+    await this.store[Symbol.asyncDispose]()
+    this.#dir = crashDir
+    this.store = await openSqliteStore({ dir: crashDir })
+  }
+
+  async countRows(): ReturnType<Real['countRows']> {
+    await this.store[Symbol.asyncDispose]()
+    const count = (table: string): number =>
+      changeStoreFile(this.#dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
+    expect(changeStoreFile(this.#dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
+    return { facts: count('journal'), texts: count('blobs'), doomed: count('doomed') }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]()
+  }
+}
+
+class RealDatabase implements Real {
+  store: PostgresStore
+  readonly #server: PostgresServer
+  readonly #url: string
+
+  private constructor(store: PostgresStore, server: PostgresServer, url: string) {
+    this.store = store
+    this.#server = server
+    this.#url = url
+  }
+
+  static async open(server: PostgresServer): Promise<RealDatabase> {
+    const url = await server.createDatabase()
+    return new RealDatabase(await openPostgresStore({ url, durability: 'single' }), server, url)
+  }
+
+  async close(): Promise<void> {
+    await this.store[Symbol.asyncDispose]()
+    this.store = await openPostgresStore({ url: this.#url, durability: 'single' })
+  }
+
+  async crash(): Promise<void> {
+    const abandoned = this.store
+    this.store = await openPostgresStore({ url: this.#url, durability: 'single' })
+    // The writer before is fenced, so that closing it writes nothing.
+    await abandoned[Symbol.asyncDispose]()
+  }
+
+  async countRows(): ReturnType<Real['countRows']> {
+    await this.store[Symbol.asyncDispose]()
+    const count = async (table: string): Promise<number> =>
+      Number((await this.#server.query(`SELECT count(*) AS n FROM reeve.${table}`, this.#url))[0]?.['n'])
+    return { facts: await count('fact'), texts: await count('blob'), doomed: await count('doomed') }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]()
   }
 }
 
@@ -89,6 +171,10 @@ async function commitToBoth(model: Model, real: Real, nextCommit: MadeCommit): P
 
 const isRunning = (model: Readonly<Model>, uuid: Uuid): boolean => (model.processes.get(uuid)?.life.state ?? 'dead') === 'running'
 
+/** The kernel gives no two living processes one name. */
+const isLivingName = (model: Readonly<Model>, name: string): boolean =>
+  [...model.processes.values()].some(({ spec, life }) => spec.name === name && life.state !== 'dead')
+
 const makeCommand = (name: string, check: Step['check'], run: Step['run']): Step => ({ check, run, toString: () => name })
 
 const spawnCommand = fc
@@ -96,7 +182,7 @@ const spawnCommand = fc
   .map(([number, name, hasLongText]) =>
     makeCommand(
       `spawn ${number} ${name}`,
-      (model) => model.isFree(uuidOf(number)),
+      (model) => model.isFree(uuidOf(number)) && (name === null || !isLivingName(model, name)),
       async (model, real) =>
         commitToBoth(
           model,
@@ -201,10 +287,7 @@ const closeCommand = fc.constant(
   makeCommand(
     'close',
     () => true,
-    async (_, real) => {
-      await real.store[Symbol.asyncDispose]()
-      real.store = await openSqliteStore({ dir: real.dir })
-    },
+    async (_, real) => real.close(),
   ),
 )
 
@@ -212,13 +295,7 @@ const crashCommand = fc.constant(
   makeCommand(
     'crash',
     () => true,
-    async (_, real) => {
-      const crashDir = `${real.dir}-${++real.crashes}`
-      cpSync(real.dir, crashDir, { recursive: true })
-      await real.store[Symbol.asyncDispose]()
-      real.dir = crashDir
-      real.store = await openSqliteStore({ dir: crashDir })
-    },
+    async (_, real) => real.crash(),
   ),
 )
 
@@ -276,7 +353,7 @@ function boundsOf(starts: readonly { seq: number; step: number }[], step: number
 }
 
 /** Compares the whole content, at the end of each run. */
-async function compareStores(model: Model, store: HomeStore): Promise<void> {
+async function compareStores(model: Model, store: TestedStore): Promise<void> {
   const allProcesses = [...model.processes.values()]
   const { counters, processes } = await store.load()
   const liveProcesses = allProcesses.filter(({ life }) => life.state !== 'dead')
@@ -309,7 +386,7 @@ async function compareStores(model: Model, store: HomeStore): Promise<void> {
   await compareJournals(model, store)
 }
 
-async function compareJournals(model: Model, store: HomeStore): Promise<void> {
+async function compareJournals(model: Model, store: TestedStore): Promise<void> {
   for (const uuid of model.journals.keys()) {
     expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.journalOf(uuid))
     expect((await store.forks(uuid)).map((row) => row.uuid)).toEqual(forksOf(model, uuid))
@@ -321,21 +398,14 @@ async function compareJournals(model: Model, store: HomeStore): Promise<void> {
 }
 
 /** After the last sweep nothing of a removed process is left, except the facts and long texts with which forks begin. */
-async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
-  while (await store.sweep());
-  await compareJournals(model, store)
-  await store[Symbol.asyncDispose]()
+async function compareRest(model: Model, real: Real): Promise<void> {
+  while (await real.store.sweep());
+  await compareJournals(model, real.store)
   const facts = [
     ...new Map([...model.processes.keys()].flatMap((uuid) => model.journalOf(uuid)).map((fact) => [fact.cursor, fact])).values(),
   ]
   const longTexts = new Set(facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > MAX_INLINE_BYTES))
-  const countRows = (table: string): unknown => changeStoreFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-  expect({ facts: countRows('journal'), texts: countRows('blobs'), doomed: countRows('doomed') }).toEqual({
-    facts: facts.length,
-    texts: longTexts.size,
-    doomed: 0,
-  })
-  expect(changeStoreFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
+  expect(await real.countRows()).toEqual({ facts: facts.length, texts: longTexts.size, doomed: 0 })
 }
 
 function textsOf(value: unknown): string[] {
@@ -343,7 +413,7 @@ function textsOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }
 
-test('after any commands, the store has the acknowledged content', async () => {
+async function checkCommands(open: () => Promise<Real>, runs: number): Promise<void> {
   const commands = fc.commands(
     [
       spawnCommand,
@@ -370,20 +440,38 @@ test('after any commands, the store has the acknowledged content', async () => {
   )
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
-      await using folder = await tempDir()
-      const dir = join(folder.path, 'state')
-      const real = new Real(await openSqliteStore({ dir }), dir)
+      await using real = await open()
       const model = new Model()
-      try {
-        await fc.asyncModelRun(() => ({ model, real }), list)
-        await compareStores(model, real.store)
-        await compareRest(model, real)
-      } finally {
-        await real.store[Symbol.asyncDispose]()
-      }
+      await fc.asyncModelRun(() => ({ model, real }), list)
+      await compareStores(model, real.store)
+      await compareRest(model, real)
     }),
-    { numRuns: deep(12, 100), endOnFailure: false, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    { numRuns: runs, endOnFailure: false, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
   )
+}
+
+test('after any commands, the store has the acknowledged content', async () => {
+  await using folders = new AsyncDisposableStack()
+  await checkCommands(
+    async () => {
+      const dir = join(folders.use(await tempDir()).path, 'state')
+      return new RealFile(await openSqliteStore({ dir }), dir)
+    },
+    deep(12, 100),
+  )
+})
+
+describePostgres('a store in a database', {}, (suite) => {
+  test('after any commands, has the acknowledged content', async () => {
+    await checkCommands(() => RealDatabase.open(suite.server), deep(6, 60))
+  })
+
+  test('returns any fact of any type unchanged', async () => {
+    await using real = await RealDatabase.open(suite.server)
+    await checkFacts(real.store, 30)
+    await real.close()
+    expect(await real.store.verify()).toEqual([])
+  })
 })
 
 /** The row after any facts. The fold is not used, because it would refuse facts in an impossible order. */
@@ -399,9 +487,16 @@ function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
 
 test('the store returns any fact of any type unchanged', async () => {
   await using fixture = await openTestStore()
+  const process = await checkFacts(fixture.store, 60)
+  expect(await (await fixture.reopen()).process(process.uuid)).toStrictEqual(process)
+  expect(await fixture.store.verify()).toEqual([])
+})
+
+/** Returns the process after all facts. */
+async function checkFacts(store: TestedStore, runs: number): Promise<Process> {
   const commits = new CommitMaker()
   const A = uuidOf(1)
-  await fixture.store.commit(commits.spawn(A))
+  await store.commit(commits.spawn(A))
   let { cursor } = commits
   let process = commits.get(A)
   const bodies = fc.array(fc.constantFrom(...FACT_TYPES.filter((type) => type !== 'process.forked')).chain(bodyOf), {
@@ -419,16 +514,15 @@ test('the store returns any fact of any type unchanged', async () => {
         body,
       }))
       const rowWithFacts = rowAfter(process, facts)
-      await fixture.store.commit({ facts, processes: [rowWithFacts], lastPid: 1 })
+      await store.commit({ facts, processes: [rowWithFacts], lastPid: 1 })
       const previousSeq = process.seq
       process = rowWithFacts
       cursor += facts.length
-      expect(await fixture.store.facts(A, previousSeq, facts.length)).toStrictEqual(facts)
-      expect(await fixture.store.since({ afterCursor: cursor - facts.length, limit: 100 })).toStrictEqual(facts)
-      expect(await fixture.store.process(A)).toStrictEqual(process)
+      expect(await store.facts(A, previousSeq, facts.length)).toStrictEqual(facts)
+      expect(await store.since({ afterCursor: cursor - facts.length, limit: 100 })).toStrictEqual(facts)
+      expect(await store.process(A)).toStrictEqual(process)
     }),
-    { numRuns: 60 },
+    { numRuns: runs },
   )
-  expect(await (await fixture.reopen()).process(A)).toStrictEqual(process)
-  expect(await fixture.store.verify()).toEqual([])
-})
+  return process
+}

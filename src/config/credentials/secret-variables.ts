@@ -42,6 +42,8 @@ const DROPPED_VARIABLES = new Set([
   'WATCHDOG_USEC',
   'INVOCATION_ID',
   'JOURNAL_STREAM',
+  // The URL of the store, which may have a password
+  'REEVE_STORE_URL',
   // These variables give an agent access to reeve's own tools. A program that inherited them could act as that agent.
   'REEVE_MCP_TOKEN',
   'REEVE_MCP_SOCKET',

@@ -34,6 +34,7 @@ const IS_READ_AGAIN: Readonly<Record<keyof Config, boolean>> = {
   prices: true,
   gateway: true,
   web: false,
+  store: false,
 }
 
 export class Settings {

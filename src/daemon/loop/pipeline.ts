@@ -6,7 +6,7 @@
 // is fenced ends the pipeline: it refuses all requests, and drops all other inputs.
 // Tests: test/simulation/pipeline.test.ts, test/tables/daemon/loop/pipeline.test.ts.
 import { EventLoopTurns, type SliceQueue } from '../../drivers/common/event-loop-turns.ts'
-import { KernelError } from '../../kernel/model/errors.ts'
+import { KernelError, type ErrorCode } from '../../kernel/model/errors.ts'
 import { step } from '../../kernel/decide/step.ts'
 import { hasSameBook } from '../../kernel/state/home.ts'
 import { Overlay } from '../../kernel/state/live-table.ts'
@@ -27,6 +27,9 @@ const MAX_BATCH = 250
 const MAX_ENDS = 60
 /** The largest number of inputs that wait for another input to start a batch; further ones are dropped. */
 const MAX_JOINING = 1_000
+
+/** Errors of a store after which it accepts nothing more. */
+const FINAL_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['FENCED', 'STORE_REGRESSED'])
 
 type WithoutReply<T> = T extends { readonly reply: ReplyTo } ? Omit<T, 'reply'> : never
 /** An input that gets a reply. The pipeline adds the number of the reply. */
@@ -287,7 +290,7 @@ export class Pipeline {
   #handleFailedBatch(inputs: readonly InputBody[], error: KernelError): void {
     const [input] = inputs
     if (input === undefined) return
-    if (error.code === 'FENCED') this.#endFenced(error)
+    if (FINAL_ERRORS.has(error.code)) this.#endFenced(error)
     else if (inputs.length > 1) {
       this.#queue = [...inputs, ...this.#queue]
       this.#retriedAloneCount = inputs.length

@@ -19,6 +19,8 @@ const TEMPORARY_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DISK_FAILED',
   'READ_ONLY',
   'STORE_LOCKED',
+  'STORE_UNREACHABLE',
+  'STORE_UNSUITABLE',
   'UNAVAILABLE',
 ])
 

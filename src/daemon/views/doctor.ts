@@ -17,6 +17,8 @@ import { Git, ownGitEnv } from '../../drivers/git/git.ts'
 import { hasSurvivors } from '../../kernel/decide/release.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { LocalStore } from '../../store/store.ts'
+import { storeError } from '../../store/errors.ts'
+import type { Stores } from '../host/open-stores.ts'
 import { VERSION } from '../../api/version.ts'
 import { pathExists } from '../../drivers/common/path-exists.ts'
 
@@ -43,6 +45,7 @@ export interface DoctorDeps {
   readonly paths: Paths
   readonly containments: ContainmentManager
   readonly local: Pick<LocalStore, 'verify'>
+  readonly engine: Stores['engine']
   readonly tmpDir: string
   /** finds the agents outside of any project, with the daemon's PATH */
   readonly agents: () => Promise<AgentsView>
@@ -52,7 +55,7 @@ export interface DoctorDeps {
 
 /** Runs all checks; with `verify` also that of the whole store. */
 export async function runDoctorChecks(
-  { paths, containments, local, tmpDir, agents, otherChecks }: DoctorDeps,
+  { paths, containments, local, engine, tmpDir, agents, otherChecks }: DoctorDeps,
   verify: boolean,
 ): Promise<Check[]> {
   const checks: Check[] = [
@@ -61,6 +64,7 @@ export async function runDoctorChecks(
     await stateCheck(paths),
   ]
   checks.push(...(await asideCheck(paths)))
+  if (engine !== null) checks.push(await engineCheck(engine))
   checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
   checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
   checks.push(
@@ -72,7 +76,7 @@ export async function runDoctorChecks(
   checks.push(...containmentChecks(containments), ...(await programChecks(containments)))
   // An invalid configuration makes these checks fail. The check `configuration` reports it.
   checks.push(...(await otherChecks().catch(() => [])))
-  if (verify) checks.push(await storeCheck(local))
+  if (verify) checks.push(await storeCheck(local, engine !== null))
   return checks
 }
 
@@ -235,14 +239,32 @@ async function fileCheck(name: string, file: string, readFile: () => Promise<unk
   }
 }
 
+/** Describes the database that has the store, and measures one write. */
+async function engineCheck(report: NonNullable<Stores['engine']>): Promise<Check> {
+  try {
+    const { address, server, durability, commitMs } = await report()
+    const standby = server.standbyNames === '' ? 'without a synchronous standby' : `with the synchronous standby ${server.standbyNames}`
+    const detail = `PostgreSQL ${server.versionText} at ${address}, ${standby} (durability: ${durability}); a commit takes ${commitMs.toFixed(1)} ms`
+    return { name: 'database', ok: true, detail }
+  } catch (cause) {
+    const error = storeError(cause, 'the database')
+    return { name: 'database', ok: false, detail: error.message, hint: error.hint }
+  }
+}
+
 /** Reads and verifies the whole store. */
-async function storeCheck(local: Pick<LocalStore, 'verify'>): Promise<Check> {
+async function storeCheck(local: Pick<LocalStore, 'verify'>, isDatabase: boolean): Promise<Check> {
   const damage = await local.verify()
-  if (damage.length === 0) return { name: 'store', ok: true, detail: 'every page, fact and blob is sound' }
+  const what = isDatabase
+    ? 'every row, fact and blob is sound; `pg_amcheck` checks the pages of the database'
+    : 'every page, fact and blob is sound'
+  if (damage.length === 0) return { name: 'store', ok: true, detail: what }
   return {
     name: 'store',
     ok: false,
     detail: damage.join('; '),
-    hint: 'stop the daemon and restore store.db from a backup; `sqlite3 store.db .recover` saves what can be read',
+    hint: isDatabase
+      ? 'stop the daemon and restore the database from a backup'
+      : 'stop the daemon and restore store.db from a backup; `sqlite3 store.db .recover` saves what can be read',
   }
 }

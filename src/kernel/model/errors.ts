@@ -89,10 +89,28 @@ export const ERRORS = {
     exit: 4,
   },
   FENCED: {
-    meaning: 'The file of the store was replaced or removed while the daemon ran; the daemon writes nothing any more.',
+    meaning: 'The store is no longer that of this daemon: its file was replaced or removed, or another daemon has taken over its database.',
     hint: 'The daemon stops. The next start compares `store.db` with the last state that was recorded for it, and refuses an older file.',
     http: 503,
     exit: 4,
+  },
+  STORE_REGRESSED: {
+    meaning: 'The database has lost writes that it had acknowledged, as after a failover to a standby that was behind.',
+    hint: 'The daemon stops. Check the failover; the next start continues with what the database has.',
+    http: 503,
+    exit: 4,
+  },
+  STORE_UNREACHABLE: {
+    meaning: 'The database of the store cannot be reached; nothing was written.',
+    hint: 'Check the server, its address and the user. Running processes wait, and continue automatically.',
+    http: 503,
+    exit: 4,
+  },
+  STORE_UNSUITABLE: {
+    meaning: 'The database cannot keep the store safely.',
+    hint: 'docs/guides/postgresql.md lists what the server needs.',
+    http: 500,
+    exit: 125,
   },
   STORE_DAMAGED: {
     meaning: 'The store is damaged; nothing was skipped or repaired silently.',

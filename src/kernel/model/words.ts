@@ -10,6 +10,10 @@ export type AgentDriver = (typeof AGENT_DRIVERS)[number]
 export const DRIVERS = [...AGENT_DRIVERS, 'supervisor', 'crew', 'compose'] as const
 export type DriverName = (typeof DRIVERS)[number]
 
+/** How durable a store on PostgreSQL must be: on a synchronous standby, too, or on one server. */
+export const DURABILITIES = ['replicated', 'single'] as const
+export type Durability = (typeof DURABILITIES)[number]
+
 /** What contains the programs of an incarnation: a cgroup, a PID namespace, or a process group. */
 export const CONTAINMENT_KINDS = ['cgroup', 'pidns', 'group'] as const
 export type ContainmentKind = (typeof CONTAINMENT_KINDS)[number]

@@ -76,6 +76,11 @@ export function restoreTexts(readBlob: ReadBlob, values: unknown, refs: string, 
   }
 }
 
+/** The SHA-256 of the long texts to which a fact refers, as hex. */
+export function hashesOf(refs: string, location: DamageLocation): readonly string[] {
+  return parseRefs(refs, location).map(([, sha]) => sha)
+}
+
 function parseRefs(refs: string, location: DamageLocation): readonly Ref[] {
   try {
     return JSON.parse(refs) as Ref[] // the row's checksum is right, so the store wrote this text

@@ -3,7 +3,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 import type { Statements } from '../statements.ts'
 
 /** The maximum number of UUIDs to which a reference resolves. */
-const MAX_FOUND = 20
+export const MAX_FOUND = 20
 
 /** The minimum length of a part of a UUID that counts as a reference, in digits. */
 const MIN_PART_DIGITS = 4
@@ -30,7 +30,8 @@ function findByRetiredPid(sql: Statements, ref: string): Uuid[] {
   return isPid(ref) ? uuidsOf(sql.byRetiredPid.all(Number(ref), MAX_FOUND)) : []
 }
 
-function isPid(ref: string): boolean {
+/** Whether a reference can be a PID. */
+export function isPid(ref: string): boolean {
   return /^\d+$/.test(ref) && Number.isSafeInteger(Number(ref))
 }
 
@@ -49,7 +50,7 @@ function findByPart(sql: Statements, ref: string): Uuid[] {
 type TextRange = readonly [from: string, before: string]
 
 /** The prefix of a reference that is a part of a UUID. Without the prefix, a reference of digits alone is a PID. */
-const UUID_PREFIX = 'id:'
+export const UUID_PREFIX = 'id:'
 
 /** Returns the ranges of UUIDs, and of reversed UUIDs, that start with the part in a reference. Null if it cannot be part of a UUID. */
 export function uuidPartRanges(ref: string): { readonly prefix: TextRange; readonly suffix: TextRange } | null {

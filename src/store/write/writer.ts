@@ -16,7 +16,7 @@ import type { ProcessHead, StoredRow } from './head-cache.ts'
 import { parseBlock } from '../journal/fact-index.ts'
 import { readAll } from '../journal/journal.ts'
 import { Lineage } from '../journal/lineage.ts'
-import { planError } from './commit-plan.ts'
+import { MAX_PENDING_FACTS, planError } from './commit-plan.ts'
 import type { CommitPlan } from './commit-plan.ts'
 import { IndexedPlanner } from './indexed-plan.ts'
 import type { IndexedPlan } from './indexed-plan.ts'
@@ -31,11 +31,6 @@ import { factSum, processSum } from '../rows/checksums.ts'
 import { inTransaction } from './transaction.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/**
- * The number of facts after which all rows that are out of date are written. This limits the facts to fold after a crash (some 50 ms).
- * A commit of 50 agents has 100 facts: with a limit of 256, every third commit would write 50 rows too.
- */
-const MAX_PENDING_FACTS = 2_048
 /** The number of facts per page while rows are rebuilt; small, because the texts of facts may be long. */
 const REBUILD_PAGE_FACTS = 256
 

@@ -71,6 +71,7 @@ describe('the configuration', () => {
       'limits: { budgetUsd: 5, timeout: 2h }',
       'budgets: { dailyUsd: 20 }',
       'web: { allow: [commands] }',
+      'store: { url: "postgres://reeve@db.example/reeve" }',
       'providers:',
       '  - { name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:8080/v1" }',
       '  - { name: anthropic, kind: anthropic, baseURL: "https://proxy.example/v1", apiKeyEnv: PROXY_KEY }',
@@ -93,6 +94,7 @@ describe('the configuration', () => {
       limits: { budgetUsd: 5, timeoutMs: 7_200_000 },
       budgets: { dailyUsd: 20 },
       web: { allow: ['commands'] },
+      store: { url: 'postgres://reeve@db.example/reeve', durability: 'replicated' },
       providers: [
         { name: 'local', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8080/v1', apiKeyEnv: null },
         { name: 'anthropic', kind: 'anthropic', baseURL: 'https://proxy.example/v1', apiKeyEnv: 'PROXY_KEY' },
@@ -140,7 +142,7 @@ describe('an invalid file is refused with its line', () => {
     [
       'an unknown key that resembles no other',
       ['zzz: 1'],
-      '1: unknown key `zzz`; known keys are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, limits, budgets, keep_raw, gc, prices, liveness, notifications, gateway, web',
+      '1: unknown key `zzz`; known keys are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, limits, budgets, keep_raw, gc, prices, liveness, notifications, gateway, web, store',
     ],
     [
       'an unknown key of a part',

@@ -218,8 +218,8 @@ describe('a batch that fails', () => {
     }))
 })
 
-describe('a store that is fenced', () => {
-  const fence = new KernelError('FENCED', 'another file is there')
+describe.each(['FENCED', 'STORE_REGRESSED'] as const)('a store that ends with %s', (code) => {
+  const fence = new KernelError(code, 'another store is there')
 
   test('refuses the requests of the batch and all later ones with its error, and nothing is tried again', () =>
     withCore(async ({ pipeline, store, table, published }) => {
@@ -227,12 +227,12 @@ describe('a store that is fenced', () => {
       store.fault = () => fence
       const answers = [spawnRequest(B), sendRequest(A, 'm')].map((body) => codeOf(pipeline.request(body)))
       pipeline.submit({ type: 'tick', uuid: A })
-      expect(await Promise.all(answers)).toEqual(['FENCED', 'FENCED'])
+      expect(await Promise.all(answers)).toEqual([code, code])
       expect([store.attempts, await pipeline.fenced, table.size]).toEqual([2, fence, 1])
       const seen = published.length
       // The store could write again, but the table is no longer true.
       store.fault = () => null
-      expect(await codeOf(pipeline.request(spawnRequest(C)))).toBe('FENCED')
+      expect(await codeOf(pipeline.request(spawnRequest(C)))).toBe(code)
       await expect(pipeline.runBetweenCommits(async () => ({ pid: 0, cursor: 0 }))).rejects.toBe(fence)
       pipeline.submit({ type: 'tick', uuid: A })
       await pipeline.close()
@@ -247,7 +247,7 @@ describe('a store that is fenced', () => {
       while (store.attempts === 0) await new Promise(setImmediate)
       const second = codeOf(pipeline.request(spawnRequest(B)))
       store.releaseCommits()
-      expect(await Promise.all([first, second])).toEqual(['FENCED', 'FENCED'])
+      expect(await Promise.all([first, second])).toEqual([code, code])
       expect(store.attempts).toBe(1)
     }))
 })
