@@ -1,6 +1,7 @@
-// Measures the cost of containment in turns with a plain child process and with pm2, if `node scripts/install-peers.ts` has installed it.
-// One time is from a spawn until the program runs. The other is from a kill until no process is left, of one program and of 100.
-// Also measured: the survivors of the torture tree, and the manager's memory.
+// Compares each kind of containment with a plain child process, and with pm2 if `node scripts/install-peers.ts` has installed it. The
+// contenders take turns in each round, so that a change of the machine's load affects all of them.
+// Measures the time from a spawn until the program runs, and from a kill until no process is left, of one program and of 100.
+// Also measures the survivors of the torture tree, and the manager's memory.
 // Usage: node bench/spawn.ts [rounds, default 200].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -31,8 +32,10 @@ const SETTLE_MS = 1_500
 const ARGV = ['/usr/bin/tail', '-f', import.meta.filename] as const
 const TORTURE = resolve(import.meta.dirname, '../test/support/programs/torture.sh')
 const UUID = '01920000-0000-7000-8000-000000000000'
+/** The wanted median of each kind, as a multiple of the median of a plain child process. */
 const SPAWN_BARS: Readonly<Record<string, number>> = { cgroup: 1.5, pidns: 2.5 }
 const STOP_BARS: Readonly<Record<string, number>> = { cgroup: 3, pidns: 3, group: 3 }
+/** The wanted median of every kind, as a multiple of pm2's. */
 const PM2_BARS = { spawn: 0.5, stop: 0.1 }
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 
@@ -40,6 +43,7 @@ const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 interface Running {
   /** resolves when no OS process of the program is left */
   kill(): Promise<void>
+  /** frees what the manager keeps for an ended program */
   release(): Promise<unknown>
 }
 
@@ -91,12 +95,15 @@ function pm2Contender(pm2: Pm2): Contender {
   }
 }
 
+/** Measured times of a contender, in ms. */
 interface Times {
-  /** interleaved with the other managers */
+  /** spawns in turns with the other contenders */
   readonly alone: number[]
-  /** directly after each other */
+  /** spawns directly after each other */
   readonly inRow: number[]
+  /** kills of one program */
   readonly killed: number[]
+  /** kills of all programs of a batch */
   readonly many: number[]
 }
 
@@ -177,6 +184,7 @@ function print(
             wanted: bar === undefined ? '' : `≤ ${bar}`,
             reached: bar === undefined ? '' : p50 / (floor ?? 1) <= bar ? 'yes' : 'NO',
             '× pm2': (p50 / (peer ?? 1)).toFixed(2),
+            // The space makes another key of the same heading.
             'wanted ': isOurs ? `≤ ${pm2Bar}` : '',
             'reached ': isOurs ? (p50 / (peer ?? 1) <= pm2Bar ? 'yes' : 'NO') : '',
           },

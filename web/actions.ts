@@ -1,5 +1,5 @@
 // The requests by which the user acts on processes. No action is shown as done before the daemon has answered: until then its button shows
-// `asked`. Test: test/e2e/web/actions.test.ts.
+// that it is on its way, such as `Sending …`. Test: test/e2e/web/actions.test.ts.
 import { signal } from '@preact/signals'
 import type { AskView, ProcessView, ResumeBody, SteerView } from '../src/api/views/process.ts'
 import type { RowView } from '../src/api/views/rows.ts'

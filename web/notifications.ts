@@ -14,15 +14,16 @@ export const areNotificationsOn = signal(localStorage.getItem(KEY) === 'on')
 /** Whether this browser can show notifications at all. */
 export const canNotify = 'Notification' in globalThis
 
-/** Switches notifications on or off. Returns why they stay off; null: the switch was done. */
+/** Switches notifications on or off. Returns the reason why they cannot be switched on; null: the switch succeeded. */
 export async function switchNotifications(isOn: boolean): Promise<string | null> {
-  if (isOn && (await Notification.requestPermission()) !== 'granted') return 'This browser does not allow it for this address.'
+  if (isOn && (await Notification.requestPermission()) !== 'granted') return 'This browser does not allow notifications for this address.'
   areNotificationsOn.value = isOn
   if (isOn) localStorage.setItem(KEY, 'on')
   else localStorage.removeItem(KEY)
   return null
 }
 
+/** the processes that needed the user at the last change; null: not looked yet */
 let known: ReadonlySet<string> | null = null
 
 /** From now on, notifies the user of each process that begins to need them. */
@@ -39,7 +40,7 @@ function notify(uuid: string): void {
   const row = rows.get(uuid)
   if (!row || !canNotify) return
   try {
-    // Several tabs show the notification of one process once.
+    // With the tag, several tabs show one notification of a process, not one each.
     const shown = new Notification(`reeve: ${titleOf(row)}`, {
       body: visibleText(row.why?.text ?? row.note ?? row.status),
       tag: uuid,

@@ -1,4 +1,5 @@
-// Whether a process needs the user, for the page, `reeve top` and `reeve ps --watch`. Pure. Test: test/tables/faces/attention.test.ts.
+// Whether a process needs the user, has an end that the user has not seen, or is snoozed: for the page, `reeve top` and `reeve ps --watch`.
+// Pure. Test: test/tables/faces/attention.test.ts.
 import type { RowView } from '../api/views/rows.ts'
 
 /** the `attention` of a process that has ended well, which the user has not seen */

@@ -1,5 +1,5 @@
-// Reads a unified diff for a viewer: each line with its kind and its numbers in the old and the new file. Also divides a diff by file, and
-// puts it side by side. Pure.
+// Reads a unified diff for a viewer: each line with its kind and its numbers in the old and the new file. Also divides a diff by file,
+// puts it side by side, and measures its width. Pure.
 // Test: test/tables/faces/unified-diff.test.ts.
 
 export interface DiffLine {
@@ -14,6 +14,7 @@ export interface DiffLine {
 
 /** Returns the lines of a diff of one file. Lines outside of hunks have the kind `head`. */
 export function parseDiffLines(diff: string): DiffLine[] {
+  // The counts of a hunk decide where it ends: the removed line `-- a` looks like the heading `--- a`.
   let [oldAt, newAt] = [0, 0]
   let [oldLeft, newLeft] = [0, 0]
   const lines = diff.endsWith('\n') ? diff.slice(0, -1).split('\n') : diff.split('\n')

@@ -1,5 +1,5 @@
-// Finds, signals, kills and measures OS processes of a test, without the code under test. It finds them by a token that the test put
-// into their arguments, or by a PID that a program printed.
+// Finds, signals, kills and measures OS processes of a test, without the code under test. Finds them by a token that the test put into
+// their arguments, by their working directory, or by a PID that a program printed.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 
@@ -30,7 +30,7 @@ export function findProcessesWith(word: string): LivingProcess[] {
     })
 }
 
-/** Returns all processes that work in a folder, except zombies. */
+/** Returns all processes whose working directory is this folder, except zombies. */
 export function findProcessesIn(folder: string): LivingProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && readWorkingFolder(name) === folder)
@@ -42,7 +42,7 @@ export function findSleepersWith(token: string): LivingProcess[] {
   return findProcessesWith(token).filter(({ argv, state }) => argv[0] === 'sleep' || state === 'T')
 }
 
-/** Kills the remaining processes of a failed test, which it knows by the test's token. */
+/** Kills the processes that a failed test left behind: those with the test's token in an argument. */
 export function killRemaining(token: string): void {
   for (const { pid } of findProcessesWith(token)) killIfAlive(pid)
 }
@@ -114,8 +114,10 @@ function readArguments(pid: string): string {
   }
 }
 
+/** Returns the process with a PID; null if there is none, or if it is a zombie. */
 export function readProcess(pid: number): LivingProcess | null {
   try {
+    // The second field is the name in parentheses, which may contain spaces and parentheses. The fields after it begin with the state.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [state = '', ppid = ''] = fields

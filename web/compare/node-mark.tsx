@@ -1,4 +1,5 @@
-// The mark of a process in a tree of forks; a removed one has none. Test: test/e2e/web/pages/compare.test.ts.
+// The mark of a process in a tree of forks; a removed process has the word `removed` instead. The row has the newest status, but old
+// processes have no row. Test: test/e2e/web/pages/compare.test.ts.
 import type { JSX } from 'preact'
 import type { LineageNodeView } from '../../src/api/views/lineage.ts'
 import { markNameOf, markOf } from '../../src/faces/marks.ts'

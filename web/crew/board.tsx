@@ -82,7 +82,7 @@ function CrewHead({ crew }: { readonly crew: CrewView }): JSX.Element {
       <CommandButtons uuid={uuid} label="Crew" commands={crewCommands(crew)} />
       {exitedAt !== null && resumable && may('steer') ? (
         <button type="button" disabled={isStale.value || isPending(uuid, 'resume')} onClick={() => void perform(uuid, 'resume', {})}>
-          {isPending(uuid, 'resume') ? 'asked' : 'Resume the crew'}
+          {isPending(uuid, 'resume') ? 'Resuming …' : 'Resume the crew'}
         </button>
       ) : null}
     </div>

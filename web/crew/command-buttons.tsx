@@ -99,7 +99,7 @@ export function CommandDialog(): JSX.Element | null {
         ) : null}
         <p class="buttons">
           <button type="submit" class="primary" disabled={isSending.value || isStale.value || !isComplete(command.fields, values.value)}>
-            {isSending.value ? 'asked' : command.title.replace(' …', '')}
+            {isSending.value ? 'Sending …' : command.title.replace(' …', '')}
           </button>
         </p>
       </form>

@@ -76,7 +76,7 @@ function CrewStartForm({ dirs, agents, cwd, onDirectory }: FormProps): JSX.Eleme
             class="primary"
             disabled={isSending.value || isStale.value || !isComplete(body) || plan.value.value === null || plan.error.value !== null}
           >
-            {isSending.value ? 'asked' : 'Start'}
+            {isSending.value ? 'Starting …' : 'Start'}
           </button>
         </p>
       </form>

@@ -72,7 +72,7 @@ export function ForkDialog({ target }: { readonly target: ForkTarget }): JSX.Ele
         ) : null}
         <p class="buttons">
           <button type="submit" class="primary" disabled={isMaking.value || changes === null}>
-            {isMaking.value ? 'asked' : 'Fork'}
+            {isMaking.value ? 'Forking …' : 'Fork'}
           </button>
         </p>
       </form>

@@ -15,7 +15,7 @@ import { isStale, may } from '../connection-state.ts'
 const POLICIES = ['ask', 'allow', 'deny', 'plan'] as const
 const EMPTY = { agent: '', intent: '', name: '', model: '', permissions: '', budget: '', hasWorktree: false }
 
-/** the draft of the form, as JSON */
+/** the key of the form's draft, which is JSON */
 const DRAFT = 'start'
 const isSending = signal(false)
 
@@ -71,7 +71,7 @@ function StartForm({ dirs, cwd, agents, onDirectory }: StartProps): JSX.Element 
         <CommandLine words={commandOf(body)} />
         <p class="buttons">
           <button type="submit" class="primary" disabled={isSending.value || isStale.value}>
-            {isSending.value ? 'asked' : 'Start'}
+            {isSending.value ? 'Starting …' : 'Start'}
           </button>
         </p>
       </form>

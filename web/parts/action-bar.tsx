@@ -44,13 +44,13 @@ interface ActionButtonProps {
   readonly row: RowView
 }
 
-/** A button that performs an action. It reads `asked` until the daemon has answered. */
+/** A button that performs an action. It reads `Sending …` until the daemon has answered. */
 export function ActionButton({ name, row }: ActionButtonProps): JSX.Element {
   const action = name === 'pauseOrResume' ? (row.status === 'suspended' ? 'resume' : 'pause') : name
-  const isAsked = isPending(row.uuid, action)
+  const isSending = isPending(row.uuid, action)
   return (
-    <button type="button" data-action={action} disabled={isStale.value || isAsked} onClick={() => runAction(name, [row])}>
-      {isAsked ? 'asked' : LABELS[name](row)}
+    <button type="button" data-action={action} disabled={isStale.value || isSending} onClick={() => runAction(name, [row])}>
+      {isSending ? 'Sending …' : LABELS[name](row)}
     </button>
   )
 }

@@ -42,7 +42,7 @@ export class Compose {
     return (await this.#client.get<RunsView>('/v1/compose', { limit }, options)).runs
   }
 
-  /** Returns a run with its nodes. */
+  /** Returns a run with its nodes. `ref`: the name, PID or UUID of the run. */
   async get(ref: string, options: CallOptions = {}): Promise<RunView> {
     return (await this.#client.get<OneRunView>(runPath(ref), {}, options)).run
   }

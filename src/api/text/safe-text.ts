@@ -7,13 +7,13 @@ export const UNSAFE_CHARACTERS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u
 /** Matches a text of printable ASCII characters only. */
 export const PLAIN_TEXT = /^[\x20-\x7e]*$/
 
-/** Removes escape sequences and control characters. Newlines and tabs stay; lone surrogates become U+FFFD. */
+/** Removes escape sequences and control characters. Newlines and tabs stay. Carriage returns become newlines, lone surrogates U+FFFD. */
 export function stripControls(text: string): string {
   if (PLAIN_TEXT.test(text)) return text
   return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE_CHARACTERS, '')
 }
 
-/** Removes control characters, and joins the lines of the text with spaces. */
+/** Removes control characters. Each run of white space, such as a newline, becomes one space; none stays at the ends. */
 export function oneLine(text: string): string {
   if (PLAIN_TEXT.test(text) && !text.includes('  ')) return text.trim()
   return stripControls(text).replace(/\s+/g, ' ').trim()

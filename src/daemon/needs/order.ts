@@ -48,7 +48,7 @@ const RANK_BY_KIND: Readonly<Record<NeedKind, number>> = {
 export interface Urgency {
   /** the smallest rank is the most urgent */
   readonly rank: number
-  /** wall ms */
+  /** since when it waits, in wall ms */
   readonly at: number
   readonly id: string
 }

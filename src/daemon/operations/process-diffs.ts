@@ -59,7 +59,7 @@ export class ProcessDiffs {
 
   /**
    * Compares two states of files. Default: the commit from which the worktree began, and the present files. Errors: `INVALID` for a missing
-   * worktree, step or record, `NOT_FOUND` if nothing is left of the worktree.
+   * worktree, step or record, and for two repositories; `NOT_FOUND` if nothing is left of the worktree.
    */
   async diff(process: Process, request: ProcessDiffRequest): Promise<ProcessDiff> {
     const { maxLines, context, cut } = request
@@ -132,6 +132,7 @@ export class ProcessDiffs {
     for (const dir of new Set(found.map(({ uuid }) => worktrees.recordsOf(uuid)))) dirs.set(dir, await pathExists(dir))
     const readable = found.filter(({ uuid }) => dirs.get(worktrees.recordsOf(uuid)))
     const steps = readable.map(({ body: { step, commit } }) => ({ step, commit }))
+    // A step changed what differs from the record before it. If no record is that old, the first side is the state before the steps.
     return {
       steps: isSame && (steps[0]?.step ?? Infinity) > after ? [{ step: start, commit: from.commit }, ...steps] : steps,
       objects: [...dirs].flatMap(([dir, exists]) => (exists ? [join(dir, 'objects')] : [])),

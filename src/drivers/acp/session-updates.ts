@@ -16,7 +16,7 @@ import type { PromptResult, Update, UpdateOf } from './message-schemas.ts'
 
 /** The interval in which text between two turns is reported, in one batch. */
 const BETWEEN_TURNS_BATCH_MS = 300
-/** The maximum length of all text between turns. */
+/** The maximum length of all text between the turns of an incarnation, in characters. Later text is dropped. */
 const MAX_CHARS_BETWEEN_TURNS = 256 * 1024
 const USD = 'USD'
 /**
@@ -124,6 +124,7 @@ export class SessionUpdates {
 
   /** Reports the tokens of the turn that has just ended. */
   reportTurnTokens(usage: PromptResult['usage']): void {
+    // Each step of the turn was a model call. An agent that counts only its last call is taken to have used as much in each.
     const calls = this.steps.step - this.#countedStep
     this.#countedStep = this.steps.step
     if (usage)

@@ -1,4 +1,5 @@
-// A gate that callers await while the process is paused. Test: test/processes/acp/pause.test.ts.
+// A gate that is closed while the process is paused. Callers wait at it before they begin work, such as the next prompt.
+// Test: test/processes/acp/pause.test.ts.
 
 export class PauseGate {
   #opened = Promise.withResolvers<void>()
@@ -19,6 +20,7 @@ export class PauseGate {
   }
 
   async waitUntilOpen(): Promise<void> {
+    // The gate may have closed again before a caller that waited runs.
     while (this.#isClosed) await this.#opened.promise
   }
 }

@@ -1,5 +1,5 @@
 // Limits how long a model call waits before it begins: until its client disconnects, its process ends, or a time limit expires.
-// The time limit is shorter than the time after which clients drop the connection.
+// The time limit is shorter than the time after which clients drop the connection. So the client gets an error, and repeats the call.
 // Test: test/processes/gateway/waiting-calls.test.ts.
 import type { ServerResponse } from 'node:http'
 import type { GatewayClock } from './rate-limiter.ts'
@@ -37,6 +37,7 @@ export class WaitTimeout implements Disposable {
     return this.#controller.signal
   }
 
+  /** the time until the limit expires, in ms */
   get leftMs(): number {
     return this.#deadlineMono - this.#clock.now().mono
   }

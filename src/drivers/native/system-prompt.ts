@@ -1,5 +1,5 @@
-// The system prompt of a native agent: its role, planning, the instructions of its repository, and its skills. Pure, and constant for an
-// incarnation.
+// The system prompt of a native agent: its role, planning, the instructions of its repository, and its skills. Pure. Must be the same in
+// all calls of an incarnation: a provider's prompt cache serves only an unchanged beginning.
 // Test: test/tables/drivers/native/system-prompt.test.ts.
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 import type { Instructions } from '../../kernel/model/spec-parts.ts'

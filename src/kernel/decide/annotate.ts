@@ -1,5 +1,5 @@
-// What users record about a process, alive or dead: its pin, name and labels, and its needs that were seen or put off. Must not change what
-// the agent does. Test: test/tables/kernel/decide/annotate.test.ts.
+// What users record about a process, and an agent about itself: pin, name, labels, and the needs that were seen or put off. The process
+// may be alive or dead. Must not change what the agent does. Test: test/tables/kernel/decide/annotate.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { MAX_LABELS } from '../model/spec-parts.ts'
 import { checkActsOnSelf } from './authorize.ts'
@@ -92,7 +92,7 @@ function relabel(
 
 /** The reason why a process must keep its name; null: it can be renamed. */
 function renameObstacle({ pid, spec: { name, member, crew } }: Process): string | null {
-  if (member) return `process ${pid} is ${member.id} of a crew, and the crew addresses its members by these ids`
+  if (member) return `process ${pid} is ${member.id} of a crew, and the crew addresses its members by their ids`
   const branch = crew?.git ? `its branch is ${crew.git.branch}, and ` : ''
   return crew ? `crew ${name ?? pid} keeps its name: ${branch}\`crew up\` finds its earlier tasks by the name` : null
 }

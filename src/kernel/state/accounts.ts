@@ -1,6 +1,7 @@
-// Accounts: the usage of each process and its living descendants, and the reserves of their open calls. Descendants are those of the spawn
-// lineage. The index is derived from the rows and never stored. Rows may be put in any order. A process without a payer has an entry only
-// while it pays for others. Money is counted in whole billionths of a dollar, so that sums do not depend on the order.
+// Accounts: the usage of each process and of the living processes that it pays for, and the reserves of their open calls. The parent pays
+// for a process, unless a fact has named another payer (`payerOf`). The index is derived from the rows and never stored. Rows may be put
+// in any order. A process without a payer has an entry only while it pays for others. Money is counted in whole billionths of a dollar, so
+// that sums do not depend on the order.
 // Tests: test/tables/kernel/state/accounts.test.ts, test/properties/budgets.test.ts.
 import type { CallEstimate, Process } from '../model/process.ts'
 import type { Uuid } from '../model/ids.ts'
@@ -29,8 +30,8 @@ const TALLY_KEYS = [
 ] as const
 
 /**
- * Counters of one or many processes, all integers. `unpriced` and `estimated` count processes with such calls;
- * `waiting` counts processes that wait for room in a limit.
+ * Counters of one or many processes, all integers. `unpriced` counts the processes with calls without a known price. `estimated` counts
+ * those with estimated usage, and `waiting` those that wait for room in a limit.
  */
 export type Tally = { readonly [K in (typeof TALLY_KEYS)[number]]: number }
 
@@ -52,7 +53,7 @@ function isEmpty(tally: Tally): boolean {
   return tally === EMPTY_TALLY || TALLY_KEYS.every((key) => tally[key] === 0)
 }
 
-/** A sum of money in billionths of a dollar. */
+/** Converts USD to whole billionths of a dollar. */
 export function toNanoUsd(usd: number): number {
   return Math.round(usd * NANO_PER_USD)
 }
@@ -152,19 +153,21 @@ export class Accounts {
     this.reservedNanoUsd = base?.reservedNanoUsd ?? 0
   }
 
-  /** The usage of a process's living descendants that it has not counted yet, and the possible usage of their open calls. */
+  /** The usage of a process's payees that it has not counted yet, and the possible usage of their open calls. */
   below(uuid: Uuid): Tally {
     return this.#node(uuid)?.below ?? EMPTY_TALLY
   }
 
   /** The processes that a process pays for directly. */
   *payees(uuid: Uuid): Generator<Uuid> {
+    // A layer cannot remove a payee from the set of its base. So the newest entry of the payee decides who pays.
     if (this.#base)
       for (const payee of this.#base.payees(uuid)) if (!this.#payees.get(uuid)?.has(payee) && this.#node(payee)?.payer === uuid) yield payee
+    // The copy lets the caller change the set meanwhile.
     for (const payee of [...(this.#payees.get(uuid) ?? [])]) if (this.#node(payee)?.payer === uuid) yield payee
   }
 
-  /** Updates the index for a changed row. The entry of a dead process is removed. */
+  /** Updates the index for a changed row. A dead process has no payer: its entry goes as soon as it pays for no other. */
   put(before: Process | undefined, process: Process): void {
     if (before !== undefined && hasSameCounts(before, process)) return
     this.reservedNanoUsd += reservedNanoOf(process) - reservedNanoOf(before)

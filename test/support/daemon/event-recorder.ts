@@ -1,5 +1,5 @@
-// Records every event of a daemon until the daemon ends. A daemon sends an event only when its fact is durable, so each recorded
-// event must be in the store, even after a crash.
+// Records every event of a daemon from now on. A daemon sends an event only when its fact is durable, so each recorded event must be in
+// the store, even after a crash. The client connects again after a crash, so the recorder ends only when a test closes it.
 import type { Client } from '../../../src/api/client/client.ts'
 
 export class EventRecorder {
@@ -11,7 +11,7 @@ export class EventRecorder {
     this.#finished = this.#record(client)
   }
 
-  /** Stops recording; returns `cursor uuid type` of each received event. */
+  /** Stops recording. Returns `SEQ UUID FACT` of each received event, where FACT is the type of its fact. */
   async close(): Promise<readonly string[]> {
     this.#abort.abort()
     await this.#finished

@@ -31,7 +31,7 @@ export class ManyRowsDaemon implements AsyncDisposable {
     return made
   }
 
-  /** Changes this number of rows in one message. */
+  /** Changes this number of rows in one event. */
   change(changed: number): void {
     this.#round += 1
     this.#send({ ...this.#state(), type: 'rows', up: manyChanges(this.#rows.length, changed, this.#round), gone: [] })

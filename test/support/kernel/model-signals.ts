@@ -1,26 +1,34 @@
-// The part of the simple model for signals: the processes that they reach, masks, handlers, and default actions.
+// The part of the simple model for signals: the processes that they reach, masks, handlers, and default actions. Also begins incarnations,
+// because a pause starts a created process, and a process below a paused one begins with its holds.
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Ending, Proc } from './model.ts'
 import { ModelReports } from './model-reports.ts'
 import type { Signal } from '../../../src/kernel/model/words.ts'
 import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export interface Waiting {
+/** A signal that waits, because the process masks it or another handler holds it back. */
+export interface PendingSignal {
   signal: Signal
   by: string
+  /** the top of the subtree that was signalled; null: one process was signalled */
   root: string | null
+  /** when the signal acts despite the mask, by the monotonic clock in ms; null: never. Only the user's signals have it */
   due: number | null
+  /** the grace of a stop, in ms */
   grace: number
 }
 
 type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
 
+/** The reasons of holds that not even the user can release: they end with their cause. */
 const UNTIL_CAUSE_ENDS = ['budget', 'disk-full', 'credentials']
+/** The numbers of signals, which are part of the exit code. */
 const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
 
 /** The refusal of a request, with its error code. */
 export class Refused extends Error {}
 
+/** Whether a sender may release a hold: the user all holds that do not end with their cause, others only their own. */
 export function mayRelease(by: string, hold: { reason: string; by: string }): boolean {
   return by === 'user' ? !UNTIL_CAUSE_ENDS.includes(hold.reason) : hold.by === by
 }
@@ -74,6 +82,7 @@ export class ModelSignals extends ModelReports {
     this.closeCalls(p, (call) => p.external || (!call.unbegun && (call.effect === 'once' || call.cuts > 1)))
   }
 
+  /** Begins an incarnation with the holds from above and its own. */
   beginHeld(p: Proc, ownHolds: Proc['holds']): void {
     const holds = [...this.subtreeHoldsAbove(p), ...ownHolds]
     this.beginIncarnation(p)
@@ -102,7 +111,7 @@ export class ModelSignals extends ModelReports {
   }
 
   /** Drops pending signals that the new signal revokes: of a pause and a resume, the last counts. */
-  #revokePending(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
+  #revokePending(p: Proc, { signal, by, root }: Pick<PendingSignal, 'signal' | 'by' | 'root'>): void {
     if (by !== 'user' && signal !== 'SIGKILL' && !p.mask.includes(signal) && p.handlers.get(signal) === 'ignore') return
     const isEnding = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
     p.pending = p.pending.filter((pendingSignal) => {
@@ -122,7 +131,7 @@ export class ModelSignals extends ModelReports {
     return found.filter((p) => this.isLiving(p))
   }
 
-  #deliverSignal(p: Proc, waitingSignal: Waiting, deliveryOptions: { freeze: boolean; force: boolean }): void {
+  #deliverSignal(p: Proc, waitingSignal: PendingSignal, deliveryOptions: { freeze: boolean; force: boolean }): void {
     if (!this.isLiving(p)) return
     const { signal, by } = waitingSignal
     const isMessage = deliveryOptions.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
@@ -138,7 +147,7 @@ export class ModelSignals extends ModelReports {
     if (handler === 'default') this.#performDefaultAction(p, waitingSignal, deliveryOptions.freeze)
   }
 
-  #addPending(p: Proc, { signal, by, root, grace }: Waiting): void {
+  #addPending(p: Proc, { signal, by, root, grace }: PendingSignal): void {
     const duplicate = p.pending.find((pendingSignal) => pendingSignal.signal === signal)
     const isNarrower = by === 'user' && duplicate?.by === 'user' && duplicate.root !== null && root === null
     if (duplicate && !isNarrower && (duplicate.due !== null || by !== 'user')) return
@@ -149,9 +158,10 @@ export class ModelSignals extends ModelReports {
   }
 
   /**
-   * Queues the message about a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it.
+   * Queues the message about a signal. After SIGTERM the process ends within its grace. The agent has all of it but the last 300 ms, or the
+   * last half of a short grace, which are for the end of its programs. After SIGRESUME the process continues, too.
    */
-  #queueMessage(p: Proc, waitingSignal: Waiting, freeze: boolean): void {
+  #queueMessage(p: Proc, waitingSignal: PendingSignal, freeze: boolean): void {
     const { signal, by, grace } = waitingSignal
     if (signal === 'SIGTERM') {
       const canRead =
@@ -177,7 +187,7 @@ export class ModelSignals extends ModelReports {
     if (signal === 'SIGPAUSE' && by === 'user') this.#addPending(p, waitingSignal)
   }
 
-  #performDefaultAction(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
+  #performDefaultAction(p: Proc, { signal, by, root }: PendingSignal, freeze: boolean): void {
     if (signal === 'SIGRESUME') {
       this.release(p, (h) => mayRelease(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
     } else if (signal === 'SIGPAUSE') {

@@ -2,7 +2,7 @@
 // expected answer and the expected processes. The model was written from the documented rules, not from the kernel's sources.
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import { ModelSignals, Refused, mayRelease, refuse, takesMessages } from './model-signals.ts'
-import type { Waiting } from './model-signals.ts'
+import type { PendingSignal } from './model-signals.ts'
 
 /** A waiting message. `urgent`: the process reads it before the next model call. */
 interface Queued {
@@ -65,7 +65,7 @@ export interface Proc {
   exit: Ending | null
   mask: string[]
   handlers: Map<string, string>
-  pending: Waiting[]
+  pending: PendingSignal[]
   turn: number
   turnOpen: boolean
   queue: Queued[]

@@ -6,6 +6,7 @@ type Json = Readonly<Record<string, unknown>>
 
 interface Item {
   readonly started: Json
+  /** the events between the start and the end of the item */
   readonly between: readonly Json[]
   readonly done: Json
 }
@@ -68,6 +69,7 @@ function reasoning(text: string, encrypted_content: string): Item {
   const item = { id: 'rs_1', type: 'reasoning', summary: [] }
   const place = { item_id: 'rs_1', summary_index: 0 }
   return {
+    // As from the real API, the content at the start is not that of the end. A client must take that of the end.
     started: { ...item, encrypted_content: 'beginning' },
     between: [
       { type: 'response.reasoning_summary_part.added', ...place, part: { type: 'summary_text', text: '' } },

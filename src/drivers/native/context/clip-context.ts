@@ -1,5 +1,5 @@
-// Shortens the long texts of a context, so that a request about the whole context fits into the window. Must never shorten the
-// reasoning, which providers accept only unchanged. Pure.
+// Shortens the long texts of a context and leaves out its images, so that a request about the whole context fits into the window. Must
+// never shorten the reasoning, which providers accept only unchanged. Pure.
 // Test: test/tables/drivers/native/context/clip-context.test.ts.
 import { BYTES_PER_TOKEN, messageBytes } from './context.ts'
 import type { ContextMessage, ToolResult } from './context.ts'
@@ -11,7 +11,7 @@ export const CLIP_LEVELS: readonly number[] = [Infinity, 4_000, 1_000, 200]
 /** Texts of the user and the model may be this many times as long. */
 const MESSAGE_FACTOR = 4
 
-/** Returns a shortened copy of the context. `level` is an index of `CLIP_LEVELS`. */
+/** Returns a shortened copy of the context; at level 0 the context itself. `level` is an index of `CLIP_LEVELS`. */
 export function clipContext(context: ModelContext, level: number): ModelContext {
   const maxChars = CLIP_LEVELS[level] ?? Infinity
   if (maxChars === Infinity) return context
@@ -20,6 +20,7 @@ export function clipContext(context: ModelContext, level: number): ModelContext 
   return {
     messages,
     lastResult: context.lastResult,
+    // The estimate of the messages comes from the provider's counts, so only the share that is left is taken from bytes.
     estimateTokens: (overheadBytes) => {
       const bytesBefore = bytesOf(context.messages)
       const keptShare = bytesBefore === 0 ? 1 : bytesOf(messages) / bytesBefore

@@ -59,7 +59,10 @@ export interface Model {
   readonly window: number | null
   /** the maximum number of tokens of an answer; absent if there is no limit */
   readonly maxOutputTokens?: number
-  /** The highest prices in USD per token of a call with this input; null if unknown. Absent for scripted models, which cost nothing. */
+  /**
+   * The highest prices in USD per token of a call with this input; null if unknown. Absent, or undefined, for scripted models, which cost
+   * nothing.
+   */
   maxPrices?(inputTokens: number): CallEstimate['usd'] | undefined | Promise<CallEstimate['usd']>
   /** Errors: `CallFailed`, including when `signal` aborts. */
   call(request: ModelRequest): Promise<ModelAnswer>

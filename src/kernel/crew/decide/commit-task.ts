@@ -7,7 +7,7 @@ import { addConflictTask, finishTask, requestMerge } from './merge-task.ts'
 import { dismissForLostFiles } from './lost-files.ts'
 import { unexpectedResultText } from '../text/unexpected-result.ts'
 import { currentImplementer } from '../state/queries.ts'
-import { namedFiles, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
+import { firstFileNames, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
 import { mergeInstructionText, commitReminderText, commitRequestText } from '../text/messages.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Job, JobResult, JobOf, JobResultOf } from '../../model/crew/facts.ts'
@@ -102,7 +102,7 @@ function requireNewReview(draft: CrewDraft, task: Task, { commit, from, files }:
   unmaskCommittingWorker(draft, task)
   draft.emit({ type: 'task.differs', task: task.id, commit, from, files })
   draft.messageCoordinator(
-    `${taskName(task)} is committed as ${commit}, which differs from the approved change in ${namedFiles(files)}. It needs a new review.`,
+    `${taskName(task)} is committed as ${commit}, which differs from the approved change in ${firstFileNames(files)}. It needs a new review.`,
     task,
   )
 }

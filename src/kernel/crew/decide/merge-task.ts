@@ -3,7 +3,7 @@
 // jobs. Must never count a conflict with other work as a failed attempt.
 // Tests: test/tables/kernel/crew/decide/merge-task.test.ts, test/simulation/crew.test.ts.
 import { failTask, requeueTask, failedAttemptsText } from './release-task.ts'
-import { namedFiles, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
+import { firstFileNames, shortCommit, taskBranchText, taskName } from '../text/task-text.ts'
 import { isClosed } from '../state/task-states.ts'
 import { conflictTaskText } from '../text/messages.ts'
 import { isTreeVerified } from '../state/verify-rules.ts'
@@ -156,7 +156,7 @@ function leaveUnmerged(draft: CrewDraft, task: Task, reason: string): void {
 
 /** Adds a task that resolves the conflict, because the author cannot. Conflict tasks land before all others. */
 export function addConflictTask(draft: CrewDraft, task: Task, commit: string, { files, branch = commit }: JobResultOf<'conflict'>): void {
-  const fileNames = namedFiles(files)
+  const fileNames = firstFileNames(files)
   if (draft.crew.ending)
     return failTask(
       draft,

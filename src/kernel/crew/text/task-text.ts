@@ -6,7 +6,7 @@ import type { CrewFact } from '../../model/crew/facts.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { Phase } from '../../model/crew/words.ts'
 
-/** maximum number of files that a text names */
+/** the maximum number of files that a text names */
 const MAX_NAMED_FILES = 20
 
 /** The name of a task in texts: `task-3 "Title"`. */
@@ -19,8 +19,8 @@ export function taskBranchText({ git }: CrewSpec, task: Pick<Task, 'id'>): strin
   return git ? `branch ${git.branch}.${task.id}` : 'no branch'
 }
 
-/** The names of the first conflicting or changed files. */
-export function namedFiles(files: readonly string[]): string {
+/** The names of the first conflicting or changed files; further files are left out. */
+export function firstFileNames(files: readonly string[]): string {
   return files.slice(0, MAX_NAMED_FILES).join(', ')
 }
 

@@ -78,7 +78,7 @@ test('a crew and its members keep their names', () => {
     > rename c other
       -> refused INVALID: crew 1 keeps its name: its branch is reeve/c, and \`crew up\` finds its earlier tasks by the name
     > rename w other
-      -> refused INVALID: process 2 is worker-1 of a crew, and the crew addresses its members by these ids
+      -> refused INVALID: process 2 is worker-1 of a crew, and the crew addresses its members by their ids
     "
   `)
 })
