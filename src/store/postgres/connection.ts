@@ -13,6 +13,8 @@ const ANSWER_MS = 30_000
 const MAX_READERS = 3
 /** The idle time in ms before the system checks whether the server is still there. */
 const KEEP_ALIVE_MS = 5_000
+/** The function of the server that warns when a commit no longer waits for the standby. The text of the warning may be translated. */
+const WAIT_FOR_STANDBY = 'SyncRepWaitForLSN'
 /** The number of the type `bigint`, whose values the driver returns as texts. */
 const BIGINT_OID = 20
 
@@ -64,6 +66,7 @@ function configOf(url: string, name: string): ClientConfig {
 export class PostgresConnection {
   readonly #client: Client
   #isLost = false
+  #lacksStandby = false
 
   private constructor(client: Client) {
     this.#client = client
@@ -72,6 +75,9 @@ export class PostgresConnection {
     })
     client.on('end', () => {
       this.#isLost = true
+    })
+    client.on('notice', ({ routine }) => {
+      this.#lacksStandby ||= routine === WAIT_FOR_STANDBY
     })
   }
 
@@ -97,6 +103,8 @@ export class PostgresConnection {
     const timer = setTimeout(() => this.destroy(), ANSWER_MS)
     try {
       const { rows } = await this.#client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) })
+      // An administrator can cancel this wait. The server then acknowledges what a failover may lose: the end counts as unknown.
+      if (this.#lacksStandby) throw new Error('the server has acknowledged a commit that its standby may not have')
       return rows as T[]
     } finally {
       clearTimeout(timer)

@@ -41,6 +41,8 @@ export class Fence {
   readonly #deps: FenceDeps
   readonly #inc: number
   #nonce: string
+  /** the names that this writer had before; a server that has one of them went back */
+  readonly #formerNonces = new Set<string>()
   /** the number of writes of all writers, as of the last one whose end is known */
   #head: number
   #connection: PostgresConnection
@@ -147,6 +149,7 @@ export class Fence {
           values: [this.#inc, this.#nonce, nonce],
         })
         if (row === undefined) return await this.#explainMismatch()
+        this.#formerNonces.add(this.#nonce)
         this.#nonce = nonce
         return row.head
       } catch (error) {
@@ -162,6 +165,8 @@ export class Fence {
     const [row] = await this.read<Holder>('The fence', { text: 'SELECT inc, nonce, head FROM reeve.shard WHERE id = 1' })
     if (row === undefined || row.inc < this.#inc)
       return this.#endWith(regressedError(`it knows nothing of take-over ${this.#inc}`, { inc: row?.inc ?? 0 }))
+    if (row.inc === this.#inc && this.#formerNonces.has(row.nonce))
+      return this.#endWith(regressedError('it knows nothing of a lost answer that was resolved', { head: row.head }))
     if (row.inc === this.#inc && row.nonce === this.#nonce) return this.#endWith(headError(row.head, this.#head + 1))
     return this.#endWith(
       new KernelError('FENCED', `another daemon has taken over the database (take-over ${row.inc}, this daemon has ${this.#inc})`, {
