@@ -34,7 +34,7 @@ export function connectWorker(credentials: Credentials, onMessage: (message: Fro
     send({ type: 'hello', credentials })
   }
   const restart = async (): Promise<void> => {
-    for (let state: LinkState['state'] | null = 'lost'; state !== null; state = await failedProof(credentials)) {
+    for (let state: LinkState['state'] | null = 'lost'; state !== null; state = await stateUnlessProven(credentials)) {
       onMessage({ type: 'link', link: { state, lastByteAt } })
       if (state === 'refused') return
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
@@ -50,7 +50,7 @@ export function connectWorker(credentials: Credentials, onMessage: (message: Fro
 }
 
 /** Only the daemon may send the code of the worker. Returns null when it has proven itself, otherwise the state of the link. */
-async function failedProof(credentials: Credentials): Promise<LinkState['state'] | null> {
+async function stateUnlessProven(credentials: Credentials): Promise<LinkState['state'] | null> {
   try {
     await provePeer(credentials)
     return null

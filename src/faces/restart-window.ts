@@ -8,6 +8,7 @@ import { formatCount, formatDuration, formatElapsed } from './format.ts'
 export interface RestartWindow {
   /** the places of the restarts in the window, which ends now: 0 to 1 */
   readonly marks: readonly number[]
+  /** the restarts in the window and the limit: `2 of 5` */
   readonly text: string
   /** true: with one more failure the supervisor gives up */
   readonly isFull: boolean
@@ -15,7 +16,7 @@ export interface RestartWindow {
 
 type Policy = Pick<SupervisorView, 'maxRestarts' | 'windowMs'>
 
-/** `now`: wall ms of the daemon. */
+/** Returns the restarts that are still in the window. `now`: wall ms of the daemon. */
 export function restartWindow({ restartedAt }: Pick<SupervisedView, 'restartedAt'>, policy: Policy, now: number): RestartWindow {
   const { maxRestarts, windowMs } = policy
   const times = restartedAt.map((at) => Date.parse(at)).filter((at) => at > now - windowMs)
@@ -26,13 +27,17 @@ export function restartWindow({ restartedAt }: Pick<SupervisedView, 'restartedAt
   }
 }
 
-/** A text for each child whose next failure makes the supervisor give up, with the time for which that holds. */
+/**
+ * A text for each child whose window is full of restarts, so that its next failure makes the supervisor give up. It names the time until
+ * the window has room again.
+ */
 export function giveUpTexts(children: readonly Pick<SupervisedView, 'id' | 'restartedAt'>[], policy: Policy, now: number): string[] {
   return children.flatMap((child) => {
     const { isFull } = restartWindow(child, policy, now)
-    const last = child.restartedAt.at(-Math.max(1, policy.maxRestarts))
-    if (!isFull || last === undefined) return []
-    return [`one more failure of ${child.id} within ${formatElapsed(Date.parse(last) + policy.windowMs - now)}: the supervisor gives up`]
+    // The window is full until this restart leaves it: with it, exactly `maxRestarts` restarts are in the window.
+    const oldest = child.restartedAt.at(-Math.max(1, policy.maxRestarts))
+    if (!isFull || oldest === undefined) return []
+    return [`one more failure of ${child.id} within ${formatElapsed(Date.parse(oldest) + policy.windowMs - now)}: the supervisor gives up`]
   })
 }
 

@@ -1,6 +1,7 @@
 // Runs queries that read the whole database file, such as SQLite's own check, without blocking the daemon. A thread reads the file as
-// it is after a WAL checkpoint. Until the thread has ended, no other WAL checkpoint may be made: the WAL grows, but the file does
-// not change. Must never lock the file, because the lock belongs to the store.
+// it is after a WAL checkpoint. If no WAL checkpoint can be made, the queries run in the daemon and block it. Until the thread has ended,
+// no other WAL checkpoint may be made: the WAL grows, but the file does not change. Must never lock the file, because the lock belongs to
+// the store.
 // Tests: test/tables/store/verify.test.ts, test/tables/store/rows/damage.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -13,7 +14,10 @@ interface ThreadResult {
   readonly rows?: readonly Row[]
   readonly error?: object
 }
-/** Returns the rows of one query. Errors: those of SQLite. */
+/**
+ * Returns the rows of one query. Call it in the turn in which `query` resolves: without a thread, it runs the query only then.
+ * Errors: those of SQLite.
+ */
 export type StoreQueryResult = () => readonly Row[]
 
 /**

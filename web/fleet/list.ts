@@ -46,6 +46,7 @@ effect(() => {
   if (ordered.peek()?.by !== by) orderAgain()
 })
 
+/** The lines of the list. In a flat order, processes that came after it was made are at the end. */
 export const lines = computed((): readonly TreeLine[] => {
   watchList()
   const parts = filterParts.value
@@ -65,7 +66,8 @@ const indexes = computed(() => new Map(lines.value.map(({ uuid }, index) => [uui
 
 export const selectedIndex = computed(() => (selectedUuid.value === null ? null : (indexes.value.get(selectedUuid.value) ?? null)))
 
-export function select(index: number): void {
+/** Selects the line at an index, or the nearest one. */
+export function selectLine(index: number): void {
   const line = lines.value[Math.max(0, Math.min(index, lines.value.length - 1))]
   if (line) selectedUuid.value = line.uuid
 }
@@ -98,7 +100,7 @@ export function toggleTag(uuid: string): void {
 }
 
 /** The rows that actions apply to: the tagged ones, else the selected one. Rows that the list does not show are left out. */
-export function targets(): RowView[] {
+export function actionTargets(): RowView[] {
   const uuids = tagged.value.size > 0 ? [...tagged.value] : selectedUuid.value === null ? [] : [selectedUuid.value]
   return uuids.flatMap((uuid) => (indexes.value.has(uuid) ? (rows.get(uuid) ?? []) : []))
 }
@@ -121,13 +123,14 @@ export function changeLevel(way: 'fold' | 'unfold'): void {
   setFolded(next)
 }
 
-let isRead = false
+/** whether the folds in the address were read */
+let areFoldsRead = false
 
 /** Reads the folds from the address, once the first rows are there. Every later call writes the folds to the address of the list. */
-export function shareFolds(): void {
+export function syncFoldsWithAddress(): void {
   if (!hasRows()) return
-  if (isRead) return keepFolds()
-  isRead = true
+  if (areFoldsRead) return keepFolds()
+  areFoldsRead = true
   const wanted = new Set((query.peek().get('fold') ?? '').split('.'))
   const found = [...rows.keys()].filter((uuid) => wanted.has(shortId(uuid)))
   if (found.length > 0) folded.value = new Set([...folded.peek(), ...found])

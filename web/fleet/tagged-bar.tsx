@@ -1,7 +1,7 @@
 // What is tagged, and the actions for all of it. Test: test/e2e/web/keys.test.ts.
 import type { JSX } from 'preact'
 import { possibleActions, runAction, type RowActionName } from '../row-actions.ts'
-import { tagged, targets } from './list.ts'
+import { actionTargets, tagged } from './list.ts'
 
 const BUTTONS: readonly (readonly [RowActionName, string])[] = [
   ['pauseOrResume', 'Pause or resume'],
@@ -14,7 +14,7 @@ const BUTTONS: readonly (readonly [RowActionName, string])[] = [
 
 export function TaggedBar(): JSX.Element | null {
   if (tagged.value.size === 0) return null
-  const rows = targets()
+  const rows = actionTargets()
   const hidden = tagged.value.size - rows.length
   const possible = new Set(rows.flatMap(possibleActions))
   return (

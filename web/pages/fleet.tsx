@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { FLAT_ORDERS, type TreeLine } from '../../src/faces/tree.ts'
 import {
+  actionTargets,
   changeLevel,
   filterParts,
   filterText,
@@ -13,12 +14,11 @@ import {
   order,
   orderAgain,
   orderedAt,
-  select,
   selectedIndex,
+  selectLine,
   selectParent,
-  shareFolds,
+  syncFoldsWithAddress,
   tagged,
-  targets,
   toggleTag,
 } from '../fleet/list.ts'
 import { OlderEnds, UnseenEnds } from '../fleet/ends.tsx'
@@ -59,7 +59,7 @@ function doToSelected(action: (uuid: string) => void): boolean {
 
 /** Moves the selection, and the focus to the list, so that a screen reader reads the row. */
 function moveTo(index: number): void {
-  select(index)
+  selectLine(index)
   document.querySelector<HTMLElement>('.tree')?.focus({ preventScroll: true })
 }
 
@@ -101,7 +101,7 @@ const LIST_KEYS: KeyHandlers = {
   sort: nextOrder,
   goToNeed: (key) => focusNeed(Number(key) - 1),
   close: closeOne,
-  ...rowKeys(targets),
+  ...rowKeys(actionTargets),
 }
 
 /** The address is read when the first rows are there, which may be after the page is drawn. */
@@ -109,7 +109,7 @@ const isLoaded = computed(() => watchList() >= 0 && hasRows())
 
 export function FleetPage(): JSX.Element {
   useKeys('list', LIST_KEYS)
-  useEffect(shareFolds, [isLoaded.value])
+  useEffect(syncFoldsWithAddress, [isLoaded.value])
   return (
     <>
       {isNarrow.value ? null : <NeedsStrip />}

@@ -13,7 +13,7 @@ import { RowWindow } from '../parts/row-window.tsx'
 const LINE_HEIGHT = 26
 /** the same on a narrow screen, where a finger taps the line */
 const TOUCH_HEIGHT = 44
-/** the lines of a page */
+/** the lines by which PageUp and PageDown move */
 const PAGE_LINES = 15
 
 type Line = FileTreeLine<ChangedFileView>
@@ -44,7 +44,7 @@ export function FileTree({ files, selected, onSelect }: FileTreeProps): JSX.Elem
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const run = keysOf({ lines, at, goTo, setFold })[event.key]
+    const run = keyActions({ lines, at, goTo, setFold })[event.key]
     if (!run) return
     event.preventDefault()
     run()
@@ -83,7 +83,8 @@ interface Position {
   readonly setFold: (path: string, isFolded: boolean) => void
 }
 
-function keysOf({ lines, at, goTo, setFold }: Position): Readonly<Record<string, () => void>> {
+/** What each key does at the active line. */
+function keyActions({ lines, at, goTo, setFold }: Position): Readonly<Record<string, () => void>> {
   const line = lines[at]
   const folder = line?.kind === 'folder' ? line : null
   const fold = (): void => (folder && !folder.isFolded ? setFold(folder.path, true) : goTo(folderIndexOf(lines, at) ?? at))

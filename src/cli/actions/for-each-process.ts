@@ -53,7 +53,7 @@ export interface SelectingAction {
   readonly preview?: (targets: readonly Target[]) => Promise<readonly string[]>
 }
 
-/** Runs an action on each process that words, patterns, labels or `--all` select. */
+/** Runs an action on each process that words, patterns, labels or `--all` select. Returns 1 if the user refuses. */
 export async function forEachSelected(
   call: VerbCall,
   { rules, question, outcome, act, isDryRun = false, preview }: SelectingAction,

@@ -1,4 +1,4 @@
-// Prints past events of a process as if they happened now. Test: test/e2e/cli/attach.test.ts.
+// Prints past events of a process as if they happened now, and finds where the new ones begin. Test: test/e2e/cli/attach.test.ts.
 import type { Reeve } from '../../index.ts'
 import { toFact } from './event-to-fact.ts'
 import type { FollowPrinter } from './follow.ts'

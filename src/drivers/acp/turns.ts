@@ -69,7 +69,7 @@ export class AcpTurns {
   readonly #deps: AcpTurnsDeps
   #turn: Turn | null = null
   #queue: Promise<void> = Promise.resolve()
-  /** the prompt of a failed turn in which no step began, to be repeated */
+  /** a prompt that failed before a step began, with the later prompts of its turn; to be repeated */
   #undelivered: { readonly turn: number; readonly text: string } | null = null
   /** whether the connection broke during a turn */
   isBroken = false
@@ -107,7 +107,7 @@ export class AcpTurns {
       .catch((defect: unknown) => this.#deps.reports.note(`a turn failed unexpectedly: ${describeAgentError(defect)}`))
   }
 
-  /** Returns the prompt to repeat in this turn, and forgets it; null if a step had begun. */
+  /** Returns the text to repeat in this turn, and forgets it; null if there is none, as after a step. */
   takeUndelivered(turn: number): string | null {
     const undelivered = this.#undelivered
     this.#undelivered = null
@@ -151,6 +151,7 @@ export class AcpTurns {
     onStateChange()
   }
 
+  /** Turns a success into an error if a required tool was missing: the agent worked without it. */
   #failWithoutTools(end: End | null): End | null {
     const error = end?.outcome === 'ok' ? this.#deps.missingToolsError() : null
     return error === null ? end : { outcome: 'error', finish: 'other', error }

@@ -1,6 +1,7 @@
 // Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in the turn of
-// the spawn: until the daemon reaps the program, the PID cannot be reused. Only containment.ts may call `startProgram`. Tests:
-// test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
+// the spawn: until the daemon reaps the program, the PID cannot be reused. Only containment.ts may call `startProgram`,
+// because a containment must know each of its programs.
+// Tests: test/processes/contain/containment.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -70,7 +71,10 @@ export class OwnedProgram implements Program {
     return this.#hasEnded && this.stdout.isPipeClosed && this.stderr.isPipeClosed
   }
 
-  /** Calls back in the turn in which the program is reaped, or at once if it has ended. Returns a function that removes the callback. */
+  /**
+   * Calls back in the turn in which the program is reaped: from then on its PID can be reused. Calls back at once if it has ended.
+   * Returns a function that removes the callback.
+   */
   onEnd(callback: () => void): () => void {
     if (this.#hasEnded) callback()
     else this.#onEnd.add(callback)

@@ -1,4 +1,4 @@
-// Lists the files that differ between two commits. For each file it finds whether the file is large, and which steps changed it.
+// Lists the files that differ between two commits or trees. For each file it finds whether the file is large, and which steps changed it.
 // The number of runs of git does not depend on the number of records. Must never write a ref or a file.
 // Test: test/e2e/worktree/files.test.ts.
 import { compare, objectsCall, type Comparison, type DiffFile, type DiffRepository } from './diff.ts'
@@ -42,6 +42,7 @@ export async function listChangedFiles(
   const call = await objectsCall(git, place)
   const all = await compare(git, call, comparison)
   const listed = all.slice(0, MAX_FILES)
+  // An id of zeros stands for no file, before the change or after it.
   const ids = [...new Set(listed.flatMap(({ blobs }) => blobs))].filter((id) => /[1-9a-f]/.test(id))
   const [large, steps] = await Promise.all([findLarge(git, call, ids), findSteps(git, call, records)])
   const files = listed.map(({ blobs, ...file }): ChangedFile => ({
@@ -65,7 +66,10 @@ async function findLarge(git: Git, call: GitCall, ids: readonly string[]): Promi
   return new Set(lines.map((line) => line.split(' ')).flatMap(([id = '', size]) => (Number(size) > LARGE_FILE_BYTES ? [id] : [])))
 }
 
-/** Returns the steps that changed each path. If a record is missing, its changes count for the next recorded step. */
+/**
+ * Returns the steps that changed each path; none if git fails or takes too long. If a record is missing, its changes count for the next
+ * recorded step.
+ */
 async function findSteps(git: Git, call: GitCall, records: readonly StepCommit[]): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, number[]>()
   const pairs = records.slice(1).map(({ step, commit }, index) => ({ step, commit, before: records[index]?.commit ?? commit }))

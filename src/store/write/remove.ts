@@ -47,7 +47,7 @@ export class Remover {
     this.#reader = reader
   }
 
-  /** Removes a process. Returns false if there is no such process. Errors: `CONFLICT` if it is not dead. */
+  /** Removes a process. `at`: wall ms. Returns false if there is no such process. Errors: `CONFLICT` if it is not dead. */
   remove(uuid: Uuid, at: number): boolean {
     const row = findRow(this.#sql, uuid)
     if (row === undefined) return false
@@ -76,7 +76,10 @@ export class Remover {
     return true
   }
 
-  /** Removes the row. Its open block moves to `places`, so that all facts of the process can be found by its key. */
+  /**
+   * Removes the row, adds the tombstone, and marks the facts. The open block moves to `places`, so that all facts of the process can be
+   * found by its key.
+   */
   #markForDeletion({ key, uuid, pid, name, seq, open, base, origin, forked_from }: ProcessRow, at: number): void {
     if (open !== '') this.#sql.addPlaces.run(key, blockOf(seq + 1, { base }), firstCursor(open), open)
     this.#sql.dropProcess.run(key)
@@ -106,6 +109,7 @@ export class Remover {
     for (let facts = 0, bytes = 0; facts < BATCH_FACTS && bytes < BATCH_BYTES;) {
       const row = this.#sql.lastPlace.get(key)
       const { block, text, cursors } = row === undefined ? { block: -1, text: '', cursors: [] } : parseIndexBlock(row)
+      // Forks still need the facts of this block up to `upto`. The first fact of block 0 is the one after `base`.
       const keptCount = kept === undefined ? 0 : Math.max(0, kept.upto - kept.base - block * BLOCK_FACTS)
       if (block < 0 || keptCount >= cursors.length) return this.#finish(key, kept === undefined ? origin : null)
       let remaining = cursors.length

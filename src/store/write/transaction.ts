@@ -12,6 +12,7 @@ export function inTransaction<T>(db: DatabaseSync, sql: Pick<Statements, 'begin'
     sql.commit.get()
     return result
   } catch (error) {
+    // After some errors, such as a full disk, SQLite has rolled back by itself.
     if (db.isTransaction) sql.rollback.run()
     throw error
   }

@@ -8,11 +8,13 @@ import type { ModelAnswer, Model, ModelRequest, OfferedTool } from '../../../src
 
 export interface WireFormat {
   readonly kind: ProviderConfig['kind']
-  /** the name of the built-in provider */
+  /** the name of the provider, which is built in */
   readonly provider: string
+  /** the name of the model */
   readonly name: string
-  /** the path of the request, for requests without a body */
+  /** the path of a model call, by which the model server chooses the format of its answer */
   readonly path: string
+  /** the part of the path that belongs to the provider's base URL */
   readonly basePath: string
 }
 
@@ -84,8 +86,8 @@ export function requestOf({
   }
 }
 
-export function callModel(model: Model, question: CallInput = {}): Promise<ModelAnswer> {
-  return model.call(requestOf(question))
+export function callModel(model: Model, input: CallInput = {}): Promise<ModelAnswer> {
+  return model.call(requestOf(input))
 }
 
 /** Returns the failure of a call; fails the test when the call succeeds. */

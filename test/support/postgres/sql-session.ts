@@ -26,6 +26,7 @@ export class SqlSession implements AsyncDisposable {
   readonly #reader = new MessageReader('server')
   readonly #password: string
   #answer: Answer = { names: [], rows: [], error: null }
+  /** the query that has no answer yet, or the start of the session; null: a query may be sent */
   #waiting: PromiseWithResolvers<SqlRow[]> | null
 
   private constructor(socket: Socket, password: string, ready: PromiseWithResolvers<SqlRow[]>) {
@@ -44,6 +45,7 @@ export class SqlSession implements AsyncDisposable {
     })
   }
 
+  /** Connects as the user of the URL. `place`: where the server listens, if not at the host and port of the URL. */
   static async connect(url: URL, place: NetConnectOpts = { host: url.hostname, port: Number(url.port) }): Promise<SqlSession> {
     const socket = connect(place)
     const ready = Promise.withResolvers<SqlRow[]>()
@@ -70,6 +72,10 @@ export class SqlSession implements AsyncDisposable {
     await closed
   }
 
+  /**
+   * `R`: a request for a password (3: as plain text), or its success (0). `E`: an error. `T`: the columns of a result. `D`: a row. `Z`: the
+   * server is ready for a query.
+   */
   #receive({ type, body }: WireMessage): void {
     if (type === 'R' && body.readInt32BE(0) === 3) this.#socket.write(clientMessage('p', `${this.#password}\0`))
     else if (type === 'R' && body.readInt32BE(0) !== 0) this.#socket.destroy(new Error('the server asks for an unknown kind of password'))

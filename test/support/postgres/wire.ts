@@ -13,6 +13,7 @@ export interface WireMessage {
   readonly bytes: Buffer
 }
 
+/** A client's first message, which asks for version 3.0 of the protocol. */
 export function startupMessage(parameters: Readonly<Record<string, string>>): Buffer {
   const text = Object.entries(parameters).flatMap(([name, value]) => [name, value])
   const body = Buffer.from(`\0\0\0\0${[...text, '', ''].join('\0')}`)
@@ -20,6 +21,7 @@ export function startupMessage(parameters: Readonly<Record<string, string>>): Bu
   return Buffer.concat([lengthOf(body), body])
 }
 
+/** A later message of a client. `text`: the body; where the protocol wants a string, its end `\0` is included. */
 export function clientMessage(type: string, text: string): Buffer {
   const body = Buffer.from(text)
   return Buffer.concat([Buffer.from(type), lengthOf(body), body])

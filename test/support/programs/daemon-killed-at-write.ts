@@ -9,6 +9,7 @@ mkdirSync(join(dir, 'archive'), { recursive: true })
 await using core = await openCoreWithCountedWrites(join(dir, 'state'), async (number, moment) => {
   if (number !== Number(wantedNumber) || moment !== wantedMoment) return
   process.kill(process.pid, 'SIGKILL')
+  // The signal may come a little later: no further write may begin until then.
   await new Promise(() => undefined)
 })
 await new OperationSequence(core, join(dir, 'archive')).play()

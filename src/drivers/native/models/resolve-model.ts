@@ -14,7 +14,7 @@ import { SdkModel } from './sdk-model.ts'
 import type { Endpoint, Wire } from './wire.ts'
 import type { ProviderKind } from '../../../kernel/model/words.ts'
 
-/** A model provider, as the user configured it. */
+/** A model provider, built in or configured by the user. */
 export interface ProviderConfig {
   readonly name: string
   readonly kind: ProviderKind
@@ -33,7 +33,7 @@ export interface ModelOptions {
   readonly providers: readonly ProviderConfig[]
   /** the user's own prices */
   readonly prices?: UserPrices | undefined
-  /** the maximum number of tokens of an answer; a lower known limit of the model wins */
+  /** the maximum number of tokens of an answer; the configured limit of a model wins, and a small window lowers it */
   readonly maxOutputTokens: number
   /** the reasoning effort; null or absent for the provider's default */
   readonly effort?: Effort | null
@@ -56,7 +56,8 @@ const SCRIPT_PREFIX = 'script:'
 export async function resolveModel(ref: string, options: ModelOptions): Promise<Model> {
   if (ref.startsWith(SCRIPT_PREFIX)) return scriptModel(ref, { file: ref.slice(SCRIPT_PREFIX.length), cwd: options.cwd })
   const slash = ref.indexOf('/')
-  const [provider, name] = [ref.slice(0, Math.max(0, slash)), ref.slice(slash + 1)]
+  if (slash < 1) throw unknownProvider(`model "${ref}" names no provider; write PROVIDER/NAME with`, options)
+  const [provider, name] = [ref.slice(0, slash), ref.slice(slash + 1)]
   const config = findProvider(provider, options)
   if (name === '') throw new KernelError('INVALID', `model ${ref} has no name after the provider`)
   const { effort = null, cacheKey = null, idleMs } = options
@@ -91,13 +92,16 @@ function fitToWindow(maxOutputTokens: number, window: number | null): number {
   return window === null ? maxOutputTokens : Math.max(1, Math.min(maxOutputTokens, Math.floor(window / 2)))
 }
 
-function findProvider(name: string, { providers, lookup }: ModelOptions): ProviderConfig {
-  const provider = providers.find((each) => each.name === name)
-  if (provider) return { ...provider, baseURL: (provider.baseURLEnv && lookup(provider.baseURLEnv)) || provider.baseURL }
+function findProvider(name: string, options: ModelOptions): ProviderConfig {
+  const provider = options.providers.find((each) => each.name === name)
+  if (!provider) throw unknownProvider(`there is no provider "${name}"; use`, options)
+  return { ...provider, baseURL: (provider.baseURLEnv && options.lookup(provider.baseURLEnv)) || provider.baseURL }
+}
+
+/** The error for a missing or unknown provider. `problem`: the beginning of its message, before the names of the known ones. */
+function unknownProvider(problem: string, { providers }: ModelOptions): KernelError {
   const knownNames = providers.map((each) => each.name)
-  throw new KernelError('INVALID', `there is no provider "${name}"; use one of ${knownNames.join(', ')}, or script:FILE`, {
-    providers: knownNames,
-  })
+  return new KernelError('INVALID', `${problem} one of ${knownNames.join(', ')}, or script:FILE`, { providers: knownNames })
 }
 
 function findKey(config: ProviderConfig, ref: string, options: ModelOptions): string | null {

@@ -13,7 +13,7 @@ export interface ShellLine {
 const SEPARATOR = /^(?:&&|\|\||\|&|[;|&\n])/
 /** Matches redirections to or from /dev/null, and of one output to another of the same command. */
 const HARMLESS_REDIRECTION = /^(?:\d?>&[12]|\d?>{1,2} ?\/dev\/null|&>{1,2} ?\/dev\/null|< ?\/dev\/null)(?=[\s;|&]|$)/
-/** Matches white space and control characters that do not separate words in a shell. */
+/** Matches white space and control characters that do not separate words in a shell. They look as if they did, so the line is opaque. */
 const OTHER_BLANK = /^[\s\p{Cc}]/u
 const KEYWORDS = '! [[ { } case coproc do done elif else esac fi for function if in select then time until while'
 /** Commands of the shell that run a text as a command. */
@@ -21,7 +21,7 @@ const EVALUATORS = '. builtin command eval exec source trap'
 /** Commands that change what later words mean. */
 const SETTERS = 'alias bind enable env export hash read set shopt typeset unalias'
 const OPAQUE_COMMANDS = new Set([KEYWORDS, EVALUATORS, SETTERS].flatMap((words) => words.split(' ')))
-/** Programs and commands of the shell that run the command in their arguments. */
+/** Programs and commands of the shell that run the command in their arguments. Others that do so are not known here. */
 const RUNNERS = new Set([
   'chroot',
   'doas',
@@ -81,6 +81,7 @@ interface Word {
 /** Reads the word at the beginning of a text, without its quotes. */
 function readWord(text: string): Word {
   let word = ''
+  // A comment hides the rest of its line from the shell, but not from this parser.
   let isOpaque = text.startsWith('#')
   let at = 0
   while (at < text.length) {
@@ -120,7 +121,7 @@ export function matchesCommandPattern(words: readonly string[], pattern: string)
   return expected.every((word, index) => words[index] === word) && (isPrefix || words.length === expected.length)
 }
 
-/** Whether a command may be one that a pattern names, even behind assignments, in another directory, or run by another program. */
+/** Whether a command may be one that a pattern names, even behind assignments, with a path, or run by one of `RUNNERS`. */
 export function mayMatchCommandPattern(words: readonly string[], pattern: string): boolean {
   const start = words.findIndex((word) => !isAssignment(word))
   if (start === -1) return false

@@ -1,6 +1,7 @@
-// The engine: a coordinator without a model. It assigns reviews before tasks, each by rank (`sortByRank`), and starts missing workers. It
-// fails tasks that no worker can do, and ends the crew when no task is open. The engine runs after each command. Must never assign work to
-// a member that is paused or leaving, or whose context is full.
+// The engine: a coordinator without a model. It assigns reviews before tasks, each by rank (`sortByRank`). It starts missing workers, and
+// retires those that are full, loop, or are not needed. It asks the user for a review that no worker can do, and fails tasks that no worker
+// can do. It ends the crew when no task is open. The engine runs after each command. Must never assign work to a member that is paused or
+// leaving, or whose context is full.
 // Tests: test/tables/kernel/crew/decide/engine.test.ts, test/simulation/crew.test.ts.
 import { canAskUser } from './user-questions.ts'
 import {
@@ -30,6 +31,7 @@ import type { CrewSpec } from '../../model/process-spec.ts'
 /** The engine's next command; null when it has none. */
 type NextCommand = Command | null
 
+/** The most urgent command. The engine runs again after it, so each run needs to find only one. */
 export function nextEngineCommand(crew: Crew, spec: CrewSpec): NextCommand {
   if (!crew.begun || crew.ending) return null
   return (
@@ -49,7 +51,7 @@ function completeIfDone(crew: Crew, { stay }: CrewSpec): NextCommand {
   const parts = [
     `${count('done')} of ${crew.tasks.length} tasks are done${uncheckedText(crew.tasks)}`,
     failed > 0 && `${failed} failed`,
-    count('cancelled') > 0 && `${count('cancelled')} were cancelled`,
+    count('cancelled') > 0 && `${count('cancelled')} cancelled`,
   ]
   return { type: 'complete_crew', outcome: failed > 0 ? 'failed' : 'completed', summary: parts.filter(Boolean).join(', ') }
 }
@@ -79,15 +81,15 @@ function retireUnneededWorker(crew: Crew): NextCommand {
 function assignReviews(crew: Crew, spec: CrewSpec): NextCommand {
   for (const task of sortByRank(crew.tasks)) {
     const command = needsReview(task) && !awaitsVerify(crew, spec, task) ? reviewCommand(crew, spec, task) : null
-    // If the user was already asked for the review, no worker is started for it.
+    // If the user was already asked for the review, a worker may still take it. But no worker is started, and the user is not asked again.
     if (command && (task.state === 'awaiting_review' || command.type === 'assign_review')) return command
   }
   return null
 }
 
 /**
- * number of reviews without a verdict after which workers that were not asked yet are no longer preferred. If the crew's `maxAttempts` is
- * reached, too, only the user is asked
+ * After this many reviews of a task without a verdict, workers that were not asked yet are no longer preferred. If the number has also
+ * reached the crew's `maxAttempts`, only the user is asked.
  */
 const MAX_UNREVIEWED = 10
 
@@ -110,6 +112,7 @@ function reviewCommand(crew: Crew, spec: CrewSpec, task: Task): NextCommand {
   if (isExhausted) return askUser
   const role = roleFor(spec, REVIEWERS)
   if (role && canSpawn(crew, spec)) return { type: 'spawn_worker', role }
+  // An earlier implementer reviews only if there is no other worker, even if the others cannot review any more.
   if (uninvolved.length > 0) return askUser
   const [earlier] = availableReviewers(crew, spec, reviewers)
   if (earlier) return { type: 'assign_review', task: task.id, member: earlier.id }
@@ -134,6 +137,7 @@ function assignmentCommand(crew: Crew, spec: CrewSpec, task: Task): NextCommand 
   )
   if (chosen) return { type: 'assign_task', task: task.id, member: chosen.id }
   const staffCount = spec.staff.reduce((sum, { count }) => sum + count, 0)
+  // The crew has all of its workers: the task waits for one that can do it.
   if (capable.some((member) => !member.held) && workersOf(crew).length >= staffCount) return null
   // A suitable worker that will soon be free is enough.
   if (capable.some((member) => member.state === 'starting' || (member.phase === 'idle' && !member.held && !member.full))) return null
@@ -155,9 +159,9 @@ function makeRoom(crew: Crew, task: Task, role: WorkerRole): NextCommand {
 function lastLossText(crew: Crew): string {
   const losses = countLosses(crew)
   const lastLostMember = crew.members.findLast(({ leave }) => leave?.how === 'lost')
-  return losses > 0 && lastLostMember?.leave
-    ? `: ${losses} workers in a row were lost; the last reason: ${lastLostMember.leave.reason}`
-    : ''
+  if (losses === 0 || !lastLostMember?.leave) return ''
+  const { reason } = lastLostMember.leave
+  return losses === 1 ? `: the last worker was lost: ${reason}` : `: ${losses} workers in a row were lost; the last reason: ${reason}`
 }
 
 /** The best free worker. Prefers a worker that has not tried the task yet. For a conflict, prefers another worker than its author. */

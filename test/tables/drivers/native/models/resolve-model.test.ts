@@ -13,8 +13,9 @@ function makeOptions(values: Readonly<Record<string, string>> = {}): ModelOption
 }
 
 const REFUSED: readonly (readonly [ref: string, code: string, message: string])[] = [
-  ['claude', 'INVALID', 'there is no provider ""'],
-  ['unknown/x', 'INVALID', 'use one of own, anthropic, openai, google, openai-chat, '],
+  ['claude', 'INVALID', 'model "claude" names no provider; write PROVIDER/NAME with one of own, anthropic, '],
+  ['/claude', 'INVALID', 'model "/claude" names no provider'],
+  ['unknown/x', 'INVALID', 'there is no provider "unknown"; use one of own, anthropic, openai, google, openai-chat, '],
   ['anthropic/', 'INVALID', 'no name'],
   ['anthropic/claude-x', 'CREDENTIALS_MISSING', 'ANTHROPIC_API_KEY'],
   ['openai/gpt-x', 'CREDENTIALS_MISSING', 'OPENAI_API_KEY'],

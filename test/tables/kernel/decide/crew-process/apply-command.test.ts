@@ -89,7 +89,7 @@ test('what a command of the page asks for has its session, and what follows from
       -> done, 1 affected: sent to worker-1
     > say c cancel_task task=one reason=no requeue=false via=web:7f3a
     c.15 task.cancelled one, reason no, via web:7f3a
-    c.16 crew.ending outcome completed, summary 0 of 1 tasks are done, 1 were cancelled
+    c.16 crew.ending outcome completed, summary 0 of 1 tasks are done, 1 cancelled
     c.17 crew.ended
     w1.5 process.retired
     c.18 process.ready turn 0 ok
