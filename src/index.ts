@@ -236,9 +236,9 @@ const GC_MS = 3_600_000
 const SEARCH_MS = 120_000
 /** the time limit for a usage report, in ms; the first one of a large store takes long */
 const USAGE_MS = 600_000
-/** the longest PATH that is sent: the head of a request has 16 KB, and each encoded slash takes three bytes */
+/** the longest PATH that is sent: the head of a request may have 16 KB, and each encoded slash takes three bytes */
 const MAX_PATH_CHARS = 4_000
-/** the time limit for the `keyCommand` of the user, in ms */
+/** the time limit for the user's `keyCommand`, in ms */
 const KEYS_MS = 60_000
 
 /** Returns a client for the daemon of a home. The client connects at its first call, and starts the daemon if none answers. */
@@ -314,8 +314,7 @@ export class Reeve implements AsyncDisposable {
   /**
    * Returns what an action would cost, and changes nothing: the work that is lost, what is kept, and what happens to other processes.
    * `stop` is SIGTERM with a grace, `kill` is SIGKILL. `subtree`: the action includes all its descendants. `files: false`: git does not
-   * examine its worktree. `filesMs`: the longest time of git for that, in ms (default: 300, at most 10,000). After it, `unrecorded` is
-   * null.
+   * examine its worktree. `filesMs`: the time limit for git, in ms (default: 300, at most 10,000). After it, `unrecorded` is null.
    */
   stakes(
     ref: string,
@@ -357,8 +356,8 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Yields all rows (`reset`), then their changes (`rows`), and a sign of life every 2.5 s (`alive`), until the signal aborts.
-   * `applyRowEvent` keeps a map of rows up to date. `after`: the cursor of rows that the caller has. A broken connection is opened again
-   * for 30 s.
+   * `applyRowEvent` keeps a map of rows up to date. `after`: the cursor of rows that the caller has. After a broken connection, it tries for
+   * 30 s to connect again.
    */
   followRows({ signal, onLink, ...query }: FollowRowsOptions = {}): AsyncGenerator<RowEvent, void> {
     return this.#client.events('/v1/rows', { query: { ...query, shape: 'objects', follow: true }, signal: this.#whileOpen(signal), onLink })
@@ -439,7 +438,7 @@ export class Reeve implements AsyncDisposable {
     return this.#client.post(`${processPath(ref)}/signals`, { handlers: { [signal]: handler } } satisfies SignalsBody, options)
   }
 
-  /** Adds the hold `user` at the next boundary, or at once with `now`. `subtree`: also to all living descendants. */
+  /** Adds the hold `user`: the process stops at its next boundary, or at once with `now`. `subtree`: also all its living descendants. */
   pause(ref: string, options: CallOptions & PauseBody = {}): Promise<SteerView> {
     const { signal, ...body } = options
     return this.#client.post(`${processPath(ref)}/pause`, body satisfies PauseBody, { signal })
@@ -477,8 +476,7 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Queues a message for a process, which starts a new turn. `now`: delivers it in the current turn, if the agent can read it there.
-   * Errors:
-   * `NOT_FOUND` for an ended process, `RESOURCE_EXHAUSTED`.
+   * Errors: `NOT_FOUND` for an ended process, `RESOURCE_EXHAUSTED`.
    */
   send(
     ref: string,
@@ -543,7 +541,7 @@ export class Reeve implements AsyncDisposable {
     return (await this.#client.get<{ need: NeedView }>(`/v1/needs/${encodeURIComponent(id)}`, {}, options)).need
   }
 
-  /** Records that the user has seen what a process asks, or how it ended. `note` of the answer: there is nothing new. */
+  /** Records that the user has seen what a process asks, or how it ended. The answer has a `note` if there was nothing new. */
   markSeen(ref: string, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/seen`, {}, options)
   }
@@ -555,13 +553,13 @@ export class Reeve implements AsyncDisposable {
     return this.#client.post(`${processPath(ref)}/snooze`, { until } satisfies SnoozeBody, options)
   }
 
-  /** Protects a process from collection; `pinned: false` removes the protection. `note` of the answer: nothing has changed. */
+  /** Protects a process from collection; `pinned: false` removes the protection. The answer has a `note` if nothing changed. */
   pin(ref: string, options: CallOptions & Partial<PinBody> = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
   }
 
   /**
-   * Gives a process, dead or alive, a new name. `note` of the answer: it already has this name. Errors: `CONFLICT` if a living process has
+   * Gives a process, dead or alive, a new name. The answer has a `note` if it already has this name. Errors: `CONFLICT` if a living process has
    * the name, `INVALID` for a crew and its members.
    */
   rename(ref: string, name: string, options: CallOptions = {}): Promise<SteerView> {
@@ -600,7 +598,8 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Yields the recorded events in order, each once. With `follow` it continues with new events, until the process has ended or the signal
-   * aborts; neither is an error. A broken connection is opened again for 30 s, so that a restart of the daemon loses no event.
+   * aborts; neither is an error. After a broken connection, it tries for 30 s to connect again, so that a restart of the daemon loses no
+   * event.
    */
   events(options: EventsOptions = {}): AsyncGenerator<ReeveEvent, void> {
     const { process: ref, signal, onLink, ...query } = options
@@ -761,7 +760,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the most spans of a process.
+   * Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the largest number of spans per
+   * process.
    */
   spans(
     ref: string,
@@ -852,6 +852,7 @@ export class Reeve implements AsyncDisposable {
 function sumOf(root: string, processes: readonly Pick<ProcessView, 'uuid' | 'parentUuid' | 'usage'>[]): UsageSum {
   const children = Map.groupBy(processes, ({ parentUuid }) => parentUuid)
   const wanted = processes.filter(({ uuid }) => uuid === root)
+  // The loop also visits the descendants that it adds.
   for (const { uuid } of wanted) wanted.push(...(children.get(uuid) ?? []))
   const add = (field: 'steps' | `${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`): number =>
     wanted.reduce((sum, { usage }) => sum + usage[field], 0)

@@ -1,4 +1,4 @@
-// What the form for a new crew asks for, as the request and as the command line. Pure. Test: test/tables/web/crew-commands.test.ts.
+// The fields of the form for a new crew, the request that it makes, and the same request as a command line. Pure. Test: test/tables/web/crew-commands.test.ts.
 import type { CrewTaskBody, CrewUpBody } from '../../src/api/views/crew-up.ts'
 import { COMMIT_GATES } from '../word-lists.ts'
 
@@ -34,10 +34,10 @@ export const emptyForm: CrewForm = {
   tasks: [],
 }
 
-/** the policies that members of all drivers can have */
+/** the permission policies that members of all drivers can have */
 export const CREW_POLICIES = ['ask', 'allow', 'deny'] as const
 
-/** The request; fields that are empty stay as they are configured. */
+/** Returns the request. For an empty field the configured value applies. */
 export function crewUpBody(form: CrewForm, cwd: string): CrewUpBody & { readonly tasks?: CrewTaskBody[] } {
   const { workers, budget, gate, permissions } = form
   const texts = (['crew', 'name', 'agent', 'model'] as const).flatMap((name) =>
@@ -65,6 +65,7 @@ function taskBody({ id, text, acceptance, needs }: TaskForm): CrewTaskBody {
   }
 }
 
+/** Returns the words of the same command line. Tasks are named by a file that the user would have to write, `tasks.md`. */
 export function crewUpCommand(form: CrewForm, cwd: string): string[] {
   const { crew, name, workers, agent, model, permissions, gate, limits, tasks } = crewUpBody(form, cwd)
   const flags = { name, workers, agent, model, permissions, gate, 'budget-usd': limits?.budgetUsd, tasks: tasks ? 'tasks.md' : undefined }

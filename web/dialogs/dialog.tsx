@@ -1,4 +1,5 @@
-// A modal dialog, which is open as long as it is drawn. Escape calls `onClose`, and the focus returns to where it was.
+// A modal dialog, which is open as long as it is drawn. Escape and its button close it: `onClose` is called, and the focus returns to where
+// it was.
 // Test: test/e2e/web/actions.test.ts.
 import { useEffect, useRef } from 'preact/hooks'
 import type { ComponentChildren, JSX } from 'preact'

@@ -1,4 +1,4 @@
-// Distinguishes a hanging daemon from a slow one: while a request waits, a second request is sent, which any healthy daemon answers at
+// Distinguishes a hanging daemon from a slow answer: while a request waits, a second request is sent, which any healthy daemon answers at
 // once. Must never report a daemon that still answers, or that has ended. Test: test/e2e/daemon/unresponsive-daemon.test.ts.
 import { sendRequest, FIRST_CHECK_MS } from './http.ts'
 import { isStopped, type LockHolder } from './daemon-holder.ts'
@@ -18,19 +18,20 @@ export interface Hang {
 export async function findHang(socketPath: string, holder: () => LockHolder | null): Promise<Hang | null> {
   const before = holder()
   if (before && isStopped(before)) return describeHang(before)
-  if (await isAnswering(socketPath)) return null
+  if (!(await isSilent(socketPath))) return null
   return before ? holder() && describeHang(before) : describeHang(null)
 }
 
-async function isAnswering(socketPath: string): Promise<boolean> {
+/** Whether the daemon listens, but does not answer. EAGAIN: it does not even accept connections, so that their queue is full. */
+async function isSilent(socketPath: string): Promise<boolean> {
   try {
     const { body } = await sendRequest({ socketPath, method: 'GET', path: '/v1/daemon', idleMs: PROBE_MS })
     await body.return()
-    return true
+    return false
   } catch (error) {
     // The waiting request reports a failed connection itself.
     const { syscall, code } = error as NodeJS.ErrnoException
-    return syscall === 'connect' && code !== 'EAGAIN'
+    return syscall !== 'connect' || code === 'EAGAIN'
   }
 }
 
@@ -48,12 +49,12 @@ export function describeHang(holder: LockHolder | null): Hang {
       : holder.state === 'R'
         ? 'it is busy and does not answer'
         : holder.state === 'D'
-          ? 'it waits for the disk'
+          ? 'it is waiting for the disk'
           : 'it does not answer'
   const continueHint = holder && isStopped(holder) ? `\`kill -CONT ${pid}\` continues it; ` : ''
   return {
     pid,
-    message: `${subject} hangs ${since}: ${reason}`,
+    message: `${subject} has been hanging ${since}: ${reason}`,
     hint: `${continueHint}\`reeve daemon restart --now\` kills it and starts a new one; its processes are interrupted, and can be resumed.`,
   }
 }

@@ -80,7 +80,7 @@ export interface PlaceView {
   /** the number of processes that were started in it, of those that were read */
   processes: number
   lastUsedAt: string
-  /** the agents that were used in it, the last used one first */
+  /** the agents that were used in it, the most recently used one first */
   agents: string[]
   /** true: `trusted` of config.yaml contains it or a directory above */
   trusted: boolean
@@ -88,6 +88,6 @@ export interface PlaceView {
 
 export interface PlacesView {
   version: 1
-  /** at most 200, the last used one first; from all living and the 500 newest ended processes */
+  /** at most 200, the most recently used one first; from all living and the 500 newest ended processes */
   places: PlaceView[]
 }

@@ -2,7 +2,7 @@
 // Test: test/e2e/daemon/batch.test.ts.
 import type { ErrorCode } from '../../kernel/model/errors.ts'
 
-/** POST /v1/batch. The same is done to each process. */
+/** POST /v1/batch. Performs one action on each process. */
 export interface BatchBody {
   verb: 'pause' | 'resume' | 'stop' | 'kill' | 'send' | 'remove' | 'pin' | 'unpin'
   refs: string[]

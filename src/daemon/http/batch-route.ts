@@ -22,10 +22,10 @@ export const batchBody = z
     subtree: z.boolean().exactOptional().describe('pause, resume, stop, kill: also all processes below'),
     text: z.string().min(1).max(1_000_000).exactOptional().describe('send: the message'),
   })
-  .describe('POST /v1/batch. The same is done to each process.')
+  .describe('POST /v1/batch. Performs one action on each process.')
 type BatchBody = z.output<typeof batchBody>
 
-/** What each verb does to one process; returns the note of the answer. */
+/** The action of each verb on one process. Returns the note of the answer. */
 type BatchActions = Readonly<Record<BatchBody['verb'], (ref: string) => Promise<{ readonly note?: string | null | undefined }>>>
 
 export const BATCH_ROUTES: readonly ApiRoute[] = [
@@ -33,9 +33,9 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
     id: 'batch',
     method: 'POST',
     path: '/v1/batch',
-    // The lowest right of a verb; restrict.ts checks the right of the verb in the body.
+    // The lowest right that a verb needs; restrict.ts checks the right of the verb in the body.
     right: 'steer',
-    summary: 'Does the same to many processes, and returns a result for each.',
+    summary: 'Performs one action on many processes, and returns a result for each.',
     body: batchBody,
     answer: 'batch',
     errors: [],
@@ -52,7 +52,7 @@ export const BATCH_ROUTES: readonly ApiRoute[] = [
   }),
 ]
 
-/** `client`: the name of the client, for signals. */
+/** Returns the actions for a request. `client`: the name of the client, which is recorded with a pause or a signal. */
 function actionsFor(
   { operations, removals, annotations, via }: RoutesDeps,
   { subtree, text = '' }: BatchBody,

@@ -1,5 +1,5 @@
-// Prepares the start of an agent with a known format, and follows its output until all of it is acknowledged. The files conversation.ts and
-// driver.ts start its program, and report its end.
+// Prepares the start of an agent with a known format, and follows its output until all of it is acknowledged. Ends a program that stays
+// silent after its result. The files conversation.ts and driver.ts start the program, and report its end.
 // Tests: test/processes/command/json-line-agents.test.ts, test/processes/command/conversation.test.ts.
 import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
 import type { FreezableTimers } from '../common/freezable-timers.ts'
@@ -16,7 +16,7 @@ import type { CommandSpec } from '../../kernel/model/process-spec.ts'
 
 /** How long a program may be silent after its result. Agents that wait for background tasks write more often than this. */
 const SILENT_MS = 30_000
-/** How long a program may take to end after SIGTERM: more than the cleanup of any known agent takes. */
+/** How long a program may take to end after SIGTERM, if it writes nothing: more than the cleanup of any known agent takes. */
 const KILL_MS = 6_000
 
 export type SendReports = (reports: readonly Report[]) => Promise<void>
@@ -49,7 +49,7 @@ export interface FollowedProgram {
   readonly silentMs?: number | undefined
 }
 
-/** Resolves when the program has exited and its output was read. Does not report the exit. */
+/** Resolves when the program has exited and its output is acknowledged. Does not report the exit. */
 export async function followProgram({ program, output, send, timers, silentMs = SILENT_MS }: FollowedProgram): Promise<ProgramExit> {
   const takeErrorOutput = (text: string): Promise<void> => {
     output.noteErrorLine(text)
@@ -69,7 +69,7 @@ export async function followProgram({ program, output, send, timers, silentMs = 
   const takeOutput = async (text: string): Promise<void> => {
     stopTimer()
     await output.takeLines(text)
-    // A program that has exited can still have unread output.
+    // The output of a program that has exited can still be unread. That program needs no time limit.
     if (output.isOver && !hasExited) stopTimer = timers.start(silentMs, endProgram)
   }
   const outputs = [pumpOutput(program.stdout, takeOutput, new JsonLineSplitter()), pumpOutput(program.stderr, takeErrorOutput)]

@@ -1,5 +1,5 @@
-// Creates the gateway's own error responses in the wire format of the client's provider. So the client shows the message to its user. The
-// status and the type of an error decide whether a client retries. Test: test/tables/drivers/gateway/errors.test.ts.
+// Creates the gateway's own error responses, in the wire format of the client's provider, so that the client shows the message to its user.
+// The status and the type of an error decide whether a client retries. Test: test/tables/drivers/gateway/errors.test.ts.
 import type { FormatName } from './formats.ts'
 
 /**

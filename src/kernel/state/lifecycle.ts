@@ -22,6 +22,7 @@ export const LIFECYCLE: { readonly [S in StateName]: { readonly [E in LifeEvent[
   dead: { start: 'illegal', terminate: 'illegal', reap: 'illegal' },
 }
 
+/** The first running state. Without a driver (`attached` is false) nothing is in flight, so the incarnation is already drained. */
 function begin(attached: boolean): Life {
   return { state: 'running', activity: 'starting', holds: [], stopping: null, drained: !attached, midway: false, attached }
 }

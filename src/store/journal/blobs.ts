@@ -1,5 +1,6 @@
-// Stores each long text of fact bodies only once, under its SHA-256. A reference to a long text names the path of that text
-// within the body. References are in a separate column (`refs`), so that no text of an agent can look like one.
+// Takes long texts out of fact bodies as blobs, and puts them back. The store has each blob only once, under its SHA-256. A reference to a
+// long text names the path of that text within the body. References are in a separate column (`refs`), so that no text of an agent can look
+// like one.
 // Test: test/tables/store/journal/blobs.test.ts.
 import { hash } from 'node:crypto'
 import { KernelError } from '../../kernel/model/errors.ts'

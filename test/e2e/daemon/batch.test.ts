@@ -35,7 +35,7 @@ test('`batch` has a result for each process, and an error concerns only its own 
   await expect(reeve.batch({ verb: 'send', refs: ['a'] })).rejects.toThrow('needs a `text`')
 })
 
-test('`places` lists the directories in which processes were started, the last used one first', async () => {
+test('`places` lists the directories in which processes were started, the most recently used one first', async () => {
   const [one, two] = ['one', 'two'].map((name) => join(daemon.work, name)) as [string, string]
   for (const dir of [one, two]) mkdirSync(dir)
   for (const cwd of [one, two, one]) await daemon.waitForEnd((await daemon.spawnShell('true', { cwd })).uuid)

@@ -48,7 +48,9 @@ describe.runIf(process.platform === 'linux')('a daemon that a signal stopped or 
         verbs[index],
         verbs[index]?.[0] === 'run' ? 125 : 4,
         expect.stringMatching(
-          new RegExp(`the daemon \\(PID ${pid}\\) hangs (since \\d\\d:\\d\\d:\\d\\d|for more than 5 s): a signal has stopped it`),
+          new RegExp(
+            `the daemon \\(PID ${pid}\\) has been hanging (since \\d\\d:\\d\\d:\\d\\d|for more than 5 s): a signal has stopped it`,
+          ),
         ),
       ])
       expect(stderr).toMatch(/`reeve daemon (restart|stop) --now` kills it/)

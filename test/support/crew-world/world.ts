@@ -85,7 +85,7 @@ export class CrewWorld {
   readonly repository: WorldRepository | null
   readonly #decide: typeof decideCrew
   readonly journal: CrewFact[] = []
-  /** the time of each command */
+  /** the time of each fact of the journal */
   readonly #times: number[] = []
   readonly procs = new Map<MemberId, MemberProcess>()
   /** requested jobs that the current daemon has not done */
@@ -242,7 +242,7 @@ export class CrewWorld {
     else this.keptMessages.push({ to, id, from, text })
   }
 
-  /** Moves the queued messages of members to another one, or drops them if they go back to their senders. */
+  /** Moves the queued messages of members to another one. Without another one they are lost, because they return to their senders. */
   #move({ from, to }: Extract<Act, { type: 'move' }>): void {
     for (const id of from) {
       const waitingMessages = this.requireProcess(id).queue.splice(0)
@@ -267,7 +267,7 @@ export class CrewWorld {
     return proc
   }
 
-  /** Spawns a member's process. */
+  /** Spawns a member's process, and returns its UUID. */
   spawn(id: MemberId): string {
     const uuid = `u-${id}`
     this.procs.set(id, {
@@ -290,7 +290,7 @@ export class CrewWorld {
     return uuid
   }
 
-  /** Restarts the daemon: it knows only the journal and requests open jobs again. */
+  /** Restarts the daemon. The new daemon knows only the journal, so the crew requests its open jobs again. */
   crash(): void {
     this.jobs = []
     this.submit({ type: 'begin' })

@@ -1,4 +1,4 @@
-// Rows for tests of lists: one with chosen fields, or thousands.
+// Rows for tests of lists: one with chosen fields, or thousands with their changes and sums.
 import type { RowPatch } from '../../../src/api/row-events.ts'
 import type { RowView, SumsView } from '../../../src/api/views/rows.ts'
 
@@ -68,7 +68,7 @@ export function rowMap(...rows: readonly RowView[]): Map<string, RowView> {
 /** The number of processes in each tree of `manyRows`. */
 const TREE_SIZE = 100
 
-/** Rows of this number of processes: agents in trees of 100, each with a step, a cost, a context and a sentence. */
+/** The rows of `count` agents in trees of 100, each with a step, a cost, a context and a reason. */
 export function manyRows(count: number): RowView[] {
   return Array.from({ length: count }, (_, index) =>
     rowOf({
@@ -89,7 +89,9 @@ export function manyRows(count: number): RowView[] {
   )
 }
 
-/** Patches for `changed` of the rows: each has a new step and a new reason. */
+/**
+ * Patches that give `changed` of the `count` rows a new step and a new reason. Another `round` changes other rows, to other values.
+ */
 export function manyChanges(count: number, changed: number, round: number): RowPatch[] {
   return Array.from({ length: changed }, (_, index) => {
     const at = ((round * changed + index) * 7_919) % count
@@ -104,7 +106,7 @@ export function manyChanges(count: number, changed: number, round: number): RowP
 
 const manyUuid = (index: number): string => `01a20000-0000-7000-8000-${String(index).padStart(12, '0')}`
 
-/** Sums of this number of working processes. */
+/** The sums of `count` working processes. */
 export function sumsOf(count: number): SumsView {
   return { live: count, working: count, asking: 0, held: 0, failed: 0, todayUsd: 18.42, reservedUsd: 0 }
 }

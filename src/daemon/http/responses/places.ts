@@ -8,13 +8,13 @@ const place = z.object({
   living: count.describe('the number of living processes that were started in it'),
   processes: count.describe('the number of processes that were started in it, of those that were read'),
   lastUsedAt: time,
-  agents: texts.describe('the agents that were used in it, the last used one first'),
+  agents: texts.describe('the agents that were used in it, the most recently used one first'),
   trusted: z.boolean().describe('true: `trusted` of config.yaml contains it or a directory above'),
 })
 
 const places = z.object({
   version,
-  places: z.array(place).describe('at most 200, the last used one first; from all living and the 500 newest ended processes'),
+  places: z.array(place).describe('at most 200, the most recently used one first; from all living and the 500 newest ended processes'),
 })
 
 export const placeAnswers = { places }

@@ -7,10 +7,11 @@ import { isEnding } from '../../model/status.ts'
 import type { Process } from '../../model/process.ts'
 import type { DecisionDraft } from '../draft.ts'
 
-/** Holds a process and its crew. Returns `held`, or `stop` if the process is ending and does not wait for a key. */
+/** Holds a process and its crew. Returns `held`, or `stop` if the process is not running, or is ending and so does not wait for a key. */
 export function holdForAccount(draft: DecisionDraft, { uuid, spec, life }: Process, error: string): 'held' | 'stop' {
   if (life.state !== 'running' || isEnding(draft.mustGet(uuid))) return 'stop'
   if (life.stopping) {
+    // The stop waits for a last turn of the agent, which cannot go on without the key.
     terminate(draft, draft.mustGet(uuid), life.stopping.exit)
     return 'stop'
   }

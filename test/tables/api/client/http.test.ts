@@ -330,7 +330,7 @@ describe('a server that accepts connections and does not answer', () => {
     expect([error.code, error.exit, error.message]).toEqual([
       'HANGS',
       4,
-      'the daemon hangs for more than 5 s: it accepts connections but does not answer',
+      'the daemon has been hanging for more than 5 s: it accepts connections but does not answer',
     ])
     expect(performance.now() - startMs).toBeLessThan(15_000)
   })

@@ -187,7 +187,10 @@ describe('without an answer from the daemon', () => {
     expect([back[0]?.includes(' live '), back[4]?.includes('42m 12s')]).toEqual([true, true])
   })
 
-  const HANG = { message: 'the daemon (PID 7) hangs since 09:00:00: a signal has stopped it', hint: '`kill -CONT 7` continues it.' }
+  const HANG = {
+    message: 'the daemon (PID 7) has been hanging since 09:00:00: a signal has stopped it',
+    hint: '`kill -CONT 7` continues it.',
+  }
   const SILENT = 'The daemon does not answer. This is how it was at'
   test.each([
     ['a moment of silence', { s: 4 }, 'live', ''],
@@ -202,7 +205,12 @@ describe('without an answer from the daemon', () => {
       'no answer since 2',
       '`reeve daemon start` starts it, and this screen goes on by itself.',
     ],
-    ['a hanging daemon', { s: 100, isLinkUp: false, hang: HANG }, 'no answer since', 'The daemon (PID 7) hangs since 09:00:00: a signal'],
+    [
+      'a hanging daemon',
+      { s: 100, isLinkUp: false, hang: HANG },
+      'no answer since',
+      'The daemon (PID 7) has been hanging since 09:00:00: a signal',
+    ],
     ['the same with its hint', { s: 12, hang: HANG }, 'no answer since', '`kill -CONT 7` continues it.'],
   ])('after %s, all clocks stand still, and the screen says what is known', (_, { s, ...link }, head, note) => {
     const model = modelOf(FLEET, [NEED])
