@@ -101,6 +101,10 @@ async function stepTimes({ client }: Running, uuid: string): Promise<number[]> {
   return times
 }
 
+/**
+ * Measures the API and an agent while `work` runs. A response gets back the longer of the two waits for a CPU: the daemon's and its own.
+ * The gap between two steps gets back the daemon's wait, which a timer has recorded.
+ */
 async function measureDuring(daemon: Running, dir: string, work: () => Promise<unknown>): Promise<Measured> {
   const uuid = await startAgent(daemon, dir)
   const answers: number[] = []
@@ -155,7 +159,7 @@ function rowsOf(name: string, { tookMs, answers, gaps }: Measured): Row[] {
       ok: worst <= BAR_MS,
     }
   }
-  return [row('an answer of the API', answers), row('from step to step of an agent', gaps)]
+  return [row('a response of the API', answers), row('from step to step of an agent', gaps)]
 }
 
 async function measure(dir: string): Promise<void> {

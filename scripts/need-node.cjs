@@ -1,4 +1,5 @@
-// Runs a script under Node 24 or newer: `node scripts/need-node.cjs SCRIPT ARG...`. Every npm script begins with it.
+// Runs a script under Node 24 or newer: `node scripts/need-node.cjs SCRIPT ARG...`. Nearly every npm script begins
+// with it, and bin/reeve uses its functions.
 // Under an older Node it starts the Node that `npm ci` installed into node_modules, or prints in one line what to do.
 // Every Node must be able to read this file: no syntax newer than ES5, only Node's own modules.
 // Test: test/e2e/cli/bin.test.ts.
@@ -23,7 +24,7 @@ function advice() {
   var need = 'Node ' + MIN_MAJOR + ' or newer is needed and this is ' + process.version
   // A published package has no build script: there the user installs Node.
   if (!fs.existsSync(path.join(__dirname, 'build.mjs'))) return need + '; install it from https://nodejs.org, or run: npx -p node@' + MIN_MAJOR + ' reeve VERB'
-  return need + '; `npm ci` brings it along, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false'
+  return need + '; `npm ci` installs it, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false'
 }
 
 // Runs `args` with the bundled Node: passes signals on, and ends with the same code or signal.
@@ -33,7 +34,7 @@ function runBundled(args) {
   var names = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']
   names.forEach(function (name) {
     process.on(name, function () {
-      // A terminal sends these signals to the child, too: a second one would count as a second Ctrl+C.
+      // A terminal sends the other signals to the child, too. A second SIGINT would count as a second Ctrl+C.
       if (process.stdin.isTTY && name !== 'SIGTERM') return
       child.kill(name)
     })

@@ -1,7 +1,10 @@
-// Text as a page may show it: no character is hidden, and no character changes the order of the others. Colours of terminals become parts
-// with numbers of colours. Pure. Test: test/tables/faces/visible-text.test.ts.
+// Text as a page may show it: no character is hidden, and no character changes the order of the others. Colour sequences of a terminal
+// divide a text into parts, each with its colour. Pure. Test: test/tables/faces/visible-text.test.ts.
 
-/** Controls except tab and newline, bidirectional marks, characters without width, and tags, which all would be invisible. */
+/**
+ * The characters that would be invisible: controls except tab and newline, bidirectional marks, characters without width, tags, and lone
+ * surrogates. A joiner (U+200C, U+200D) between two characters outside ASCII stays, because emoji and some scripts need it.
+ */
 const HIDDEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|(?<![^\0-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\0-\x7f])|[\ud800-\udfff]/gu
 

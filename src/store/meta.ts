@@ -1,4 +1,4 @@
-// Reads and writes named numbers in `meta`, other than the counters. Each number has a negated copy that reveals damage.
+// Reads and writes named numbers in the table `meta`, other than the counters. Each number has a negated copy that reveals damage.
 // Tests: test/tables/store/daemon-runs.test.ts, test/e2e/daemon/notifications.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { metaValue } from './schema.ts'

@@ -1,4 +1,5 @@
-// The fields of the form for a new crew, the request that it makes, and the same request as a command line. Pure. Test: test/tables/web/crew-commands.test.ts.
+// The fields of the form for a new crew, the request that it makes, and the same request as a command line. Pure.
+// Test: test/tables/web/crew-commands.test.ts.
 import type { CrewTaskBody, CrewUpBody } from '../../src/api/views/crew-up.ts'
 import { COMMIT_GATES } from '../word-lists.ts'
 

@@ -1,10 +1,10 @@
-// What the page shows without a session, with the command that makes one. Test: test/e2e/web/page.test.ts.
+// What the page shows without a session: why there is none, and the command that makes a new link. Test: test/e2e/web/page.test.ts.
 import type { JSX } from 'preact'
 import type { NoSession } from '../session.ts'
 
 const TEXTS: Readonly<Record<NoSession, string>> = {
   none: 'This page needs a link with a code.',
-  used: 'This link was used already, or it is older than a minute.',
+  used: 'This link has already been used, or is older than a minute.',
   ended: 'The session has ended: it was revoked, was idle for too long, or the daemon has ended.',
   unreachable: 'The daemon does not answer.',
 }

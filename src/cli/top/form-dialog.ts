@@ -1,4 +1,5 @@
-// A dialog of `reeve top` with several fields: texts and choices. `Tab` and the arrows move between them, and Enter requests the action.
+// A dialog of `reeve top` with several fields: texts and choices. `Tab`, `↑` and `↓` move between them. `←`, `→` and the space key change a
+// choice. Enter requests the action.
 // Test: test/tables/cli/top/fork-form.test.ts.
 import { displayWidth, padWidth } from '../print/text.ts'
 import { LineEditor, type Key } from '../screen/line-editor.ts'
@@ -23,7 +24,7 @@ export interface FormOptions {
   readonly first: string
   /** returns the lines below the fields */
   readonly notesOf: (values: FormValues) => readonly string[]
-  /** returns the action, or what is wrong */
+  /** returns the action, or what is wrong with the values */
   readonly actionOf: (values: FormValues) => Action | { readonly problem: string }
 }
 
@@ -103,6 +104,7 @@ export class FormDialog implements Dialog {
     if (isCancel(key)) return 'close'
     const by = stepOf(key)
     if (by !== 0) this.#index = (this.#index + by + this.#states.length) % this.#states.length
+    // After a backslash, Enter begins a new line in the text.
     else if (isEnter(key) && !this.editor?.text.endsWith('\\')) return this.#submit()
     else if (state && 'editor' in state) state.editor.onKey(key)
     else if (state) moveChoice(state, key)

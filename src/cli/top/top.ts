@@ -85,6 +85,7 @@ class Top implements Disposable {
   readonly #rate = new LatestRead(RATE_MS / 2, () => this.#track(this.#readRate(), isLinkLost))
   /** what the panel showed when its content was requested */
   #peekKey = ''
+  /** the number of questions in the terminal's title */
   #askCount = 0
   /** the ids of the needs after the last event; null: no event yet */
   #knownNeeds: ReadonlySet<string> | null = null
@@ -121,7 +122,7 @@ class Top implements Disposable {
     await Promise.race([Promise.all(this.#running), setTimeout(LAST_ANSWERS_MS, undefined, { ref: false })])
   }
 
-  /** Follows the rows. Returns false if the daemon has gone: the screen stays, because it may be started again. */
+  /** Follows the rows. Returns false if the daemon has gone. The screen then stays, because the user may start the daemon again. */
   async #follow(onLink: (isUp: boolean) => void): Promise<boolean> {
     try {
       for await (const event of this.#reeve.followRows({ scope: 'recent', signal: this.#end.signal, onLink })) {
@@ -197,7 +198,7 @@ class Top implements Disposable {
         return stakesLines(await this.#reeve.stakes(uuid, how, { subtree: true }), Date.now())
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        return [`What it would cost is not known: ${error.message}`]
+        return [`What this would cost is unknown: ${error.message}`]
       }
     }
     const all = await Promise.all(rows.slice(0, MAX_STAKES).map(read))
@@ -265,7 +266,7 @@ class Top implements Disposable {
     const { shownTab, selectedRow, peekKey, ratesByRoot } = this.#model
     const rate = shownTab === 'limits' && selectedRow ? (ratesByRoot.get(selectedRow.uuid) ?? 0) : 0
     const key = shownTab === null ? '' : `${peekKey} ${selectedRow?.seq} ${rate}`
-    // What cannot be read now is read when the next event comes.
+    // A stale panel is read at the next event, because no daemon answers now.
     if (key === this.#peekKey || this.#model.isStale(performance.now())) return
     this.#peekKey = key
     if (key !== '') this.#peek.request()

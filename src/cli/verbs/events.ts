@@ -29,9 +29,10 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   return 0
 }
 
-/** the fields that every event has; they are not printed as values */
+/** the fields that every event has: the line begins with those that it prints, so they are not printed as values */
 const ENVELOPE: ReadonlySet<string> = new Set(['version', 'seq', 'uuid', 'pid', 'at', 'type', 'fact'])
 
+/** Returns an event as one line. Empty values are left out: null, and an empty queue. */
 function formatEvent(event: EventView, out: Output): string {
   const fields = Object.entries(event).filter(
     ([key, value]) => !ENVELOPE.has(key) && value !== null && !(key === 'queueCount' && value === 0),

@@ -1,5 +1,5 @@
-// Parses the shell commands of a crew (verify, setup) in files: `npm test`, a list of words, or `{ command, timeout }`; false means
-// no command. Test: test/tables/config/crew/crews.test.ts.
+// The commands of a crew (verify, setup), as files and requests give them. In a file: `npm test`, a list of words, or
+// `{ command, timeout }`; false means no command. Test: test/tables/config/crew/crews.test.ts.
 import { z } from 'zod'
 import { parseDuration } from '../duration.ts'
 import type { CrewShellCommand } from '../../kernel/model/crew/words.ts'
@@ -59,6 +59,7 @@ export function toCrewCommand({
   return { command, timeoutMs }
 }
 
+/** Adds the issues, and returns a value that zod ignores because of them. */
 function addIssues(error: z.ZodError, context: { readonly issues: unknown[] }): false {
   for (const issue of error.issues) context.issues.push({ ...issue, input: undefined })
   return false

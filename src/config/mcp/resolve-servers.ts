@@ -1,5 +1,6 @@
 // Resolves the MCP servers at the start of an incarnation: chooses the usable ones, and fills in all values. A server with a missing value
-// or without trust is not used, and the process still starts. The result contains secrets, and must never be recorded.
+// or without trust is not used, and the process still starts. Also lists the variables that servers refer to. The result contains secrets,
+// and must never be recorded.
 // Test: test/tables/config/mcp/servers.test.ts, test/e2e/mcp/config.test.ts.
 import { dirname, join } from 'node:path'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -35,15 +36,16 @@ export async function resolveMcpServers(spec: Spec, credentials: Values, paths: 
 export async function mcpVariableNames({ mcp = [], env }: Omit<Spec, 'cwd'>, paths: Paths): Promise<readonly string[]> {
   if (mcp.length === 0) return []
   const { trusted } = await loadConfig({ paths, cwd: null })
-  const names = await Promise.all(mcp.map(async (server) => ((await isUsable(server, paths, trusted)) ? namesIn(server) : [])))
+  const names = await Promise.all(mcp.map(async (server) => ((await isUsable(server, paths, trusted)) ? variableNamesIn(server) : [])))
   return [...new Set(names.flat())].filter((name) => env[name] === undefined)
 }
 
-function namesIn(server: McpServer): readonly string[] {
+function variableNamesIn(server: McpServer): readonly string[] {
   const texts = server.kind === 'http' ? [server.url, ...Object.values(server.headers)] : [...server.argv, ...Object.values(server.env)]
   return texts.flatMap((text) => (text === null ? [] : variablesIn(text)))
 }
 
+/** Whether a server may start a program: the user named it at the spawn (`--mcp`), or its file is trusted. */
 async function isUsable({ named, source }: McpServer, paths: Paths, trusted: readonly string[]): Promise<boolean> {
   return named === true || isTrusted(source, paths, trusted)
 }
@@ -129,6 +131,7 @@ function checkWebUrl(url: string): string {
   return url
 }
 
+/** Returns the values of the completed server that its record omits, because they may be secrets. */
 function secretValues(recorded: McpServer, completed: McpServer): readonly string[] {
   const [known, full] = [valuesOf(recorded), valuesOf(completed)]
   return Object.keys(known).flatMap((key) => (known[key] === null ? [full[key] ?? ''] : []))

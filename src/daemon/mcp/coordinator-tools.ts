@@ -41,7 +41,7 @@ const addTask = defineOwnTool({
   }),
   example: {
     id: 'login',
-    title: 'Keep the target of the login',
+    title: 'Return to the page that opened the login',
     text: 'After the login, users land on / instead of the page that they came from.',
     acceptance: 'npm test passes with a new test.',
   },
@@ -152,13 +152,13 @@ const COMMAND_TOOLS: readonly OwnToolDefinition[] = [
   ),
   defineLeadTool(
     'mark_task_done',
-    "Marks a task as done that needs no commit. Nothing is reviewed or committed for it, and the user's report shows that.",
+    "Marks a task that needs no commit as done. Nothing is reviewed or committed for it, and the user's report shows that.",
     z.strictObject({ task, reason }),
     { task: 'look', reason: 'answered in the thread' },
   ),
   defineLeadTool(
     'mark_task_failed',
-    'Marks a task as failed that cannot be done. Tasks that need it fail with it.',
+    'Marks a task that cannot be done as failed. Tasks that need it fail with it.',
     z.strictObject({ task, reason }),
     { task: 'login', reason: 'there is no such page any more' },
   ),
@@ -172,7 +172,7 @@ const COMMAND_TOOLS: readonly OwnToolDefinition[] = [
   ),
   defineLeadTool(
     'complete_crew',
-    'Ends the crew, when every task is done or cannot be done. Its workers leave. The summary is for the user.',
+    'Ends the crew when every task is done or cannot be done. Its workers leave. The summary is for the user.',
     z.strictObject({ summary: text, outcome: z.enum(CREW_OUTCOMES) }),
     { summary: 'All five tasks are committed on reeve/shop.', outcome: 'completed' },
   ),

@@ -1,5 +1,5 @@
-// Hides the processes outside a subtree in the answers to a session for this subtree. Hides their UUIDs, PIDs and limits, and their
-// names in sentences about holds, signals and budgets. Texts of agents and of messages stay as they are. Must never hide a process of
+// Hides the processes outside a subtree in the answers to a session for this subtree. Hides their UUIDs, PIDs and limits, and their names
+// in reeve's own sentences, such as why a process is held. Texts of agents and of messages stay as they are. Must never hide a process of
 // the subtree.
 // Tests: test/tables/daemon/web/hide-others.test.ts, test/e2e/web/security.test.ts.
 import { agentUuidIn, type Uuid } from '../../kernel/model/ids.ts'
@@ -29,13 +29,17 @@ export class OtherProcesses {
   async hideIn(answer: unknown): Promise<unknown> {
     const mentioned = new Set<Uuid>()
     collectUuids(answer, mentioned)
-    const others = await this.#above()
+    const others = await this.#findAncestors()
     for (const uuid of mentioned) await this.#collectOthers(uuid, others)
-    return hide(answer, { others, names: namesOf(others), pids: new Set([...others.values()].flatMap((process) => process?.pid ?? [])) })
+    return hide(answer, {
+      others,
+      names: namePatternOf(others),
+      pids: new Set([...others.values()].flatMap((process) => process?.pid ?? [])),
+    })
   }
 
   /** The processes above the root: any sentence may name them. */
-  async #above(): Promise<Map<Uuid, Process | null>> {
+  async #findAncestors(): Promise<Map<Uuid, Process | null>> {
     const above = new Map<Uuid, Process | null>()
     for (let uuid = (await this.#find(this.#root))?.parentUuid ?? null; uuid !== null;) {
       const process = await this.#find(uuid)
@@ -52,7 +56,7 @@ export class OtherProcesses {
     return false
   }
 
-  /** Adds a process that is outside, or those outside that a process of the subtree depends on. */
+  /** Adds this process if it is outside. Else adds the outside processes that a sentence about it may name. */
   async #collectOthers(uuid: Uuid, others: Map<Uuid, Process | null>): Promise<void> {
     if (others.has(uuid)) return
     const process = await this.#find(uuid)
@@ -60,18 +64,18 @@ export class OtherProcesses {
       others.set(uuid, process ?? null)
       return
     }
-    for (const named of process ? namedBy(process) : []) {
-      const other = await this.#find(named)
-      if (other && !(await this.#isWithin(other))) others.set(named, other)
+    for (const cause of process ? causesOf(process) : []) {
+      const other = await this.#find(cause)
+      if (other && !(await this.#isWithin(other))) others.set(cause, other)
     }
   }
 }
 
-/** The processes that sentences about a process may name, besides those above: senders of its signals and roots of its holds. */
-function namedBy({ life }: Process): Uuid[] {
-  const causes = life.state === 'running' ? [...life.holds, ...(life.stopping ? [life.stopping] : [])] : []
+/** The processes that hold or stop a process, which a sentence about it may name: senders of its signals, and roots of its holds. */
+function causesOf({ life }: Process): Uuid[] {
+  const requests = life.state === 'running' ? [...life.holds, ...(life.stopping ? [life.stopping] : [])] : []
   const roots = life.state === 'running' ? life.holds.map(({ root }) => root ?? null) : []
-  return [...causes.map(({ by }) => agentUuidIn(by)), ...roots].filter((uuid) => uuid !== null)
+  return [...requests.map(({ by }) => agentUuidIn(by)), ...roots].filter((uuid) => uuid !== null)
 }
 
 function collectUuids(value: unknown, found: Set<Uuid>): void {
@@ -84,13 +88,13 @@ function collectUuids(value: unknown, found: Set<Uuid>): void {
 
 interface Hidden {
   readonly others: ReadonlyMap<Uuid, Process | null>
-  /** what names one of them in a sentence */
+  /** matches their names in a sentence */
   readonly names: RegExp | null
   readonly pids: ReadonlySet<number>
 }
 
-/** The names of processes as sentences have them: `fix`, `PID 12`, or the end of a UUID. */
-function namesOf(others: ReadonlyMap<Uuid, Process | null>): RegExp | null {
+/** Matches the names of processes as sentences have them: `fix`, `PID 12`, or the end of a UUID. */
+function namePatternOf(others: ReadonlyMap<Uuid, Process | null>): RegExp | null {
   const names = [...others].flatMap(([uuid, process]) => [
     uuid.slice(-8),
     ...(process ? [`PID ${process.pid}`, process.spec.name ?? ''] : []),
@@ -107,6 +111,7 @@ function hide(value: unknown, hidden: Hidden, field = ''): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value))
     return field === 'ppid' && hidden.pids.has(Number(value)) ? 0 : value
   if (isOfOther(value, 'uuid', hidden)) return null
+  // The text of a reason (`WhyView`) is a sentence of reeve's own. Other fields `text` have words of agents.
   const isWhy = 'kind' in value && 'since' in value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, part]) => {

@@ -1,5 +1,5 @@
-// Decides how an agent ended: by its own events first, and then by its exit code, which can be wrong. The same rules serve a program that
-// is a whole process, and one that is a turn of a conversation. Pure.
+// Decides how an agent ended: by its own events first, and then by its exit status and its last error line. The exit code can be wrong. The
+// same rules serve a program that is a whole process, and one that is a turn of a conversation. Pure.
 // Test: test/tables/drivers/command/exit-cause.test.ts.
 import { withLoginAdvice } from '../gateway/logins.ts'
 import { findResetTimeMs } from '../common/rate-limit-reset.ts'

@@ -1,5 +1,5 @@
-// Exit statuses: a code, a reason as text, and a cause, which does not follow from the code. Has the exits of the kernel, and the numbers
-// of POSIX signals. Test: test/tables/kernel/model/exit.test.ts.
+// Exit statuses: a code, a reason as text, and a cause, which does not follow from the code. Has the exits of the kernel, and those of
+// agents that end by themselves. Test: test/tables/kernel/model/exit.test.ts.
 import { SIGNAL_TABLE } from './signals.ts'
 import type { Report } from './reports.ts'
 import type { ExitStatus } from './process.ts'
@@ -29,7 +29,7 @@ export function failedExit(error: string): ExitStatus {
   return { code: 1, reason: error, error, cause: 'agent' }
 }
 
-/** POSIX numbers of the signals by which the operating system may end a program. */
+/** The signals that may end a program, with their numbers on Linux, as shells add them to 128. */
 const OS_SIGNALS: Readonly<Record<string, number>> = {
   SIGHUP: 1,
   SIGINT: 2,

@@ -5,8 +5,8 @@
 const MAX_LETTERS = 64
 
 /**
- * Returns the known word that begins with the typed text, if there is only one; else the most similar word. Undefined if no word is
- * similar.
+ * Returns the known word that begins with the typed text, if there is exactly one and the text has two letters. Otherwise returns the most
+ * similar word; undefined if no word is similar.
  */
 export function closestWord(typed: string, known: readonly string[]): string | undefined {
   const wanted = normalize(typed)
@@ -23,7 +23,10 @@ function normalize(word: string): string {
   return word.replace(/^-+/, '').toLowerCase()
 }
 
-/** Returns the maximum number of edits that count as a typing error: about two fifths of the word, and half of the typed text. */
+/**
+ * Returns the maximum number of edits that count as a typing error. That is two fifths of the word, but at least one. It is never more than
+ * half of the typed text.
+ */
 function maxDistance(typed: string, word: string): number {
   return Math.min(Math.max(1, Math.floor(word.length * 0.4)), Math.floor(typed.length / 2))
 }

@@ -1,4 +1,5 @@
-// The usage of one process in the usage ledger, whichever engine has it: what its facts add, and the rows of the ledger.
+// The usage of one process in the usage ledger: what its facts add, and the rows of the tables `spent` and `spenders`. Reads and writes no
+// database, so that each engine of the store can use it.
 // Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage-ledger.test.ts.
 import type { StoredFact } from '../../kernel/model/facts.ts'
 import { INITIAL_SPENDING_STATE, SPENDING_FACTS, foldSpending } from '../../kernel/state/usage-by-model.ts'
@@ -16,11 +17,12 @@ const HOUR_MS = 3_600_000
 export const SPENDING_CODES: readonly number[] = SPENDING_FACTS.map((type) => codeOf(type) ?? 0)
 
 /** The usage of one process in one hour by one model. */
-export type Sums = { -readonly [K in keyof Omit<UsageRow, 'uuid' | 'agent' | 'root'>]: UsageRow[K] }
+export type HourSums = { -readonly [K in keyof Omit<UsageRow, 'uuid' | 'agent' | 'root'>]: UsageRow[K] }
 
 /** The usage of one process: what the ledger has counted already, and what must be added. */
-export class Account {
+export class UsageAccount {
   readonly uuid: Uuid
+  /** its number in the ledger; null: not there yet */
   readonly id: number | null
   agent: string
   root: number | null
@@ -28,7 +30,8 @@ export class Account {
   /** the number of the last fact that is counted */
   seq: number
   state: SpendingState
-  readonly added = new Map<string, Sums>()
+  /** what must be added, by hour and model */
+  readonly added = new Map<string, HourSums>()
 
   constructor(uuid: Uuid, row: SpenderRow | undefined) {
     this.uuid = uuid
@@ -57,7 +60,7 @@ export class Account {
     { model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, estimated = false }: Spending,
   ): void {
     const key = JSON.stringify([hour, model])
-    const sums = this.added.get(key) ?? emptySums(hour, model)
+    const sums = this.added.get(key) ?? emptyHourSums(hour, model)
     sums.steps += steps
     sums.inputTokens += inputTokens
     sums.outputTokens += outputTokens
@@ -70,7 +73,7 @@ export class Account {
   }
 }
 
-export function emptySums(hour: number, model: string): Sums {
+export function emptyHourSums(hour: number, model: string): HourSums {
   return {
     spender: 0,
     hour,
@@ -86,7 +89,8 @@ export function emptySums(hour: number, model: string): Sums {
   }
 }
 
-export function addSums(before: Sums, added: Sums): Sums {
+/** Adds usage of the same hour and model. */
+export function addHourSums(before: HourSums, added: HourSums): HourSums {
   return {
     spender: before.spender,
     hour: added.hour,
@@ -103,9 +107,9 @@ export function addSums(before: Sums, added: Sums): Sums {
 }
 
 /** Returns the columns of a row of `spent`, without its checksum. */
-export function columnsOf(
+export function spentColumnsOf(
   id: number,
-  { hour, model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpriced, estimated }: Sums,
+  { hour, model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpriced, estimated }: HourSums,
 ) {
   return [
     id,
@@ -122,7 +126,7 @@ export function columnsOf(
 }
 
 /** Returns the sums of a row of `spent`. Errors: `STORE_DAMAGED`. */
-export function sumsOf(row: SpentColumns): Sums {
+export function hourSumsOf(row: SpentColumns): HourSums {
   const { spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks, sum } = row
   if (rowSum([spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks]) !== sum)
     throw damageError({ table: 'spent' }, `the row ${spender} ${hour} ${model} is damaged`)
@@ -141,6 +145,7 @@ export function sumsOf(row: SpentColumns): Sums {
   }
 }
 
+/** Returns the row. Errors: `STORE_DAMAGED` if its checksum is wrong. */
 export function checkSpender(row: SpenderRow): SpenderRow {
   const { id, uuid, agent, root, seq, state, sum } = row
   if (rowSum([id, uuid, agent, root, seq, state]) === sum) return row

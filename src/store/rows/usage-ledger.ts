@@ -10,8 +10,8 @@ import type { OwnedFactRow, SpenderRow, SpentColumns } from './row-types.ts'
 import type { Statements } from '../statements.ts'
 import type { UsageRowsQuery, UsageRow } from '../store.ts'
 import { rowSum } from './checksums.ts'
-import { Account, SPENDING_CODES, addSums, checkSpender, columnsOf, emptySums, sumsOf } from './usage-account.ts'
-import type { Sums } from './usage-account.ts'
+import { UsageAccount, SPENDING_CODES, addHourSums, checkSpender, spentColumnsOf, emptyHourSums, hourSumsOf } from './usage-account.ts'
+import type { HourSums } from './usage-account.ts'
 import { checkPageLimit } from './page-limit.ts'
 import { checkAscending } from './page-order.ts'
 import { inTransaction } from '../write/transaction.ts'
@@ -24,7 +24,7 @@ const SPENDING_CODES_JSON = JSON.stringify(SPENDING_CODES)
 /** Counts the usage of a journal that is being imported. The ledger gets the usage together with the process. */
 export class ImportedUsage {
   readonly #ledger: UsageLedger
-  readonly #accounts = new Map<Uuid, Account>()
+  readonly #accounts = new Map<Uuid, UsageAccount>()
 
   constructor(ledger: UsageLedger) {
     this.#ledger = ledger
@@ -63,7 +63,7 @@ export class UsageLedger {
     if (from >= last) return false
     const lastCursor = Math.min(last, from + BATCH_CURSORS)
     const facts = (this.#sql.spending.all(from, lastCursor, SPENDING_CODES_JSON) as unknown as OwnedFactRow[]).map(readBrief)
-    const accounts = new Map<Uuid, Account>()
+    const accounts = new Map<Uuid, UsageAccount>()
     for (const fact of facts) {
       const account = accounts.get(fact.uuid) ?? this.openAccount(fact.uuid)
       accounts.set(fact.uuid, account)
@@ -76,13 +76,13 @@ export class UsageLedger {
     return lastCursor < last
   }
 
-  openAccount(uuid: Uuid): Account {
+  openAccount(uuid: Uuid): UsageAccount {
     const row = this.#sql.spender.get(uuid) as SpenderRow | undefined
-    return new Account(uuid, row === undefined ? undefined : checkSpender(row))
+    return new UsageAccount(uuid, row === undefined ? undefined : checkSpender(row))
   }
 
   /** Writes an account. The caller has opened a transaction. */
-  write(account: Account): void {
+  write(account: UsageAccount): void {
     const id = account.id ?? Number(this.#sql.lastSpender.get()?.['id'] ?? 0) + 1
     const { uuid, agent, seq, added } = account
     // A parent is in the ledger before its children. An imported process without a parent here is a root.
@@ -97,10 +97,10 @@ export class UsageLedger {
     return row === undefined ? null : checkSpender(row).root
   }
 
-  #add(id: number, added: Sums): void {
+  #add(id: number, added: HourSums): void {
     const found = this.#sql.spentAt.get(id, added.hour, added.model) as unknown as SpentColumns | undefined
-    const sums = addSums(found === undefined ? emptySums(added.hour, added.model) : sumsOf(found), added)
-    const columns = columnsOf(id, sums)
+    const sums = addHourSums(found === undefined ? emptyHourSums(added.hour, added.model) : hourSumsOf(found), added)
+    const columns = spentColumnsOf(id, sums)
     this.#sql.setSpent.run(...columns, rowSum(columns))
   }
 }
@@ -114,7 +114,7 @@ export function readUsageRows(sql: Statements, { limit, after, sinceHour = Numbe
     readonly agent: string
     readonly root_uuid: string
   })[]
-  const usageRows = rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
+  const usageRows = rows.map((row) => ({ ...hourSumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
   checkAscending(
     'spent',
     [spender, hour, model],

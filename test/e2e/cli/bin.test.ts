@@ -234,7 +234,7 @@ describe('need-node', () => {
     here.put('scripts/build.mjs', '')
     expect(here.run('node', [...needNode, 'it.ts'], here.old())).toMatchObject({
       stderr:
-        'reeve: Node 24 or newer is needed and this is v12.22.0; `npm ci` brings it along, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false\n',
+        'reeve: Node 24 or newer is needed and this is v12.22.0; `npm ci` installs it, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false\n',
       status: 1,
     })
   })

@@ -1,5 +1,5 @@
 // Makes random requests for each operation of the API document, with valid, nearly valid and hostile values for the schema of each
-// field. Values that could run a program, name a folder or wait long are never random: they come from the caller's list.
+// field. Valid values that could run a program, name a folder or wait long come from the caller's list, not from chance.
 // Test: test/e2e/daemon/api-random.test.ts.
 import fc from 'fast-check'
 
@@ -30,7 +30,7 @@ export interface RandomRequest {
   readonly body: string | undefined
 }
 
-/** The caller's values by field name: a folder, a command, a reference. */
+/** The caller's values, by field name, such as folders and commands. */
 export type FieldValues = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 const HOSTILE_TEXTS = [
@@ -69,7 +69,7 @@ const wrongValue: fc.Arbitrary<unknown> = fc.oneof(
   hostileNumber,
 )
 
-/** Makes a value for a schema; one in fifteen has another type. */
+/** Makes a value for a schema; one in fifteen ignores the schema. */
 export function valueFor(schema: Schema, known: FieldValues, name = ''): fc.Arbitrary<unknown> {
   const validValue = Object.hasOwn(known, name) ? known[name]! : validValueFor(schema, known)
   return fc.oneof({ weight: 14, arbitrary: validValue }, { weight: 1, arbitrary: wrongValue })

@@ -20,6 +20,7 @@ export interface RunOptions {
   readonly credentials?: Readonly<Record<string, string>>
   /** facts of an earlier incarnation */
   readonly earlierFacts?: readonly StoredFact[]
+  /** options of the driver; default: quick retries */
   readonly native?: Partial<NativeOptions>
   /** the kernel acknowledges no report */
   readonly acknowledgesNothing?: boolean

@@ -12,7 +12,10 @@ export async function run(call: VerbCall): Promise<number> {
     throw new UsageError('the comments are given both after the task and with --comments', 'Give them once.')
   const reason = comments ?? readCommentText(args.text('comments'))
   if (reason === undefined && lines.length === 0)
-    throw new UsageError('the comments are missing', 'Give them after the task, or for a line, with --comment FILE:LINE=TEXT.')
+    throw new UsageError(
+      'the comments are missing',
+      'Give them after the task, or with --comments FILE; for one line use --comment FILE:LINE=TEXT.',
+    )
   return sendCrewCommand(call, ref, {
     type: 'deny_task',
     task,

@@ -1,6 +1,6 @@
-// Runs in a worker thread and executes the calls of the file tools, one at a time. A call that never ends is stopped with its
-// thread. Loads no package except `ignore`, because an agent waits for the start of the thread. file-workers.ts starts the
-// threads.
+// Runs in a worker thread and executes the calls of the file tools. The file file-workers.ts starts the threads, and sends a thread one
+// call at a time. It stops a call that never ends together with its thread. Loads no package except `ignore`, because an agent waits for
+// the start of the thread.
 // Test: test/processes/native/hostile-tool-calls.test.ts.
 import { parentPort } from 'node:worker_threads'
 import { truncateMiddle } from '../../common/truncate-middle.ts'
@@ -41,6 +41,7 @@ async function runCall({ name, input, ...context }: FileCall): Promise<FileAnswe
 parentPort?.on('message', (call: FileCall) => {
   runCall(call).then(
     (answer) => parentPort?.postMessage(answer),
+    // `runCall` returns each error of a tool. Any other error is a defect, which the end of the thread reports.
     () => process.exit(1),
   )
 })

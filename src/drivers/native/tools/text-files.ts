@@ -45,8 +45,8 @@ export async function readText(file: string, limitBytes: number, paths?: PathAcc
 }
 
 /**
- * Writes a whole file, and creates missing directories. The old content stays until the new text is complete. A file of another
- * user, with hard links, or in a read-only directory is overwritten in place.
+ * Writes a whole file, and creates missing directories. The old content stays until the new text is complete. A file of another user, with
+ * hard links, or in a read-only directory is overwritten in place. With a write permission in `paths`, path-guard.ts writes the file.
  */
 export async function writeText(file: string, text: string, paths?: PathAccess): Promise<void> {
   if (paths?.write) return writeWithin(file, text, paths)
