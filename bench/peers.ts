@@ -1,7 +1,7 @@
 // Compares reeve with LangGraph and DBOS, which `node scripts/install-peers.ts` installs. Each run has its own process and a new database.
-// The order changes with every round, and the results are medians. All store the same texts (2 KiB that do not compress) with the same
-// durability: SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. With whole checkpoints, LangGraph's data grows with the square of
-// the steps. That variant makes fewer steps, as the table shows. Run: `npm run bench peers`; quick:
+// The order changes with every round, and the results are medians of the rounds. All store the same texts (2 KiB of random characters) with
+// the same durability: SQLite's WAL with synchronous=FULL, PostgreSQL with fsync. With whole checkpoints, LangGraph's data grows with the
+// square of the steps. That variant makes fewer steps, as the table shows. Run: `npm run bench peers`; quick:
 // `node bench/peers.ts --steps 100 --rounds 1`.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ async function bytesOf({ postgres }: PeersBench, name: Name, { dir }: Place): Pr
 const stepsOf = (name: Name, steps: number): number => (name === 'LangGraph' ? Math.min(steps, WHOLE_STEPS) : steps)
 const stepsNote = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
 
-/** Does the work for each name in turn. Each round begins with the next name. */
+/** Does the work for each name in turn. Each round begins with the next name, so that no name always runs first. */
 async function inTurns(bench: PeersBench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const index of bench.names.keys()) await work(bench.names[(index + round) % bench.names.length] ?? 'reeve')

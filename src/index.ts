@@ -356,8 +356,8 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Yields all rows (`reset`), then their changes (`rows`), and a sign of life every 2.5 s (`alive`), until the signal aborts.
-   * `applyRowEvent` keeps a map of rows up to date. `after`: the cursor of rows that the caller has. After a broken connection, it tries for
-   * 30 s to connect again.
+   * `applyRowEvent` keeps a map of rows up to date. `after`: the cursor of rows that the caller has. After a broken connection, it tries
+   * for 30 s to connect again.
    */
   followRows({ signal, onLink, ...query }: FollowRowsOptions = {}): AsyncGenerator<RowEvent, void> {
     return this.#client.events('/v1/rows', { query: { ...query, shape: 'objects', follow: true }, signal: this.#whileOpen(signal), onLink })
@@ -559,8 +559,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Gives a process, dead or alive, a new name. The answer has a `note` if it already has this name. Errors: `CONFLICT` if a living process has
-   * the name, `INVALID` for a crew and its members.
+   * Gives a process, dead or alive, a new name. The answer has a `note` if it already has this name. Errors: `CONFLICT` if a living process
+   * has the name, `INVALID` for a crew and its members.
    */
   rename(ref: string, name: string, options: CallOptions = {}): Promise<SteerView> {
     return this.#client.post(`${processPath(ref)}/rename`, { name } satisfies RenameBody, options)
@@ -760,8 +760,8 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the largest number of spans per
-   * process.
+   * Returns the times in which a process had each status; with `subtree`, also for each process below. `max`: the largest number of spans
+   * per process.
    */
   spans(
     ref: string,

@@ -24,6 +24,7 @@ export const ROW_BYTES = 400
 /** Sort key of a process without an exit time: less than every exit time. */
 export const NO_EXIT_TIME = -1
 
+/** Returns a page of the ended processes, those without an exit time first. */
 export function readCollectable(deps: IndexReadDeps, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
   checkPageLimit(limit)
   const from = after === undefined ? ([NO_EXIT_TIME - 1, ''] as const) : ([after.exitedAt ?? NO_EXIT_TIME, after.uuid] as const)
@@ -43,8 +44,9 @@ export function readCollectable(deps: IndexReadDeps, { limit, before = Infinity,
   })
 }
 
-/** Estimates the size of a process's own facts in bytes, from the average size of its last ones. */
+/** Estimates the size of a process in bytes: its row, and its own facts by the average size of the last ones. Origins are not included. */
 function sizeOf({ sql, lineage }: IndexReadDeps, row: ProcessRow): number {
+  // A fork without a link to its origin has only its own facts.
   const ownFacts = { ...lineage.spanOf(row), link: { ...lineage.spanOf(row).link, origin: null } }
   const entries = readLastEntries({ sql, lineage }, ownFacts, { limit: SAMPLE_FACTS, codes: undefined, beforeSeq: Infinity }).flatMap(
     (part) => part.entries,
@@ -54,6 +56,7 @@ function sizeOf({ sql, lineage }: IndexReadDeps, row: ProcessRow): number {
   return Math.round((bytes / Math.max(1, entries.length) + FACT_BYTES) * facts + row.body.length + row.open.length + ROW_BYTES)
 }
 
+/** Returns the size of the database file, the free part of it, and the number of ended, unpinned processes. */
 export function readSize(sql: Statements, pageBytes: number): StoreSize {
   const pages = Number(sql.pages.get()?.['page_count'])
   const free = Number(sql.freePages.get()?.['freelist_count'])

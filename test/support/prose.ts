@@ -13,11 +13,13 @@ export interface Prose {
   readonly text: string
 }
 
+/** A line of a comment, without its marks. */
 const COMMENT = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)\s*(?:\*\/)?\s*$/
 
+/** An expression in a template string. */
 const EXPRESSION = /\$\{[^{}]*\}/g
 
-/** The sentences of the comments and strings of a source. Strings of one word are left out. */
+/** The sentences of the comments and strings of a source. Strings of one word, and strings in double quotes, are left out. */
 export function proseOf({ path, raw }: { readonly path: string; readonly raw: string }): Prose[] {
   const folder = path.split('/').slice(0, 2).join('/')
   const findings: Prose[] = []
@@ -78,6 +80,7 @@ export function pageBlocks(...paths: string[]): Block[] {
   return files.flatMap((path) => blocksOf(path, readFileSync(join(ROOT, path), 'utf8')))
 }
 
+/** The blocks of one Markdown page. */
 export function blocksOf(path: string, page: string): Block[] {
   const findings: Block[] = []
   let openParagraph: { readonly line: number; text: string } | null = null

@@ -1,5 +1,5 @@
 // `reeve resume --all-interrupted`, for the time after a crash. Lists the interrupted processes, asks the user, and resumes one after the
-// other, parents before children. Stops after some failures in a row, because their cause probably affects all processes. Test:
+// other, parents before children. Stops after three failures in a row, because their cause probably affects all processes. Test:
 // test/e2e/cli/resume.test.ts.
 import { ApiError } from '../../api/client/api-error.ts'
 import type { ResumablesView } from '../../api/views/resume.ts'
@@ -31,11 +31,11 @@ interface Outcome {
 
 type Interrupted = Pick<ProcessView, 'uuid' | 'pid' | 'name' | 'agent' | 'status' | 'step' | 'createdAt' | 'intent'>
 
-/** Resolves to the exit code: 1 if the user refuses, or if a process did not start. */
+/** Resolves to the exit code: 1 if the user does not confirm, or if a process did not start. */
 export async function resumeAllInterrupted(call: VerbCall): Promise<number> {
   const { out, reeve } = call
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })
-  // Oldest first, which puts parents before their children.
+  // The oldest process comes first, which puts parents before their children.
   const interrupted = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
   const notResumable = interrupted.length === 0 ? new Map<string, string>() : await findNotResumable(call, interrupted)
   const [plan, skipped] = [
@@ -113,7 +113,7 @@ async function printPlan(
   await out.line(lines.join('\n'))
 }
 
-/** Whether the user agrees, by `--yes` or an answer. Errors: usage without a terminal. */
+/** Whether the user agrees, by `--yes` or an answer. Errors: `UsageError` without either a terminal or `--yes`. */
 async function isConfirmed({ args, out }: VerbCall, count: number): Promise<boolean> {
   if (args.on('yes')) return true
   if (!out.json && process.stdin.isTTY && out.isTerminal('stderr'))

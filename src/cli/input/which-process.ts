@@ -1,6 +1,6 @@
-// Resolves a name that several ended processes share, which the daemon alone would refuse. Verbs that only read take the newest process,
-// and print a note. `crew stop`, `crew pause` and `compose down` report that all have ended. Other commands to a crew get the error about
-// the newest. Test: test/e2e/naming/names.test.ts.
+// Resolves a name that several ended processes share, which the daemon refuses as ambiguous. Verbs that only read take the newest process,
+// and print a note. `crew stop`, `crew pause` and `compose down` report that all have ended. Other commands to a crew are sent to the
+// newest, and fail with its error. Test: test/e2e/naming/names.test.ts.
 import { ApiError } from '../../api/client/api-error.ts'
 import type { CandidateView } from '../../api/views/process.ts'
 import { Failure } from '../errors.ts'
@@ -15,12 +15,12 @@ export async function resolveForRead<T>(ref: string, out: Output, send: (ref: st
   } catch (error) {
     const newest = newestOf(error, ref)
     if (!newest) throw error
-    await out.message(out.paintMessage('dim', `"${oneLine(ref)}" is the newest of several: ${candidateText(newest)}`))
+    await out.message(out.paintMessage('dim', `"${oneLine(ref)}" names several ended processes; the newest is ${candidateText(newest)}`))
     return await send(newest.uuid)
   }
 }
 
-/** Calls `send`, which acts on a living process. If several ended processes share the name, the error and its hint are about the newest. */
+/** Calls `send`, which acts on a living process. If several ended processes share the name, the error and its hint name the newest. */
 export async function resolveForAction<T>(ref: string, send: (ref: string) => Promise<T>): Promise<T> {
   try {
     return await send(ref)

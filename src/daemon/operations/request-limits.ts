@@ -1,5 +1,5 @@
-// The limits in a request: the change that a resume asks for, and the limits that cannot be enforced for a plain command. Most of these
-// count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/daemon/api.test.ts.
+// The limits in a request: the change that a resume or a fork requests. Also finds the limits that cannot be enforced for a plain command:
+// most of them count model calls and steps, which only agents have. Tests: test/e2e/limits/budgets.test.ts, test/e2e/daemon/api.test.ts.
 import { LIMITS, configuredLimits, type LimitCheck } from '../../kernel/state/limits.ts'
 import type { ResumeBody } from '../../api/views/process.ts'
 import type { LimitName, Limits } from '../../kernel/model/words.ts'

@@ -1,5 +1,6 @@
-// Converts an agent's costs to increases. Agents report the total of the session, even after a resume. The kernel needs the increase, so
-// that nothing is counted twice. Tokens are reported per turn, at its end. Pure. Test: test/processes/acp/turns.test.ts.
+// Converts the usage that an agent reports to what the kernel counts. Agents report the total cost of the session, even after a resume; the
+// kernel needs the increase, so that nothing is counted twice. Tokens are reported per turn, at its end. Pure.
+// Test: test/processes/acp/turns.test.ts.
 import type { PromptResult } from './message-schemas.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
 
@@ -10,7 +11,10 @@ export class CostDeltas {
   #isReported = false
   #isMetered: boolean
 
-  /** `chargedUsd` is the recorded cost of the session so far. `wasMetered` means that the gateway counted a part of that cost. */
+  /**
+   * `chargedUsd`: the recorded cost of the session so far. `wasMetered`: the gateway counted a part of that cost, so the agent's own total
+   * may be lower.
+   */
   constructor(chargedUsd: number, wasMetered = false) {
     this.#total = chargedUsd
     this.#isMetered = wasMetered
@@ -36,8 +40,8 @@ export class CostDeltas {
   }
 
   /**
-   * Returns the tokens of a turn. If `calls` is more than 1, `usage` is that of one model call, so the result is an estimate.
-   * The cost is null (unknown) unless the agent reports costs.
+   * Returns the tokens of a turn. If `calls` is more than 1, `usage` is that of one model call, so the result is an estimate. The cost is 0
+   * if the agent reports costs, because `increaseTo` counts them; else it is null (unknown).
    */
   turnUsage(usage: NonNullable<PromptResult['usage']>, calls = 1): CallUsage {
     return {

@@ -41,7 +41,7 @@ test.each([
   ['wait', 'failed'],
 ])('`%s` takes the newest process of a name, with a note', async (verb, expectedText) => {
   const result = await run(verb, 'build')
-  expect(result.stderr).toMatch(new RegExp(`^"build" is the newest of several: PID ${pids[1]} \\(failed 20\\d\\d-`))
+  expect(result.stderr).toMatch(new RegExp(`^"build" names several ended processes; the newest is PID ${pids[1]} \\(failed 20\\d\\d-`))
   expect(result.stdout).toContain(expectedText)
   expect(result.code).toBe(verb === 'attach' || verb === 'wait' ? 3 : 0)
 })
@@ -86,7 +86,7 @@ test('the commands that a crew prints after its second start work', async () => 
     expect([verb, result.code, result.stderr.split('\n')[0]]).toEqual([
       verb,
       0,
-      expect.stringContaining('"words" is the newest of several: PID '),
+      expect.stringContaining('"words" names several ended processes; the newest is PID '),
     ])
   }
   expect((await run('crew', 'resume', 'words')).code).toBe(3)
@@ -119,5 +119,8 @@ test('compose ps takes the newest run of a name', async () => {
   await run('compose', 'up', '--name', 'app')
   await run('compose', 'up', '--name', 'app')
   const result = await run('compose', 'ps', 'app')
-  expect([result.code, result.stderr.split('\n')[0]]).toEqual([0, expect.stringContaining('"app" is the newest of several: PID ')])
+  expect([result.code, result.stderr.split('\n')[0]]).toEqual([
+    0,
+    expect.stringContaining('"app" names several ended processes; the newest is PID '),
+  ])
 })

@@ -310,7 +310,7 @@ describe('after the worktree was removed by hand', () => {
 test('a dry run takes the newest of several ended processes with a name, and a merge is refused', async () => {
   for (const file of ['one.txt', 'two.txt']) await work(`touch ${file}`, 'twice')
   const dryRun = await merge('--dry-run', 'twice')
-  expect(dryRun).toMatchObject({ code: 0, stderr: expect.stringContaining('"twice" is the newest of several: PID 2 ') })
+  expect(dryRun).toMatchObject({ code: 0, stderr: expect.stringContaining('"twice" names several ended processes; the newest is PID 2 ') })
   expect(dryRun.stdout + dryRun.stderr).toContain('two.txt')
   expect(await merge('twice')).toMatchObject({ code: 3, stderr: expect.stringContaining('"twice" may be any of') })
 })

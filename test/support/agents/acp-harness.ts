@@ -1,4 +1,4 @@
-// Runs agents that speak ACP for tests, with a folder, a real containment, the scripted agent and a fake kernel.
+// Runs agents that speak ACP for tests, with a folder, a real containment, a scripted agent program and a fake kernel.
 // Disposing of the harness ends the agents and checks that no program is left.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,6 +39,7 @@ interface AcpRunOptions extends AcpOptions {
 export interface AcpRun {
   readonly kernel: FakeKernel
   readonly agent: Agent
+  /** the session in the latest report `up` */
   readonly readSessionId: () => string
   /** the lines that the program has logged so far */
   readLogLines(): readonly string[]

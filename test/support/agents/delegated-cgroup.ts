@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { findOwnCgroup } from '../../../src/drivers/contain/backends/cgroup-root.ts'
 import { waitUntil } from '../wait-until.ts'
 
+/** '' is the directory itself */
 const DELEGATED_FILES = ['', 'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control']
 
 export interface DelegatedCgroup extends AsyncDisposable {
@@ -13,6 +14,7 @@ export interface DelegatedCgroup extends AsyncDisposable {
   readonly commandPrefix: readonly string[]
 }
 
+/** Whether this process is root, and can create a cgroup. */
 export function canDelegate(): boolean {
   if (process.geteuid?.() !== 0) return false
   try {
@@ -23,6 +25,7 @@ export function canDelegate(): boolean {
   }
 }
 
+/** Creates a cgroup that `user` (a UID) owns. Its disposal kills all programs in it. */
 export function createDelegatedCgroup(user: number): DelegatedCgroup {
   const dir = mkdtempSync(join(findOwnCgroup() ?? '/nowhere', 'reeve-t-'))
   for (const file of DELEGATED_FILES) chownSync(join(dir, file), user, user)
@@ -31,7 +34,7 @@ export function createDelegatedCgroup(user: number): DelegatedCgroup {
     commandPrefix: ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(dir, 'cgroup.procs')],
     async [Symbol.asyncDispose]() {
       writeFileSync(join(dir, 'cgroup.kill'), '1')
-      await waitUntil(() => tryRemove(dir), 'the end of a cgroup')
+      await waitUntil(() => tryRemove(dir), 'the cgroup is removed')
     },
   }
 }

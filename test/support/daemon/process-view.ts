@@ -1,4 +1,4 @@
-// Views of processes and an event of a fact, as the API returns them, for tests of what is printed.
+// Views of processes and events of facts, as the API returns them, for tests of the command line and the client.
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 

@@ -1,18 +1,18 @@
-// The guarantees that a simulation checks, by name. `Rules` checks those that the facts in the store show, with only the state that they
-// need. simulation.ts and forks-and-removals.ts check the others.
+// The guarantees that simulations and crash tests check, by name. `Rules` checks those that the facts in the store show. The files
+// simulation.ts and forks-and-removals.ts check the others. `countUserHolds` helps with `holdStays`.
 import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 export const RULES = {
   exitOnce: 'an incarnation exits once',
-  heldBegins: 'while a process is held, reeve delivers no message and asks no model',
+  heldBegins: 'while a process is held, reeve delivers no message and calls no model',
   drained: 'a drained process has no model call in flight',
-  pidsRise: 'PIDs only rise, over restarts and collections',
+  pidsRise: 'PIDs only rise, even after restarts and collections',
   forkHistory: 'a fork has the history of its origin up to the fork, and then its own, without a gap',
-  originStays: 'a fork changes nothing of its origin',
+  originStays: 'a fork does not change its origin',
   collectedStays: 'a collected process never comes back, and is remembered',
-  forkReadable: 'a fork can be read and forked from any step, also without its origins',
+  forkReadable: 'a fork can be read and forked from any step, even after the removal of its origins',
   holdStays: 'a pause of the user outlives a restart',
   nothingLeft: 'removed processes leave nothing but the record of their removal',
   pinStays: 'a pinned process is not collected',
@@ -28,7 +28,7 @@ interface ProcessState {
   modelOpen: boolean
 }
 
-/** Reads each fact once, in the order of the store. */
+/** Checks the facts of a store. `read` gets each fact once, in the order of the store. */
 export class Rules {
   readonly #reportViolation: (rule: Rule, description: string) => void
   readonly #seen = new Map<Uuid, ProcessState>()
@@ -47,6 +47,7 @@ export class Rules {
     advanceState(state, body)
   }
 
+  /** Checks the PID of a new incarnation, and begins its state. A `process.rehydrated` keeps the holds and the exit of the one before. */
   #checkPid(uuid: Uuid, state: ProcessState, body: Extract<FactBody, { pid: number }>): void {
     if (body.pid <= this.#highestPid) this.#reportViolation('pidsRise', `${body.pid} of ${uuid} after ${this.#highestPid}`)
     this.#highestPid = Math.max(this.#highestPid, body.pid)

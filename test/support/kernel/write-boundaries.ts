@@ -1,6 +1,6 @@
-// Counts every write of a daemon to its store: commits of the pipeline, removals, batches of a sweep and of an import. A callback
-// runs before each write, and after it, when the write is durable but not yet visible. `OperationSequence` is a fixed sequence of
-// operations that causes every kind of write, in the same order each time. Test: test/processes/crash/boundaries.deep.test.ts.
+// Counts every write of a daemon to its store: commits of the pipeline, removals, batches of a sweep and of an import. A callback runs
+// before each write, and after it, when the write is durable but not yet visible. `OperationSequence` is a fixed sequence of operations
+// that causes every kind of write, in the same order each time. Test: test/processes/crash/boundaries.deep.test.ts.
 import { join } from 'node:path'
 import { Archive } from '../../../src/daemon/archive/archive.ts'
 import { GarbageCollector } from '../../../src/daemon/operations/collector.ts'
@@ -57,7 +57,7 @@ function commitText({ facts }: Commit): string {
   return [...new Set(facts.map(({ body }) => body.type))].join(' ')
 }
 
-/** Returns the whole content of the store as text. */
+/** Returns the counters, processes and facts of the store as text, with the tombstones of removed processes. */
 export async function readWholeStore(store: HomeStore): Promise<string> {
   const { counters, processes } = await store.load()
   const journals = await Promise.all(
@@ -79,7 +79,7 @@ function sortKeys(_: string, value: unknown): unknown {
     : value
 }
 
-/** Makes the operations of a daemon around a core. */
+/** Makes the operations that a daemon has besides its pipeline: removals, collection, export and import. */
 export function operationsOf(core: Core) {
   const getProcess = async (uuid: Uuid): Promise<Process> => {
     const process = core.table.get(uuid) ?? (await core.store.process(uuid))
@@ -127,6 +127,7 @@ export function operationsOf(core: Core) {
   }
 }
 
+/** Opens a core whose writes are counted. It answers effects at once, as drivers without programs do. */
 export async function openCoreWithCountedWrites(dir: string, onBoundary: BoundaryCallback): Promise<Core> {
   return openCore({
     dir,
@@ -147,7 +148,7 @@ export async function openCoreWithCountedWrites(dir: string, onBoundary: Boundar
   })
 }
 
-/** A fixed sequence of acts of users and agents. */
+/** A fixed sequence of what users request and agents report. */
 export class OperationSequence {
   readonly #core: Core
   readonly #operations: ReturnType<typeof operationsOf>

@@ -1,6 +1,7 @@
-// A small daemon that kills itself in the middle of a spawn. Arguments: the state directory, the kind of containment, a token in the command
-// lines of the programs, the turns of the event loop between the start of the spawn and the kill, and a mode. Modes: `first` (the containment
-// is empty), `later` (it has a program), `frozen` (its program is frozen). Prints in JSON lines what a real daemon would have recorded.
+// A small daemon that kills itself in the middle of a spawn. Arguments: the state directory, the kind of containment, a token in the
+// command lines of the programs, the turns of the event loop between the start of the spawn and the kill, and a mode. Modes: `first` (the
+// containment is empty), `later` (it has a program), `frozen` (its program is frozen). Prints in JSON lines what a real daemon would have
+// recorded.
 import { setImmediate } from 'node:timers/promises'
 import { writeSync } from 'node:fs'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'

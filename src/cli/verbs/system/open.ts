@@ -1,4 +1,4 @@
-// `reeve open`: opens the page in the browser at a process, or prints the link. Test: test/e2e/web/access/verb.test.ts.
+// `reeve open`: opens the page of a process in the browser, or prints its link. Test: test/e2e/web/access/verb.test.ts.
 import { refuseInProcess } from '../../actions/open-browser.ts'
 import { openWebLink } from '../../actions/open-web-link.ts'
 import { resolveForRead } from '../../input/which-process.ts'

@@ -1,5 +1,5 @@
-// Finds workers for tasks that require a certain agent or model. Chooses the worker to retire when the crew is full. Decides whether two
-// choices of agent and model count as equal. Must never choose a worker that a task of the same priority could use.
+// Decides which workers suit a task that requires a certain agent or model, and which worker to retire when the crew is full. Also has the
+// text for a choice of agent and model. Must never retire a worker that another ready task of the same or a higher rank could use.
 // Test: test/tables/kernel/crew/state/eligible-workers.test.ts.
 import { canRoleImplement, sortByRank, isFree, isReady, openTasks, rankOf, workersOf } from './queries.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
@@ -15,6 +15,7 @@ export function toTaskAgent({ agent, model }: TaskAgent): TaskAgent | undefined 
     : { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) }
 }
 
+/** Describes a choice of agent and model, for users and members. */
 export function taskAgentText({ agent, model }: TaskAgent = {}): string {
   const parts = [agent === undefined ? '' : `agent ${agent}`, model === undefined ? '' : `model ${model}`].filter((part) => part !== '')
   return parts.length === 0 ? 'the usual agent' : parts.join(', ')
