@@ -1,7 +1,7 @@
 // Measures the overhead of the gateway against a minimal proxy of `node:http`, with two kinds of calls. A request of 200 KB has a short
-// answer: measured are the CPU time, and the times until the first byte and the end. An answer of 32 MB has chunks of one event: measured
-// is the CPU time per MB. The client and the provider run in separate processes, so that the measured CPU time is only
-// that of the proxy. Run: `npm run bench gateway`.
+// answer: measured are the CPU time, and the times until the first byte and the end, also with 20 calls at once. An answer of 32 MB has
+// chunks of one event: measured is the CPU time per MB. The client and the provider run in separate processes, so that the measured CPU
+// time is only that of the proxy. Run: `npm run bench gateway`.
 import { fork } from 'node:child_process'
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, RequestOptions, Server, ServerResponse } from 'node:http'

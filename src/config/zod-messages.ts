@@ -4,6 +4,7 @@ import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
+/** Matches the messages of zod itself. A rule of reeve has its own text, which does not begin like this. */
 const LIBRARY_MESSAGE = /^(Invalid (input|option|string|number|key in record)|Too (small|big)|Unrecognized keys?)(: |$)/
 
 /** the message of a format rule that has no message of its own */
@@ -46,7 +47,7 @@ export function issueText(issue: Issue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'unrecognized_keys':
-      return `has an unknown key ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
+      return `has ${issue.keys.length === 1 ? 'an unknown key' : 'unknown keys'} ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     default:
       return issue.message
   }

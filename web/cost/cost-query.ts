@@ -4,8 +4,10 @@ import type { UsageBy, UsageRateView, UsageReportView } from '../../src/api/view
 import { MEASURES, type Measure } from '../../src/faces/cost-chart.ts'
 import { callApi } from '../session-api.ts'
 import { daemonNow } from '../parts/clock.tsx'
+import { utcOffsetMs } from './utc-offset.ts'
 
 export const SPLITS = ['agent', 'model', 'label', 'project', 'tree', 'process'] as const satisfies readonly UsageBy[]
+/** the length of a column of the chart */
 export const TIMES = ['day', 'hour'] as const
 /** the time ranges of the menu, in hours */
 export const RANGES: Readonly<Record<string, number>> = { '24h': 24, '7d': 168, '30d': 720, '90d': 2_160, '365d': 8_760 }
@@ -14,11 +16,13 @@ const HOUR_MS = 3_600_000
 export interface CostQuery {
   readonly by: (typeof TIMES)[number]
   readonly split: (typeof SPLITS)[number]
+  /** the key of the label by which `split` groups; empty: none */
   readonly label: string
   /** a range of the menu, a time, or `all` */
   readonly since: string
   /** a time; empty: up to now */
   readonly until: string
+  /** the process whose tree counts; empty: all processes count */
   readonly under: string
   readonly measure: Measure
 }
@@ -66,13 +70,6 @@ function sinceOf({ since }: CostQuery): string | null {
   return hours === undefined ? since : String(daemonNow() - hours * HOUR_MS)
 }
 
-/** The offset of the daemon's time zone from UTC, in ms. The report names the end of a day, which is midnight there. */
-export function utcOffsetMs({ home }: Pick<UsageReportView, 'home'>): number {
-  const dayMs = 24 * HOUR_MS
-  const midnight = Date.parse(home.day.endsAt) % dayMs
-  return midnight > 12 * HOUR_MS ? dayMs - midnight : -midnight
-}
-
 /** The day or hour of a time on the daemon's clock, as the rows of a report name it. */
 function timeKey(at: number, by: CostQuery['by'], report: UsageReportView): string {
   const iso = new Date(at + utcOffsetMs(report)).toISOString()
@@ -94,7 +91,7 @@ export function hoursOfDay(day: string, report: UsageReportView): Readonly<Recor
   return { by: 'hour', since: new Date(from).toISOString(), until: new Date(from + 24 * HOUR_MS).toISOString() }
 }
 
-/** The command that prints the same table. */
+/** The command that prints the usage by time and group. It has no flag for the measure: its table has all of them. */
 export function costCommand({ by, split, label, since, until, under }: CostQuery): string[] {
   return [
     'reeve',

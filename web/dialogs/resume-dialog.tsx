@@ -26,13 +26,14 @@ interface Chosen {
 }
 
 export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
+  // The limit that is nearest to its end: the one that the user probably wants to raise.
   const nearest = RESUME_LIMITS.find((limit) => limit === row.budget?.limit)
   const [others, setFields] = useState<ResumeFields>({ ...EMPTY, limit: nearest ?? EMPTY.limit })
   const draft = `${row.uuid} resume`
   const fields: ResumeFields = { ...others, message: draftOf(draft) }
   // null: the daemon has not answered yet
   const [facts, setFacts] = useState<ResumeFacts | null>(null)
-  const [isAsked, setAsked] = useState(false)
+  const [isRequested, setRequested] = useState(false)
   const set = ({ message, ...changes }: Partial<ResumeFields>): void => {
     if (message !== undefined) keepDraft(draft, message)
     setFields((before) => ({ ...before, ...changes }))
@@ -53,9 +54,9 @@ export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
     event.preventDefault()
     const body = facts && resumeBody(row, fields, facts.limits)
     if (body === null) return
-    setAsked(true)
+    setRequested(true)
     const isDone = await send(row, body)
-    setAsked(false)
+    setRequested(false)
     if (isDone && body.message !== undefined) removeSentDraft(draft, fields.message)
     if (isDone && resumeTarget.value === row) close()
   }
@@ -78,8 +79,8 @@ export function ResumeDialog({ row }: { readonly row: RowView }): JSX.Element {
           </p>
         ) : null}
         <p class="buttons">
-          <button type="submit" class="primary" disabled={isAsked || facts === null || command === null}>
-            {isAsked ? 'asked' : 'Resume'}
+          <button type="submit" class="primary" disabled={isRequested || facts === null || command === null}>
+            {isRequested ? 'Requested' : 'Resume'}
           </button>
         </p>
       </form>
@@ -151,8 +152,8 @@ function ResumeFieldset({ row, facts, fields, set }: FieldsetProps): JSX.Element
       </div>
       {choices.withBelow ? (
         <label class="inline">
-          <input type="checkbox" checked={withBelow} onChange={(event) => set({ withBelow: event.currentTarget.checked })} /> also what was
-          paused with it ({formatCount(row.sub.held - 1, 'process')} below it held)
+          <input type="checkbox" checked={withBelow} onChange={(event) => set({ withBelow: event.currentTarget.checked })} /> also resume
+          what was paused with it ({formatCount(row.sub.held - 1, 'held process')} below it)
         </label>
       ) : null}
     </>
@@ -161,9 +162,9 @@ function ResumeFieldset({ row, facts, fields, set }: FieldsetProps): JSX.Element
 
 /** One limit, and how much is added to it. */
 function LimitFields({ facts, fields: { limit, amount }, set }: Omit<FieldsetProps, 'row'>): JSX.Element {
-  const before = facts?.limits[limit]
+  const present = facts?.limits[limit]
   const { name, unit, format } = LIMIT_UNITS[limit]
-  const what = before === undefined ? 'New limit' : `Added to ${format(before)}`
+  const what = present === undefined ? 'New limit' : `Added to ${format(present)}`
   return (
     <>
       <label>

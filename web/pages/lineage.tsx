@@ -44,7 +44,7 @@ function Lanes({ lineage: { uuid, processes, truncated } }: { readonly lineage: 
   return (
     <>
       {processes.length === 1 ? (
-        <p class="quiet">It has no forks, and is not a fork. “Fork after it” under a step of the process makes one.</p>
+        <p class="quiet">It has no forks, and is not a fork. “Fork after this step” under a step of the process makes one.</p>
       ) : null}
       <ul class="lanes-of-forks">
         {processes.map((process) => (

@@ -1,4 +1,4 @@
-// One step in full: the messages before it, its text, its tool calls, what it asked, and its figures. Read when it is selected, and again
+// One step in full: the messages before it, its text, its tool calls, what interrupted it, and its figures. Read when it is selected, and again
 // while it can still change. Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
@@ -30,7 +30,7 @@ interface StepDetailProps extends StepHeadProps {
 
 export function StepDetail({ row, columns, index, live }: StepDetailProps): JSX.Element {
   const step = columns.step[index] ?? 0
-  // Usage and records of files can come while the next step runs.
+  // Usage and records of files can come while the next step runs, so the last two steps are read again.
   const isSettled = (): boolean => !hasFlag(columns, index, 'open') && index < columns.step.length - 2
   const { value, error } = useLive<StepDetailView>(row.uuid, `step ${step}`, async (before) =>
     before && isSettled() ? before : (await callApi<{ step: StepDetailView }>(`/v1/processes/${row.uuid}/steps?at=${step}`)).step,
@@ -58,10 +58,10 @@ function StepHead({ row, columns, index }: StepHeadProps): JSX.Element {
     <header>
       <h3>step {step}</h3>
       <span class="buttons">
-        <button type="button" aria-label="Step before" title="key [" disabled={before === undefined} onClick={() => show(before)}>
+        <button type="button" aria-label="Previous step" title="key [" disabled={before === undefined} onClick={() => show(before)}>
           ‹
         </button>
-        <button type="button" aria-label="Step after" title="key ]" disabled={after === undefined} onClick={() => show(after)}>
+        <button type="button" aria-label="Next step" title="key ]" disabled={after === undefined} onClick={() => show(after)}>
           ›
         </button>
       </span>
@@ -72,7 +72,7 @@ function StepHead({ row, columns, index }: StepHeadProps): JSX.Element {
           title={row.forks === 'any step' ? 'key f' : 'This agent can be forked only as it is now.'}
           onClick={() => openFork(row, step)}
         >
-          {row.forks === 'any step' ? 'Fork after it' : 'Fork as it is now'}
+          {row.forks === 'any step' ? 'Fork after this step' : 'Fork as it is now'}
         </button>
       ) : null}
     </header>
@@ -111,7 +111,7 @@ function StepContent({ uuid, step, live }: StepContentProps): JSX.Element {
       {step.compaction ? (
         <details>
           <summary>
-            compacted after it: {formatTokens(step.compaction.before)} → {formatTokens(step.compaction.after)} tokens
+            compacted after this step: {formatTokens(step.compaction.before)} → {formatTokens(step.compaction.after)} tokens
           </summary>
           <AgentText text={step.compaction.summary} />
         </details>

@@ -17,7 +17,7 @@ type OptionKind = AskView['options'][number]['kind']
 
 /**
  * An action on each of the rows. `verb`: its command line without the processes; `done`: the words before the names of the processes in the
- * result.
+ * result. Fails only if every row refuses; otherwise the result has the refusals, too.
  */
 function onEach(rows: readonly RowView[], verb: string, done: string, act: (reeve: Reeve, uuid: string) => Promise<SteerView>): Action {
   return {
@@ -42,7 +42,7 @@ function namesOf(rows: readonly RowView[]): string {
   return rows.length > 3 ? formatCount(rows.length, 'process') : rows.map(titleOf).join(', ')
 }
 
-/** Pauses the rows with all below them, or resumes them if all are paused. */
+/** Pauses the rows with all below them, or resumes these rows and all below them if every row is paused. */
 export function pauseOrResume(rows: readonly RowView[]): Action {
   return rows.every(({ status }) => status === 'suspended')
     ? onEach(rows, 'reeve resume --subtree', 'resumed', (reeve, uuid) => reeve.resume(uuid, { subtree: true }))
@@ -58,7 +58,7 @@ export function interrupt(row: RowView): Action {
   return onEach([row], 'reeve kill -s INT', 'interrupted', (reeve, uuid) => reeve.signal(uuid, 'SIGINT'))
 }
 
-/** Ends a process with all below it. */
+/** Ends the rows with all below them. `stop`: with SIGTERM, and SIGKILL after a grace of at least `STOP_GRACE_MS`; `kill`: at once. */
 export function endTree(rows: readonly RowView[], how: 'stop' | 'kill'): Action {
   return how === 'stop'
     ? onEach(rows, `reeve kill --subtree --grace ${STOP_GRACE_MS / 1_000}s`, 'stopping', (reeve, uuid) =>
@@ -71,7 +71,7 @@ export function markSeen(rows: readonly RowView[]): Action {
   return onEach(rows, 'reeve needs --seen', 'seen:', (reeve, uuid) => reeve.markSeen(uuid))
 }
 
-/** Snoozes the needs of the rows for a time such as `2h`, or shows them again (`off`). Null if `time` is neither. */
+/** Snoozes the needs of the rows for a time such as `2h`, or shows them again (`off`). Null if `time` is neither, or without rows. */
 export function snooze(rows: readonly RowView[], time: string): Action | null {
   const ms = time === 'off' ? 0 : parseDuration(time)
   if (ms === null || (ms <= 0 && time !== 'off')) return null
@@ -80,7 +80,7 @@ export function snooze(rows: readonly RowView[], time: string): Action | null {
   const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
   const done = ms === 0 ? 'shown again:' : `put off for ${time}:`
   const action = onEach(rows, `reeve needs --snooze ${time}`, done, (reeve, uuid) => reeve.snooze(uuid, until))
-  // The command takes one process.
+  // Unlike the other verbs, `reeve needs --snooze` takes one process, so each row has its own command.
   const commands = [first, ...more].map((row) => `reeve needs --snooze ${time} ${commandName(row)}`)
   return { ...action, command: commands.join('; ') }
 }
@@ -121,7 +121,7 @@ export function sendMessage(row: RowView, text: string): Action {
   }
 }
 
-/** Resumes a process with a message. */
+/** Resumes a process, with a message unless the text is blank. */
 export function resumeWith(row: RowView, text: string): Action {
   const hasMessage = text.trim() !== ''
   return onEach([row], `reeve resume${hasMessage ? ` --message ${shellWord(text)}` : ''}`, 'resumed', (reeve, uuid) =>

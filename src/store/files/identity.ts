@@ -1,5 +1,5 @@
 // The identity file beside the store names the store and its last counters. It reveals that a store is empty, gone, older or replaced. The
-// file is written at the start, at most a second after a commit, and at the end; never within a commit. Its counters are a lower bound,
+// file is written at the start, within about a second after a commit, and at the end; never within a commit. Its counters are a lower bound,
 // because they were durable before the file was written.
 // Tests: test/tables/store/files/identity.test.ts, test/e2e/daemon/older-store.test.ts.
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface Identity extends Counters {
   readonly at: number
   /** the system's boot id; null where the system has none */
   readonly boot: string | null
-  /** the end of SQLite's WAL, which is behind the counters by at most the last commits; null without a WAL */
+  /** the end of SQLite's WAL at the time of the write; null without a WAL, and after an orderly end */
   readonly log: WalEnd | null
   /** whether the daemon ended in order, so that the counters are exact */
   readonly orderly: boolean
@@ -30,7 +30,7 @@ const MAX_LAG_MS = 1_000
 /** The maximum number of facts by which the file may be behind the store. */
 const MAX_LAG_FACTS = 2_048
 
-/** Reads the file. Null for a new store, or for a store of a version that wrote no identity file. Errors: `STORE_DAMAGED`. */
+/** Reads the file. Null without a file: the store is new, or of a version that wrote none, or the file was deleted. Errors: `STORE_DAMAGED`. */
 export function readIdentity(dir: string): Identity | null {
   const text = readText(join(dir, IDENTITY_FILE))
   if (text === null) return null
@@ -134,7 +134,7 @@ export class IdentityFile {
     this.stop()
     const { dir, store, counters, log } = this.#deps
     const { cursor, pid } = counters()
-    // The cursor is set before the write, so that a failed write is not repeated before the next commit.
+    // Set before the write: after a failed one, the next commits wait for the timer instead of each starting a write at once.
     this.#writtenCursor = cursor
     try {
       const end = orderly ? null : readWalEnd(join(dir, 'store.db-wal'))

@@ -1,4 +1,4 @@
-// A question in the API's form, for tests of what is printed.
+// A question in the API's form, for tests that read or print questions.
 import type { AskView } from '../../../src/api/views/process.ts'
 
 export function makeAskView(changes: Partial<AskView> = {}): AskView {

@@ -4,7 +4,7 @@ import { CommitMaker, endFacts, specOf, uuidOf } from '../store/facts.ts'
 import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 /**
- * Writes `count` processes, oldest first, a millisecond apart in November 2023, named `old-1` and so on. No daemon may use this state
+ * Writes `count` processes, oldest first, milliseconds apart in November 2023, named `old-1` and so on. No daemon may use this state
  * directory.
  */
 export async function writeEndedProcesses(stateDir: string, count: number): Promise<Uuid[]> {

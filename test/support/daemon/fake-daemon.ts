@@ -1,5 +1,5 @@
-// A fake daemon with scripted responses on a real Unix socket. Tests of the command line use it to check arguments, output and exit
-// codes.
+// A fake daemon with scripted responses on a real Unix socket. Tests of the client and of the command line use it to
+// check requests, output and exit codes.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,7 +32,7 @@ export interface FakeDaemon extends AsyncDisposable {
   countConnections(): Promise<number>
 }
 
-/** Serves `METHOD /path` (without query) under `home`, until it is disposed. */
+/** Serves the routes, named `METHOD /path` without the query, under `home` until it is disposed. Any other route is `NOT_FOUND`. */
 export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise<FakeDaemon> {
   const requests: FakeRequest[] = []
   const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export async function startFakeDaemon(home: string, routes: FakeRoutes): Promise
       const route = `${request.method} ${decodeURIComponent(url.pathname)}`
       const received = { route, query: url.searchParams, body, headers: request.headers }
       requests.push(received)
-      sendAnswer(response, routes[route]?.(received) ?? refusedAnswer('NOT_FOUND', `no process at ${route}`))
+      sendAnswer(response, routes[route]?.(received) ?? refusedAnswer('NOT_FOUND', `the fake daemon has no route ${route}`))
     })
   })
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(join(home, 'reeve.sock'), resolve))

@@ -1,5 +1,5 @@
-// The commands of a page: its `sh` blocks, and the files that its other blocks show. A block below `<!-- not run: REASON -->` is left
-// out. A block of YAML or Markdown that begins with `# NAME` is a file of that name. Test: test/e2e/docs/commands.test.ts.
+// The commands of a page: its `sh` blocks, and the files that its other blocks show. A block below `<!-- not run: REASON -->` has
+// that reason, and the caller skips it. A block of YAML or Markdown that begins with `# NAME` is a file of that name. Test: test/e2e/docs/commands.test.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../env.ts'
@@ -25,9 +25,10 @@ export function readBlocks(page: string): PageBlock[] {
 export function blocksIn(text: string): PageBlock[] {
   return [...text.matchAll(BLOCK_PATTERN)].flatMap((match): PageBlock[] => {
     const { reason, language, text: content = '' } = match.groups ?? {}
-    const name = FILE_NAME.exec(content)?.[1] ?? ''
-    if (language !== 'sh' && name === '') return []
+    const isCommands = language === 'sh'
+    const name = isCommands ? '' : (FILE_NAME.exec(content)?.[1] ?? '')
+    if (!isCommands && name === '') return []
     const line = text.slice(0, match.index + match[0].length).split('\n').length - content.split('\n').length + 1
-    return [{ line, kind: language === 'sh' ? 'commands' : 'file', name, text: content, reason: reason ?? null }]
+    return [{ line, kind: isCommands ? 'commands' : 'file', name, text: content, reason: reason ?? null }]
   })
 }

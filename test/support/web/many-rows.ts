@@ -3,10 +3,10 @@
 import type { Page } from 'playwright-core'
 import { rowOf } from '../faces/rows.ts'
 
-/** Puts the stand-in into a tab, before its page is opened: trees of 100 processes each. */
+/** Puts the stand-in into a tab; must be called before its page is opened. The rows are trees of 100 processes each. */
 export async function sendManyRows(page: Page, count: number): Promise<void> {
   const row = rowOf({ kind: 'agent', model: 'anthropic/claude', about: 'Find out why the tests of the parser fail.', step: 12 })
-  await page.addInitScript(`(${inBrowser.toString()})(${JSON.stringify(row)}, ${count})`)
+  await page.addInitScript(`(${installStandIn.toString()})(${JSON.stringify(row)}, ${count})`)
 }
 
 /** Sends changes of `changed` rows in one message. */
@@ -14,8 +14,8 @@ export function changeRows(page: Page, changed: number): Promise<void> {
   return page.evaluate(`sendChanges(${changed})`)
 }
 
-/** Runs in the browser; must use nothing from outside. */
-function inBrowser(row: Record<string, unknown>, count: number): void {
+/** Takes the place of the shared worker. Runs in the browser as a text, so it must use nothing from outside. */
+function installStandIn(row: Record<string, unknown>, count: number): void {
   const TREE_SIZE = 100
   const uuidOf = (index: number): string => `01a20000-0000-7000-8000-${String(index).padStart(12, '0')}`
   const rows = Array.from({ length: count }, (_, index) => ({
@@ -44,6 +44,7 @@ function inBrowser(row: Record<string, unknown>, count: number): void {
   }
   page.sendChanges = (changed: number): void => {
     const up = Array.from({ length: changed }, () => {
+      // A prime step spreads the changes over all trees.
       next = (next + 7_919) % count
       return { uuid: uuidOf(next), step: 13 + (next % 7), seq: next }
     })

@@ -1,5 +1,5 @@
-// Reads a skill in a worker thread. Returns the text of its `SKILL.md` without the front matter, and the names of the files in its
-// folder. Refuses a path that has become a link since the skill was found. Test: test/tables/drivers/native/tools/skill.test.ts.
+// Reads a skill in a worker thread. Returns the text of its `SKILL.md` without the front matter, and the names of the other files
+// below its folder, as far as the limits allow. Refuses a path that has become a link since the skill was found. Test: test/tables/drivers/native/tools/skill.test.ts.
 import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
@@ -29,7 +29,7 @@ export async function loadSkill({ name, places, sha256 }: SkillInput, { paths }:
     ...(shown === body ? [] : [`A part of the text is left out. Read ${file} for it.`]),
     ...(createHash('sha256').update(text).digest('hex') === sha256 ? [] : ['This skill has changed since this process began.']),
   ]
-  return [`Skill ${name}, in ${dir}:`, shown || '(no text)', ...notes, filesText(await listFiles(dir, paths))].join('\n\n')
+  return [`Skill ${name}, in ${dir}:`, shown || '(no text)', ...notes, filesText(await findOtherFiles(dir, paths))].join('\n\n')
 }
 
 /** Returns the first of these files that exists. Errors: `ToolError` if none exists, or if its path has become a link. */
@@ -46,8 +46,14 @@ async function findFile(name: string, places: SkillInput['places']): Promise<str
   throw new ToolError(`the file of the skill ${name} does not exist any more`)
 }
 
-/** The files below the folder, by their relative paths. Follows no links. */
-async function listFiles(dir: string, paths: FileContext['paths']): Promise<readonly string[]> {
+interface OtherFiles {
+  readonly files: readonly string[]
+  /** whether all directories were searched */
+  readonly isWhole: boolean
+}
+
+/** Finds the files below the folder, except its `SKILL.md`, by their relative paths. Follows no links. */
+async function findOtherFiles(dir: string, paths: FileContext['paths']): Promise<OtherFiles> {
   const files: string[] = []
   const pending = [dir]
   for (let count = 0; count < MAX_DIRECTORIES && files.length <= MAX_LISTED_FILES; count += 1) {
@@ -56,15 +62,15 @@ async function listFiles(dir: string, paths: FileContext['paths']): Promise<read
     // An unreadable directory is skipped.
     for (const entry of await listEntries(current, paths).catch(() => [])) {
       const found = path.join(current, entry.name)
-      if (entry.isFile()) files.push(path.relative(dir, found))
+      if (entry.isFile() && !(current === dir && entry.name === 'SKILL.md')) files.push(path.relative(dir, found))
       else if (entry.isDirectory() && !SKIPPED_DIRS.has(entry.name)) pending.push(found)
     }
   }
-  return files.filter((file) => file !== 'SKILL.md')
+  return { files, isWhole: pending.length === 0 }
 }
 
-function filesText(files: readonly string[]): string {
-  if (files.length === 0) return 'Its folder has no other files.'
+function filesText({ files, isWhole }: OtherFiles): string {
+  if (files.length === 0 && isWhole) return 'Its folder has no other files.'
   const listed = truncateMiddle(files.slice(0, MAX_LISTED_FILES).join('\n'), LIST_BYTES / 2)
-  return `Other files in its folder:\n${listed}${files.length > MAX_LISTED_FILES ? '\n[… and more …]' : ''}`
+  return `Other files in its folder:\n${listed}${isWhole && files.length <= MAX_LISTED_FILES ? '' : '\n[… and more …]'}`
 }

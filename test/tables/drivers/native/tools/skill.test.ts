@@ -109,6 +109,12 @@ test('links in the folder of the skill are not listed, and a long list is cut', 
   expect(content).toMatch(/\[… and more …\]$/)
 })
 
+test('a list that leaves out directories is marked as incomplete', async () => {
+  for (let number = 0; number < 60; number += 1) await mkdir(join(folder, `d${number}`))
+  await writeFile(join(folder, 'd59', 'last'), '')
+  expect((await loadSkill()).content).toMatch(/\[… and more …\]$/)
+})
+
 test('in a worktree the tool reads the copy of the worktree, or the original if there is no copy', async () => {
   const dir = join(root, '..', 'worktree')
   const worktree: WorktreeSpec = { repository: join(root, '.git'), dir, branch: 'b', base: 'c' }
