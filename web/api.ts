@@ -21,7 +21,10 @@ export interface StreamEvent {
   readonly data: string
 }
 
-/** Reads a stream of server-sent events to its end. `onByte` is called for the head of the response, and for each piece of its body. */
+/**
+ * Reads a stream of server-sent events to its end. `onByte` is called for the head of the response, and for each piece of its body.
+ * Errors: those of `request`, and of a stream that breaks.
+ */
 export async function readStream(
   credentials: Credentials,
   path: string,

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals'
 import { forgetDrafts, hideDrafts, openDrafts, restoreDrafts } from './drafts.ts'
 import { takeRowEvent } from './rows.ts'
-import { noteProof, provePeer, type Credentials } from './peer.ts'
+import { setProvenAt, provePeer, type Credentials } from './peer.ts'
 import { forgetSession, hideSession, keepSession, type NoSession, type StoredSession } from './session.ts'
 import type { FromWorker, LinkState } from './worker-messages.ts'
 import { connectWorker } from './worker-connection.ts'
@@ -49,7 +49,7 @@ function onMessage(message: FromWorker): void {
   if (message.type === 'rows') return takeRowEvent(message.event)
   const { state, lastByteAt } = message.link
   if (state === 'refused') return endSession()
-  noteProof(state === 'open' ? lastByteAt : null)
+  setProvenAt(state === 'open' ? lastByteAt : null)
   const opened = session.peek()
   if (typeof opened !== 'string' && state !== link.peek().state) {
     if (state === 'open') keepStored(opened)

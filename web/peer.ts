@@ -27,8 +27,8 @@ const proofs = new Map<string, Promise<void>>()
 /** the longest wait for the daemon's proof, in ms */
 const HELLO_MS = 5_000
 
-/** Records when a proven daemon last sent something, by the wall clock in ms; null: its stream is lost. */
-export function noteProof(at: number | null): void {
+/** Sets when the proven daemon last sent something, by the wall clock in ms; null: its stream is lost, so it must prove itself again. */
+export function setProvenAt(at: number | null): void {
   provenAt = at
 }
 
@@ -60,13 +60,14 @@ async function requestProof({ token, id }: Credentials): Promise<void> {
   })
   // An answer that is not JSON does not come from the daemon.
   const answer = (await response.json().catch(() => null)) as Partial<WebHelloView & ErrorBody> | null
+  // Counts as no answer, so that the caller tries again.
   if (response.status === 429) throw new TypeError('the daemon has too many requests')
   if (response.status === 403 && answer?.error?.code === 'FORBIDDEN') throw new RequestError(403, answer.error)
-  if (!response.ok || !(await isRight(answer?.mac, { token, nonce }))) throw new ForeignPeerError('another program answers')
-  noteProof(Date.now())
+  if (!response.ok || !(await isProof(answer?.mac, { token, nonce }))) throw new ForeignPeerError('another program answers')
+  setProvenAt(Date.now())
 }
 
-async function isRight(mac: unknown, { token, nonce }: { readonly token: string; readonly nonce: string }): Promise<boolean> {
+async function isProof(mac: unknown, { token, nonce }: { readonly token: string; readonly nonce: string }): Promise<boolean> {
   if (typeof mac !== 'string' || !/^[\w-]{43}$/.test(mac)) return false
   const text = new TextEncoder()
   const hash = await crypto.subtle.digest('SHA-256', text.encode(token))

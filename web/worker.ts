@@ -4,7 +4,7 @@
 import { applyRowEvent, needsAfter, type RowEvent } from '../src/api/row-events.ts'
 import type { RowView } from '../src/api/views/rows.ts'
 import { readStream } from './api.ts'
-import { noteProof, type Credentials } from './peer.ts'
+import { setProvenAt, type Credentials } from './peer.ts'
 import { stateAfter, type FromWorker, type LinkState, type ToWorker } from './worker-messages.ts'
 
 const STREAM = '/v1/rows?follow=1&scope=recent&shape=objects'
@@ -93,7 +93,7 @@ class Feed {
   /** Reads one stream to its end, and returns how it ended. */
   async #readOnce(): Promise<'lost' | 'refused' | 'foreign'> {
     // A stream that is opened anew may meet another program.
-    noteProof(null)
+    setProvenAt(null)
     let deadline = Date.now() + FIRST_BYTE_MS
     const silence = new AbortController()
     const watch = setInterval(() => Date.now() > deadline && silence.abort(), 1_000)

@@ -136,7 +136,7 @@ class Life {
     if (!endedRow) return
     const request = { type: 'resume', reply: 1, by: 'user', uuid: each, endedRow, subtree: false, only: false, message: null } as const
     this.home.input({ ...request, spec: null, rerun: false })
-    this.home.attach(each)
+    this.home.startDriver(each)
   }
 
   #crash(): void {

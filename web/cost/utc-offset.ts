@@ -1,5 +1,5 @@
-// The offset of the daemon's time zone from UTC. The browser may be in another zone, and the rows of a report are named by the daemon's days
-// and hours. Pure. Test: test/tables/web/utc-offset.test.ts.
+// The offset of the daemon's time zone from UTC. The browser may be in another zone, and the rows of a report are named by the daemon's
+// days and hours. Pure. Test: test/tables/web/utc-offset.test.ts.
 import type { UsageReportView } from '../../src/api/views/usage.ts'
 
 /**

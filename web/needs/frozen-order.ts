@@ -1,5 +1,5 @@
 // The order of needs in the strip and the cards. It does not change while the pointer, a finger or the focus is in it, so that the user
-// hits what was seen. Test: test/e2e/web/needs-strip.test.ts.
+// hits the need that was there before. Test: test/e2e/web/needs-strip.test.ts.
 import type { HTMLAttributes } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { shownOrder, type ShownOrder } from './shown-order.ts'
@@ -21,7 +21,7 @@ export function useFrozenOrder(all: readonly string[]): ShownOrder & { readonly 
   useEffect(() => () => clearTimeout(timer.current), [])
   const order = shownOrder(all, frozen)
   useEffect(() => {
-    // From now on the order of those that came in the meantime is kept.
+    // All needs of the kept order are gone. The present order is shown, and is the one that is kept from now on.
     if (order.isUsedUp) setFrozen(all.length === 0 ? null : all)
   }, [order.isUsedUp])
   const freeze = (): void => setFrozen((before) => before ?? all)

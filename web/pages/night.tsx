@@ -165,10 +165,10 @@ interface LaneProps {
   readonly cost: UsageRowView | undefined
 }
 
-function Lane({ lane: { uuid, name, depth, parts, worked, waited }, cost }: LaneProps): JSX.Element {
+function Lane({ lane: { uuid, name, depth, parts, workedMs, waitedMs }, cost }: LaneProps): JSX.Element {
   const sums = [
-    ...(worked > 0 ? [`worked ${formatElapsed(worked)}`] : []),
-    ...(waited > 0 ? [`waited for you ${formatElapsed(waited)}`] : []),
+    ...(workedMs > 0 ? [`worked ${formatElapsed(workedMs)}`] : []),
+    ...(waitedMs > 0 ? [`waited for you ${formatElapsed(waitedMs)}`] : []),
   ].join(', ')
   const task = rows.get(uuid)?.task ?? null
   return (

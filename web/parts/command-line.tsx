@@ -4,20 +4,21 @@ import type { JSX } from 'preact'
 import { shellLine } from '../../src/api/text/shell-quote.ts'
 
 export function CommandLine({ words }: { readonly words: readonly string[] }): JSX.Element {
-  const [isCopied, setCopied] = useState(false)
+  // The line may change after it was copied.
+  const [copied, setCopied] = useState<string | null>(null)
   const line = shellLine(words)
   const copy = (): void => {
     navigator.clipboard.writeText(line).then(
-      () => setCopied(true),
+      () => setCopied(line),
       // The browser forbids it; the line can be selected by hand.
-      () => setCopied(false),
+      () => setCopied(null),
     )
   }
   return (
     <p class="command-line">
       <code>{line}</code>{' '}
       <button type="button" class="plain" onClick={copy}>
-        {isCopied ? 'Copied' : 'Copy'}
+        {copied === line ? 'Copied' : 'Copy'}
       </button>
     </p>
   )

@@ -106,10 +106,10 @@ function ChangedFiles({ changes: { files, diff } }: { readonly changes: Changes 
   const wanted = query.value.get('path')
   const selected = files.files.find(({ path }) => path === wanted) ?? firstInTree(files.files)
   const notes = [
-    ...(files.of === 'reported' ? ['As its agent reported: it has no worktree, so changes by programs are missing.'] : []),
+    ...(files.of === 'reported' ? ['As its agent reported them: without a worktree, changes by programs are missing.'] : []),
     ...(files.more > 0 ? [`${formatCount(files.more, 'more file')} not shown.`] : []),
     ...(files.left.length + files.leftMore > 0
-      ? [`${formatCount(files.left.length + files.leftMore, 'file')} not recorded: too large, or unreadable.`]
+      ? [`${formatCount(files.left.length + files.leftMore, 'file')} not recorded: too large, unreadable, or repositories of their own.`]
       : []),
   ]
   return (
@@ -161,5 +161,6 @@ const MAX_STEPS = 12
 
 function stepsText({ steps }: ChangedFileView): string {
   if (steps.length === 0) return ''
-  return `changed by ${steps.length > MAX_STEPS ? formatCount(steps.length, 'step') : `step ${steps.join(', ')}`}`
+  if (steps.length > MAX_STEPS) return `changed by ${formatCount(steps.length, 'step')}`
+  return `changed by ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(', ')}`
 }

@@ -1,5 +1,5 @@
-// One step in full: the messages before it, its text, its tool calls, what interrupted it, and its figures. Read when it is selected, and again
-// while it can still change. Test: test/e2e/web/process/steps.test.ts.
+// One step in full: the messages before it, its text, its tool calls, what interrupted it, and its figures. Read when it is selected, and
+// again while it can still change. Test: test/e2e/web/process/steps.test.ts.
 import type { JSX } from 'preact'
 import type { RowView } from '../../src/api/views/rows.ts'
 import type { StepDetailView } from '../../src/api/views/steps.ts'

@@ -17,7 +17,7 @@ import { stepHandlers } from './step-keys.ts'
 
 const Timeline = lazy('The time axis', async () => (await import('./timeline.tsx')).Timeline)
 
-/** the process whose runs of silent reads the user has unfolded last, and the first steps of these runs */
+/** the last process in which the user unfolded runs of silent reads, and the first steps of these runs */
 const unfolded = signal<{ readonly uuid: string; readonly steps: ReadonlySet<number> }>({ uuid: '', steps: new Set() })
 
 function unfoldedOf(uuid: string): ReadonlySet<number> {
@@ -49,8 +49,9 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
     const kinds = new Set(STEP_KINDS.filter((kind) => only.split(',').includes(kind)))
     return stepLines(columns, { only: kinds, find, unfolded: unfoldedOf(row.uuid), upTo, isByCost })
   }, [columns, only, find, unfolded.value, row.uuid, upTo, isByCost])
-  const first = isByCost ? lines[0] : lines.at(-1)
-  const step = addressedStep.value ?? upTo ?? columns.step[first?.to ?? columns.step.length - 1] ?? 1
+  // Without a step in the address, the most expensive one or the newest one is selected.
+  const fallback = isByCost ? lines[0] : lines.at(-1)
+  const step = addressedStep.value ?? upTo ?? columns.step[fallback?.to ?? columns.step.length - 1] ?? 1
   const line = lineOfStep(columns, lines, step, isByCost)
   const index = indexOfStep(columns, step)
   const hasStep = columns.step[index] === step
@@ -61,7 +62,7 @@ function StepsOf({ row, columns, problem }: StepsOfProps): JSX.Element {
     return (
       <p class="quiet">
         No steps: it {row.endedAt === null ? 'has not called a model yet' : 'never called a model'}
-        {row.driver === 'command' ? ', see its logs' : ''}.
+        {row.driver === 'command' ? '; see its logs' : ''}.
       </p>
     )
   return (
@@ -121,7 +122,7 @@ function FilterBar({ only, find, isByCost, shown }: FilterBarProps): JSX.Element
         </button>
       ))}
       <button type="button" class="kind-filter" aria-pressed={isByCost} onClick={() => setQuery('sort', isByCost ? '' : 'cost')}>
-        dearest first
+        most expensive first
       </button>
       {shown === 0 ? (
         <button
@@ -131,7 +132,7 @@ function FilterBar({ only, find, isByCost, shown }: FilterBarProps): JSX.Element
             setQuery('find', '')
           }}
         >
-          No step: show all
+          No step matches: show all
         </button>
       ) : null}
     </div>

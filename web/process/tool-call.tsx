@@ -1,5 +1,5 @@
-// One tool call of a step: its input, its result, its change of a file, and its pictures. A call that failed or changes a file is open.
-// Test: test/e2e/web/process/steps.test.ts.
+// One tool call of a step: its input, its result, its change of a file, and its pictures. A call is open if it failed, changes a
+// file, or writes output now.  Test: test/e2e/web/process/steps.test.ts.
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { mainInput } from '../../src/api/text/tool-input.ts'

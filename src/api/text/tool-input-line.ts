@@ -1,4 +1,5 @@
-// Shows the main part of a tool call's input on one safe line. Pure. Test: test/tables/cli/print/process-text.test.ts.
+// Shows the main part of a tool call's input on one line without control characters. Pure. Test:
+// test/tables/cli/print/process-text.test.ts.
 import { oneLine } from './safe-text.ts'
 import { mainInput } from './tool-input.ts'
 

@@ -53,7 +53,7 @@ async function planOfCandidates(candidates: readonly CandidateView[], send: Send
   if (!newest) return null
   if (here.length === 1) return newest
   if (!here.every((plan) => plan?.of === 'crew' && plan.ended && plan.branch === newest.branch)) return null
-  // The check for changed hooks and programs then covers the time of all these crews.
+  // The candidates are sorted newest first. The check for changed hooks and programs then covers the time of all these crews.
   const oldest = candidates.findLast((_, index) => plans[index] !== 'elsewhere')
   return { ...newest, createdAt: oldest?.createdAt ?? newest.createdAt }
 }
@@ -85,7 +85,10 @@ export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'p
   )
 }
 
-/** Returns the author for a commit of uncommitted files: the user, or reeve if there are none. Errors: exit 1 if git knows no user. */
+/**
+ * Returns the author for a commit of uncommitted files: the user if there are such files, or if a living process
+ * may still make some. Else nothing will be committed, and the author is reeve. Errors: exit 1 if git knows no user.
+ */
 export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
   const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
   return mayCommit ? checkout.identity() : Promise.resolve({ name: 'reeve', email: 'reeve@localhost' })

@@ -23,7 +23,7 @@ export function parseSignal(text: string): Signal {
   if (text === '0') throw new UsageError('there is no signal 0', '`reeve ps` lists the living processes.')
   const near = closestWord(text.replace(/^sig/i, ''), Object.keys(BY_NAME))
   throw new UsageError(
-    `no signal "${text}"`,
+    `there is no signal "${text}"`,
     near
       ? `Did you mean ${BY_NAME[near]}?`
       : `The signals are ${SIGNALS.map((name) => `${name} (${SIGNAL_TABLE[name].posix})`).join(', ')}.`,
@@ -33,7 +33,7 @@ export function parseSignal(text: string): Signal {
 /** Parses `TERM=message`. Errors: usage. */
 export function parseSignalHandler(text: string): readonly [Signal, Handler] {
   const [name = '', word = ''] = text.split('=')
-  const handler = HANDLERS.find((name) => name === word)
+  const handler = HANDLERS.find((each) => each === word)
   if (!handler) throw new UsageError(`"${text}" is not a handler`, 'Write it as in TERM=message; a handler is default, ignore or message.')
   return [parseSignal(name), handler]
 }

@@ -13,7 +13,7 @@ export interface TableRow {
   readonly line: TreeLine
   readonly isSelected: boolean
   readonly isTagged: boolean
-  /** whether the keys move in the table: its selected row is then inverse */
+  /** whether the keys act on the table, and not on another panel: its selected row is then inverse */
   readonly hasKeys: boolean
   /** the USD that its tree spends per minute; absent: none, or the process is not a root */
   readonly usdPerMinute?: number | undefined
@@ -169,9 +169,9 @@ function contextText({ ctx }: RowView): string {
 function budgetCell({ budget }: RowView, { ascii }: Style, width: number): Pick<Cell, 'text' | 'style'> {
   if (budget === null || budget.of <= 0) return { text: '' }
   const share = (budget.used + budget.reserved) / budget.of
-  const most = budget.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : `${Math.round(100 * share)}%`
+  const amount = budget.limit === 'budgetUsd' ? formatLimitUsd(budget.of) : `${Math.round(100 * share)}%`
   const bar = width <= 6 ? '' : `${barText(share, width - 7, ascii)} `
-  return { text: bar + most, style: share >= 1 ? 'red' : share >= budget.warnAt ? 'yellow' : undefined }
+  return { text: bar + amount, style: share >= 1 ? 'red' : share >= budget.warnAt ? 'yellow' : undefined }
 }
 
 function barText(share: number, columns: number, ascii: boolean): string {

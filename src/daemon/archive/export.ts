@@ -9,6 +9,7 @@ import { VERSION } from '../../api/version.ts'
 import { lineOf } from './event-lines.ts'
 import { createDirectory, type FileWriter } from './atomic-directory.ts'
 import { processMetaOf } from './process-meta.ts'
+import { withUtcTimes } from './utc-times.ts'
 import { ContextProfile, StepLines, exportedMessageOf, QueuedMessages } from './conversation.ts'
 import type { ExportedView } from '../../api/views/archive.ts'
 import type { McpState, Fact, FactBody } from '../../kernel/model/facts.ts'
@@ -177,19 +178,6 @@ function exportInfoOf({ process, checkpoint }: History): object {
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep, seq: originSeq },
     dead_at: life.state === 'dead' && clock.exitedAt !== null ? new Date(clock.exitedAt).toISOString() : null,
     checkpoint: checkpoint && { seq: checkpoint.seq, step: checkpoint.body.step },
-    process: inUtc(processView(process, NO_CONTEXT, clock.since ?? 0)),
+    process: withUtcTimes(processView(process, NO_CONTEXT, clock.since ?? 0)),
   }
-}
-
-/** Returns the value with all times in UTC, instead of with the local offset. */
-function inUtc(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inUtc)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, isTime(key, item) ? new Date(item).toISOString() : inUtc(item)]),
-  )
-}
-
-function isTime(key: string, value: unknown): value is string {
-  return typeof value === 'string' && /(^at|At)$/.test(key) && !Number.isNaN(Date.parse(value))
 }

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { ContainmentManager } from '../../drivers/contain/containment-contract.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 
-/** The largest number of characters of stdout that are kept. */
+/** When this many characters of stdout are kept, the rest is dropped. */
 const MAX_CHARS = 64 * 1024
 /** The time after which the program is killed. */
 const MAX_MS = 30_000

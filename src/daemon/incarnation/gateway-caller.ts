@@ -21,7 +21,7 @@ export interface GatewayCaller {
  * Returns the environment without variables that contain the caller's gateway access. Such a variable gets its value in `original`, the
  * environment that the caller was started with, or is removed.
  */
-export function withoutCallerEnv(env: Env, { uuid, pid, token, origin }: GatewayCaller, original: Env): Record<string, string> {
+export function withoutCallerAccess(env: Env, { uuid, pid, token, origin }: GatewayCaller, original: Env): Record<string, string> {
   // The last mark is the temporary folder of the caller's incarnation: some clients have their settings there.
   const marks = [token, `${origin}/`, `${uuid}.${pid}`]
   const containsMark = (value: string): boolean => marks.some((mark) => value.includes(mark))

@@ -8,7 +8,7 @@ import { keyVariableNames } from '../../config/credentials/model-keys.ts'
 import { clientOf } from '../../drivers/gateway/clients.ts'
 import { isPlainCommand } from '../../kernel/model/capabilities.ts'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { providerKeysOf, withoutCallerEnv, type GatewayCaller } from './gateway-caller.ts'
+import { providerKeysOf, withoutCallerAccess, type GatewayCaller } from './gateway-caller.ts'
 import type { Provider } from '../../config/config.ts'
 import type { Gateway, GatewayAccess } from '../../drivers/gateway/gateway.ts'
 import type { CallRecorder } from '../../drivers/gateway/call-recorder.ts'
@@ -113,7 +113,7 @@ export class GatewaySessions {
       spec.driver === 'native'
         ? spec.credentials
         : providers.flatMap(({ name, apiKeyEnv }) => (used.includes(name) ? (apiKeyEnv ?? []) : []))
-    return { ...providerKeysOf(caller, wanted), ...splitEnv(withoutCallerEnv(env, caller, {}), keyVariableNames(providers)).secrets }
+    return { ...providerKeysOf(caller, wanted), ...splitEnv(withoutCallerAccess(env, caller, {}), keyVariableNames(providers)).secrets }
   }
 
   /** Deletes the recorded calls of a process. */

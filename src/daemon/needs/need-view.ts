@@ -13,7 +13,6 @@ import type { Process } from '../../kernel/model/process.ts'
 import { isLiving } from '../../kernel/model/status.ts'
 import { isSeen, snoozedUntil } from '../../kernel/state/attention.ts'
 import type { LiveTable } from '../../kernel/state/live-table.ts'
-
 import { askView } from '../views/ask-view.ts'
 import { isoTime } from '../views/format-times.ts'
 import { snoozeTime } from './row-attention.ts'
@@ -61,6 +60,7 @@ export function needView(need: Need, { table, wall, top, view }: NeedViewContext
       note: view.note,
       message: progress.lastText,
       error: exit && kind === 'failed' ? (exit.error ?? reasonText(exit.reason)) : null,
+      // What follows is not in the row: need-queries.ts reads it when the need is opened.
       report: null,
       text: null,
       change: null,

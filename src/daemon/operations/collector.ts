@@ -21,7 +21,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
  */
 export const CHECK_MS = 60_000
 const DAY_MS = 86_400_000
-/** Rows per page: estimating the size of a row takes some tenths of a millisecond. */
+/** Rows per page. Estimating the size of a row takes some tenths of a millisecond, so a page blocks the daemon for some milliseconds. */
 const PAGE_ROWS = 25
 /** The largest numbers of collected and skipped processes that an answer lists. */
 const MAX_ENTRIES = 1_000
@@ -86,7 +86,7 @@ export class GarbageCollector {
     await this.#round.catch(() => {})
   }
 
-  /** Lists the processes that a round would remove now. */
+  /** Counts the processes that a round would remove now, and lists the first `MAX_ENTRIES` of them. */
   async preview(): Promise<GcView> {
     const config = await this.#deps.readConfig()
     const tally = new Tally(config, true)
@@ -119,7 +119,10 @@ export class GarbageCollector {
     return round
   }
 
-  /** Runs a round if the interval since the last one is over, the rules are on, and the clock is trusted. */
+  /**
+   * Runs a round if one is due, the rules are on, and the clock is trusted. A round is due when the interval since the last due one is
+   * over, whether that one ran or not. Rounds at the user's request do not count.
+   */
   async #runIfDue(): Promise<void> {
     const { clock, log } = this.#deps
     const settings = await this.#readConfig()
@@ -164,9 +167,10 @@ export class GarbageCollector {
     for await (const process of this.#selectProcesses(settings, tally)) {
       const entry = await entryOf(process, reads)
       const outcome = await removals.collect(process.uuid, process.exitedAt).catch(damageMessage)
+      // False: the process was resumed, pinned or removed since the page was read, or it is still needed.
       if (outcome === true) tally.addEntry(entry)
       else if (outcome !== false) tally.addSkipped(process, outcome)
-      // Yields to the event loop.
+      // Other work of the daemon runs between two removals.
       await setImmediate()
       if (this.#isStopped) break
     }
@@ -180,7 +184,10 @@ export class GarbageCollector {
     return Promise.race([this.#deps.sweeper.waitUntilIdle(), this.#stopRequested.promise])
   }
 
-  /** Yields the processes to remove, oldest first. Ends at the first process that may stay. Adds unreadable rows to the tally. */
+  /**
+   * Yields the processes to remove, oldest first. Ends at the first that may stay: so may all younger ones. Adds unreadable rows to
+   * `tally`.
+   */
   async *#selectProcesses(config: GcConfig, tally: Tally): AsyncGenerator<SelectedProcess> {
     const { store, clock, exemptions } = this.#deps
     const rules = rulesOf(config)
@@ -226,7 +233,7 @@ function damageMessage(error: unknown): string {
   throw error
 }
 
-/** Counts the result of a round; lists at most `MAX_ENTRIES` processes. */
+/** The result of a round or of a preview, whose lists are limited. */
 class Tally {
   readonly #config: GcConfig
   readonly #dryRun: boolean

@@ -1,6 +1,6 @@
 // Plans merges of what a process did in its worktree, or a crew on its branch, and commits the files. For a removed worktree it uses what
 // is left: its salvaged files, or its branch. Also finds unsaved changes. Only `commit` changes anything.
-// Tests: test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
+// Tests: test/tables/daemon/operations/merges.test.ts, test/e2e/worktree/merge.test.ts, test/e2e/crew/merge.test.ts.
 import { realpath } from 'node:fs/promises'
 import { KernelError } from '../../kernel/model/errors.ts'
 import { isLiving } from '../../kernel/model/status.ts'
@@ -76,12 +76,13 @@ export class Merges {
    */
   async commit(process: Process, author: WorkCommitRequest['author'], unfinished: boolean): Promise<CommittedWork> {
     const place = workPlaceOf(process)
-    if (!unfinished && this.#isInUse(process))
+    const user = isLiving(process) ? process : this.#worktrees.otherUserOf(process)
+    if (!unfinished && user !== undefined)
       throw new KernelError(
         'CONFLICT',
-        `process ${process.pid} has not ended, and may still change its files`,
+        `process ${user.pid} has not ended, and may still change ${user === process ? 'its files' : `the files of process ${process.pid}`}`,
         undefined,
-        `\`reeve wait ${process.pid}\` waits for its end. \`reeve merge --unfinished ${process.pid}\` merges its files as they are now.`,
+        `\`reeve wait ${user.pid}\` waits for its end. \`reeve merge --unfinished ${process.pid}\` merges the files as they are now.`,
       )
     return useGitExclusively(this.#worktrees, place.dir ?? place.repository, async (git) => {
       const committed = await commitWork(git, place, { author, message: messageFor(process) })

@@ -13,7 +13,7 @@ import { askHash } from '../views/ask-view.ts'
 import { isLiving, isSuspended, statusOf } from '../../kernel/model/status.ts'
 import { compareWithCheckpoint, type HistoryStore } from './fork-point.ts'
 import { checkResumeOptions } from './fork.ts'
-import { withoutCallerEnv } from '../incarnation/gateway-caller.ts'
+import { withoutCallerAccess } from '../incarnation/gateway-caller.ts'
 import { withRealPaths } from './permission-paths.ts'
 import type {
   AnswerBody,
@@ -150,7 +150,7 @@ export class Operations {
     const {
       spec: { env },
     } = await reads.get(caller.uuid)
-    const built = await specs.build({ ...body, env: withoutCallerEnv(body.env ?? {}, caller, env) }, trustsNames)
+    const built = await specs.build({ ...body, env: withoutCallerAccess(body.env ?? {}, caller, env) }, trustsNames)
     if (isPlainCommand(built.spec) && built.spec.gateway !== 'on') return specs.build(body, trustsNames)
     return { ...built, secrets: gateways.secretsOf(body.env ?? {}, built.spec) }
   }

@@ -76,7 +76,7 @@ const GIT_LOCATION_VARIABLES = [
   'GIT_NAMESPACE',
 ]
 
-/** the prefix of the names of branches */
+/** the prefix of the names of reeve's branches */
 const BRANCH_PREFIX = 'reeve/'
 /** the suffix of a records repository; the name before it is a UUID */
 const RECORDS_SUFFIX = '.git'
@@ -124,8 +124,9 @@ export class Worktrees {
   }
 
   /**
-   * Returns the spec of a fork, in the requested directory or in a new worktree. The new worktree gets the files of the newest record at
-   * or before the step. Copies that record for the fork. Errors: `INVALID`, for example without such a record.
+   * Returns the spec of a fork: in the directory of the request or else of the origin, or with `withFiles` in a new worktree. The new
+   * worktree gets the files of the newest record at or before the step. Copies that record for the fork. Errors: `INVALID`, for example
+   * without such a record.
    */
   async planFork({
     uuid,
@@ -209,9 +210,13 @@ export class Worktrees {
   checkIdle(process: Process): void {
     const other = this.otherUserOf(process)
     if (other)
-      throw new KernelError('CONFLICT', `process ${other.pid} still works in its worktree ${process.spec.worktree?.dir ?? ''}`, {
-        uuid: other.uuid,
-      })
+      throw new KernelError(
+        'CONFLICT',
+        `process ${other.pid} still works in the worktree of process ${process.pid}, ${process.spec.worktree?.dir ?? ''}`,
+        {
+          uuid: other.uuid,
+        },
+      )
   }
 
   /** Finds another living process that works in the worktree of this process. */
@@ -224,8 +229,8 @@ export class Worktrees {
   }
 
   /**
-   * Removes the worktree and the records of a removed process; null if it had no worktree in this home. Never rejects: a worktree that
-   * git cannot examine stays, and the result has the reason.
+   * Removes the worktree and the records of a removed process; null if it had no worktree in this home. A worktree that git cannot examine
+   * stays, and the result has the reason. Errors: only those of a state directory that cannot be used.
    */
   async remove({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>): Promise<RemovedWorktree | null> {
     const { worktree } = spec
@@ -238,14 +243,15 @@ export class Worktrees {
       repository: worktree.repository,
       ...gitUser(spec),
     })
-    if (removed && Object.keys(removed).length > 1) this.#deps.log(removalText(removed), null)
+    if (removed && hasRemains(removed)) this.#deps.log(removalText(removed), null)
     await this.deleteRecords(uuid).catch((error: unknown) => this.#deps.log(`the records of ${uuid} cannot be removed`, error))
     return removed
   }
 
   /**
-   * Removes the worktree of a retired process. Its records are kept for forks, and its work is kept for a successor in its crew.
-   * Does nothing while another process works in the worktree. Never rejects.
+   * Removes the worktree of a retired process. Its records are kept for forks, and its work is kept for a successor in its crew. Does
+   * nothing while another process works in the worktree. A worktree that git cannot examine stays, which is logged. Errors: those of the
+   * store, and of a state directory that cannot be used.
    */
   async retire(process: Process): Promise<void> {
     const {
@@ -263,8 +269,7 @@ export class Worktrees {
         ? undefined
         : (git) => keepForSuccessor(git, { repository, dir, branch, ...gitUser(spec) }, `${HANDOVER_REFS}${successor}`),
     )
-    if (removed && Object.keys(removed).length > 1)
-      this.#deps.log(`${process.spec.name ?? uuid} has retired: ${removalText(removed)}`, null)
+    if (removed && hasRemains(removed)) this.#deps.log(`${process.spec.name ?? uuid} has retired: ${removalText(removed)}`, null)
   }
 
   /**
@@ -392,8 +397,8 @@ export class Worktrees {
   }
 
   /**
-   * Lists the newest records with a step after `after` and up to `upTo`, in order. The newest record before them comes first, as their
-   * beginning. For a fork, the records of its origins are included.
+   * Lists the newest records, about `MAX_RECORDS` at most, with a step after `after` and up to `upTo`, in order. The newest record before
+   * them comes first, as their beginning. For a fork, the records of its origins are included.
    */
   async listRecords(process: Process, { after, upTo }: { readonly after: number; readonly upTo: number }): Promise<RecordFact[]> {
     const found: RecordFact[] = []
@@ -498,6 +503,11 @@ function withAbsoluteScripts(spec: RunnableSpec): RunnableSpec {
 
 function withAbsoluteScript(model: string, cwd: string): string {
   return model.startsWith(SCRIPT_PREFIX) ? `${SCRIPT_PREFIX}${resolve(cwd, model.slice(SCRIPT_PREFIX.length))}` : model
+}
+
+/** Whether a removal left something: the worktree itself, salvaged files or a branch. */
+function hasRemains({ kept, salvaged, branch }: RemovedWorktree): boolean {
+  return kept !== undefined || salvaged !== undefined || branch !== undefined
 }
 
 /** Describes the outcome of a removal, for the log. */

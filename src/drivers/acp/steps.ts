@@ -1,6 +1,7 @@
-// Groups an agent's updates into steps: the chunks and tool calls of one model call. A step begins with the model's first chunk or call,
-// and ends when its calls begin or the turn ends. Updates that arrive while the calls run, such as a subagent's, belong to the next step,
-// which begins afterwards. Each step is complete before the next one begins. Test: test/processes/acp/turns.test.ts.
+// Groups an agent's updates into steps: the chunks and tool calls of one model call. A step begins with the model's first chunk or call. It
+// ends when its calls begin, another message of the model begins, or the turn ends. Updates that arrive while the calls run, such as a
+// subagent's, belong to the next step, which begins afterwards. Each step is complete before the next one begins. Test:
+// test/processes/acp/turns.test.ts.
 import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/model/facts.ts'
 import { assistantText } from '../../kernel/state/assistant-text.ts'
 import type { Report } from '../../kernel/model/reports.ts'
@@ -76,7 +77,7 @@ export class Steps {
   #timer: NodeJS.Timeout | undefined
   /** the last text of this turn */
   lastText = ''
-  /** whether a subagent was called in this turn */
+  /** whether a subagent was called in this turn, so that the usage of the turn may be incomplete */
   hasDelegated = false
 
   constructor(deps: StepsDeps) {
@@ -99,6 +100,7 @@ export class Steps {
     return this.#parts !== null
   }
 
+  /** Forgets the calls of the turn before, whose ids the agent may use again. */
   beginTurn(): void {
     this.#calls.clear()
     this.lastText = ''
@@ -230,6 +232,7 @@ export class Steps {
     this.#timer = setTimeout(() => this.flush(), ms)
   }
 
+  /** Records the open step. Its calls then count as running. */
   #closeStep(finish: FinishReason): void {
     const parts = this.#parts ?? []
     this.#parts = null

@@ -32,6 +32,7 @@ const BLOCKING_SETTINGS = [
 function adviceOnPidns(detail: string, read: ReadSetting): string {
   if (detail.includes('on this system')) return 'only Linux has PID namespaces'
   const setting = BLOCKING_SETTINGS.find(([name, bad]) => read(name)?.trim() === bad)
+  // Without a new enough util-linux, the setting was not what failed: the first thing to mend is the program.
   if (setting !== undefined && !detail.includes('util-linux'))
     return `user namespaces are switched off here; root can allow them: \`${setting[2]}\``
   if (/util-linux|option/.test(detail)) return 'install util-linux 2.38 or newer (Debian 12, Ubuntu 24.04, Fedora 37)'

@@ -1,6 +1,5 @@
 // Finds how a user authorizes an external agent to call its models: by a login command, or by a key. Also has the advice for an agent that
-// is not logged in. Pure.
-// Test: test/tables/drivers/gateway/logins.test.ts.
+// is not logged in. Pure. Test: test/tables/drivers/gateway/logins.test.ts.
 import { findProgram } from '../command/formats/args.ts'
 import { KNOWN_CLIENTS } from './known-clients.ts'
 import type { Login } from './clients/client.ts'
@@ -19,7 +18,7 @@ export function loginAdvice(login: Login | null): string {
   return `Log in with \`${login.command}\`, or set ${login.key ?? "the key of its model's provider"} in the environment`
 }
 
-/** Appends the login advice to an error of the agent with this title, if the agent is not logged in. */
+/** Appends the login advice to an error of the agent with this title, if the error is that the agent is not logged in. */
 export function withLoginAdvice(error: string, title: string): string {
   const login = KNOWN_CLIENTS.find((client) => client.title === title)?.login
   return login && NOT_LOGGED_IN.test(error) ? `${error}. ${loginAdvice(login)}` : error

@@ -1,6 +1,6 @@
 // Removes locks that a killed git left: git never removes them, and every later call that needs them fails. A lock counts as left when it
-// has not changed for a while, because a running git releases it sooner. Must never remove a lock of the user's own index,
-// branches or configuration. Test: test/processes/crew/git.test.ts.
+// has not changed for a while, because a running git releases it sooner. The callers name only locks that
+// reeve's git calls made, never those of the user's own index, branches or configuration. Test: test/processes/crew/git.test.ts.
 import { rm, stat } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 
@@ -10,7 +10,7 @@ const POLL_MS = 100
 /** Matches git's message about a locked ref of reeve. */
 const OWN_REF = /Unable to create '([^\n]*\/refs\/(?:heads\/)?reeve\/[^\n]*\.lock)': File exists/
 
-/** Waits until the locks are gone. Removes a lock that does not change. */
+/** Waits until each lock is gone, or was replaced by another one. Removes a lock that does not change for `lockMs`. */
 export async function clearStaleLocks(locks: readonly string[], lockMs = LOCK_MS): Promise<void> {
   for (const lock of locks) {
     const first = await identityOf(lock)

@@ -70,6 +70,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     for (const replay of replays.values()) replay.progress.observe(body)
   })
   const { context } = await loadContext(fallback.length > 0 || replays.size > 0 ? readObservedPage : launch.filteredHistory, launch.context)
+  // The chain loads its models again when one of their keys has changed.
   const keys = (): string => JSON.stringify([spec.model, ...fallback].map((ref) => keyOf(ref, modelOptions)))
   const model = await FallbackChain.create(
     { load: () => loadModel(spec.model), keys },

@@ -20,8 +20,8 @@ export interface ProcessLane {
   readonly depth: number
   readonly parts: readonly LanePart[]
   /** the total time in which it worked, and waited for the user, in ms */
-  readonly worked: number
-  readonly waited: number
+  readonly workedMs: number
+  readonly waitedMs: number
 }
 
 export interface PeriodEvent {
@@ -42,7 +42,10 @@ export interface PeriodActivity {
 
 type Spans = Pick<ProcessSpansView, 'uuid' | 'pid' | 'parentUuid' | 'name' | 'spans'>
 
-/** `processes`: parents before their children. `from`, `to`: wall ms. */
+/**
+ * Returns a lane for each process that had not ended for the whole period, and the events of all. `processes`: parents before their
+ * children. `from`, `to`: wall ms.
+ */
 export function activityIn(processes: readonly Spans[], from: number, to: number): PeriodActivity {
   const depths = new Map<string, number>()
   for (const { uuid, parentUuid } of processes) depths.set(uuid, parentUuid === null ? 0 : (depths.get(parentUuid) ?? -1) + 1)
@@ -55,8 +58,8 @@ export function activityIn(processes: readonly Spans[], from: number, to: number
       name: nameOf(process),
       depth: depths.get(process.uuid) ?? 0,
       parts,
-      worked: sum('worked'),
-      waited: sum('waited for you'),
+      workedMs: sum('worked'),
+      waitedMs: sum('waited for you'),
     }
   })
   const events = processes.flatMap((process) => eventsOf(process, from, to))

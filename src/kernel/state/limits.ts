@@ -83,10 +83,10 @@ export const LIMITS: LimitTable = {
   outputBytes: { used: ({ tally }) => tally.outputBytes, when: 'measured', action: 'terminate', unit: 'bytes' },
 }
 
-/** A warning is recorded when this share of a limit is used. */
+/** A warning is recorded when this share of a limit is used, unless the limits have their own `warnAt`. */
 export const WARN_AT = 0.8
 
-/** The minimum length of an answer in tokens. A shorter answer is not worth its price. */
+/** The room that a call must have for its answer, in tokens. A shorter answer is not worth its price. */
 export const MIN_ANSWER_TOKENS = 1_000
 /** The assumed length of an answer without a maximum, for a budget that must cover it. */
 const ASSUMED_ANSWER_TOKENS = 32_768
@@ -160,12 +160,12 @@ export function payerChainOf(table: LiveTable, process: Process): readonly Proce
   return found
 }
 
-/** The usage of a process and of all its descendants in the spawn lineage. */
+/** The usage of a process, together with that of all processes that it pays for or has paid for. */
 export function tallyWithBelow(table: LiveTable, process: Process): Tally {
   return addTally(tallyOf(process), table.accounts.below(process.uuid))
 }
 
-/** The part of a limit that is used. */
+/** The usage that counts for a limit, in the unit of the limit. */
 export function usedOf(table: LiveTable, process: Process, limit: LimitName, now: number): number {
   return LIMITS[limit].used({ process, tally: tallyWithBelow(table, process), now })
 }
@@ -261,7 +261,7 @@ interface Room extends AnswerRoom {
 }
 
 interface AnswerRoom {
-  /** the maximum length of an answer, in tokens */
+  /** the maximum length of an answer, in tokens; negative: not even the input has room */
   readonly answer: number
   /** the same if all open calls ended without cost */
   readonly afterOpenCalls: number

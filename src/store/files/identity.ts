@@ -1,6 +1,6 @@
 // The identity file beside the store names the store and its last counters. It reveals that a store is empty, gone, older or replaced. The
-// file is written at the start, within about a second after a commit, and at the end; never within a commit. Its counters are a lower bound,
-// because they were durable before the file was written.
+// file is written at the start, within about a second after a commit, and at the end; never within a commit. Its counters are a lower
+// bound, because they were durable before the file was written.
 // Tests: test/tables/store/files/identity.test.ts, test/e2e/daemon/older-store.test.ts.
 import { readFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
@@ -30,7 +30,9 @@ const MAX_LAG_MS = 1_000
 /** The maximum number of facts by which the file may be behind the store. */
 const MAX_LAG_FACTS = 2_048
 
-/** Reads the file. Null without a file: the store is new, or of a version that wrote none, or the file was deleted. Errors: `STORE_DAMAGED`. */
+/**
+ * Reads the file. Null without a file: the store is new, or of a version that wrote none, or the file was deleted. Errors: `STORE_DAMAGED`.
+ */
 export function readIdentity(dir: string): Identity | null {
   const text = readText(join(dir, IDENTITY_FILE))
   if (text === null) return null

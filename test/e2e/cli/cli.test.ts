@@ -56,7 +56,7 @@ describe('an invalid command line', () => {
       64,
       'reeve: unknown status "complete"\n       Values: pending, starting, ready, working, waiting, suspended, stopping, zombie, completed, retired, stopped, failed, interrupted.\n',
     ],
-    [['kill', '-s', 'TREM', '5'], 64, 'reeve: no signal "TREM"\n       Did you mean SIGTERM?\n'],
+    [['kill', '-s', 'TREM', '5'], 64, 'reeve: there is no signal "TREM"\n       Did you mean SIGTERM?\n'],
     [['kill', '-s', 'KILL', '--grace', '1s', '5'], 64, 'reeve: SIGKILL takes no grace\n       See `reeve help kill`.\n'],
     [
       ['wait', '--for', 'godot', '5'],

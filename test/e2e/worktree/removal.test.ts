@@ -117,7 +117,7 @@ test('the worktree stays while another process works in it', async () => {
   const { uuid, worktree } = await runWithWorktree('one', 'one')
   const other = await daemon.spawnShell('sleep 600', { cwd: worktree?.dir ?? '' })
   const { code, stderr } = await runCli(daemon.home, ['rm', uuid])
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`process ${other.pid} still works in its worktree`)])
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`process ${other.pid} still works in the worktree of process`)])
   await daemon.signal(other.uuid, 'SIGKILL')
   await daemon.waitForEnd(other.uuid)
   expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
-import { unpackHome } from '../../support/homes/pack.ts'
+import { unpackStore } from '../../support/homes/pack.ts'
 
 const HOMES = join(import.meta.dirname, '../../support/homes')
 
@@ -12,7 +12,7 @@ test.each(readdirSync(HOMES).filter((name) => name.endsWith('.home')))(
   'the home of reeve %s opens, is sound, and its processes can be resumed and forked',
   async (name) => {
     await using home = await DaemonHome.create()
-    unpackHome(readFileSync(join(HOMES, name)), home.paths.state)
+    unpackStore(readFileSync(join(HOMES, name)), home.paths.state)
     await home.start()
     const listStatuses = async (): Promise<string[]> =>
       (await home.listProcesses()).map((view) => `${view.name ?? ''} ${view.status} ${view.step}`).toSorted()

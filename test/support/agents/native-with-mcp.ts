@@ -28,7 +28,7 @@ export const MCP_PROGRAM = fileURLToPath(new URL('../programs/mcp-server.ts', im
 const NEWER_SERVER_PROGRAM = fileURLToPath(new URL('../programs/mcp-newer-server.ts', import.meta.url))
 export const EVERYTHING_SERVER = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
-/** A server may start slowly on a slow machine; only tests of this limit set another value. */
+/** Servers start and answer slowly on a slow machine. Only tests of these limits set other values. */
 const START_MS = 80_000
 const CALL_MS = 80_000
 
@@ -45,6 +45,7 @@ export async function runWithServers(harness: NativeHarness, { servers, settings
     ...(typeof settings === 'function' ? settings(name) : settings),
     transport: transportOf(server, { dir: harness.dir, log: logOf(name), token: harness.token }),
   }))
+  // The spec only names the servers. What is started is in `starts`.
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
   const run = await harness.run({
     ...options,

@@ -3,7 +3,8 @@
 // PID may belong to another process. The script kills only a process whose home is in that folder.
 import { spawn } from 'node:child_process'
 
-// $1 is the folder. Before the folder is removed, the daemon's guardian gets two seconds to end the daemon's programs.
+// $1 is the folder. Before the folder is removed, the daemon's guardian gets two seconds to end the daemon's programs. A test may have
+// mounted a small disk at `home`, which must be unmounted before.
 const SCRIPT = `
 pid=none
 while read -r word; do

@@ -1,5 +1,6 @@
-// The commands of a page: its `sh` blocks, and the files that its other blocks show. A block below `<!-- not run: REASON -->` has
-// that reason, and the caller skips it. A block of YAML or Markdown that begins with `# NAME` is a file of that name. Test: test/e2e/docs/commands.test.ts.
+// The commands of a page: its `sh` blocks, and the files that its other blocks show. A block below `<!-- not run: REASON -->` has that
+// reason, and the caller skips it. A block of YAML or Markdown that begins with `# NAME` is a file of that name. Test:
+// test/e2e/docs/commands.test.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../env.ts'

@@ -3,7 +3,7 @@
 // write-ahead log. Run: node test/support/homes/make-home.ts test/support/homes/VERSION.home
 import { writeFileSync } from 'node:fs'
 import { DaemonHome } from '../daemon/daemon-home.ts'
-import { packHome } from './pack.ts'
+import { packStore } from './pack.ts'
 
 const [target = ''] = process.argv.slice(2)
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' }
@@ -24,5 +24,5 @@ await home.pause('paused')
 await home.spawn({ name: 'cut', model, interactive: true, env })
 await home.waitForView('cut', ({ status }) => status === 'ready')
 await home.kill()
-writeFileSync(target, packHome(home.paths.state))
+writeFileSync(target, packStore(home.paths.state))
 await home.waitUntilNothingIsLeft()

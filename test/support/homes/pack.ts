@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 
-/** The packed files of a state directory: those of the store, including its write-ahead log. */
+/** The packed files of a state directory: those of the store, including its write-ahead log and its identity. */
 const KEPT = /^store[.-]/
 
 /** Packs the store of a state directory, which no daemon may use. */
-export function packHome(state: string): Buffer {
+export function packStore(state: string): Buffer {
   const names = readdirSync(state)
     .filter((name) => KEPT.test(name))
     .toSorted()
@@ -16,7 +16,7 @@ export function packHome(state: string): Buffer {
 }
 
 /** Creates the state directory from a packed store. */
-export function unpackHome(packed: Buffer, state: string): void {
+export function unpackStore(packed: Buffer, state: string): void {
   mkdirSync(state, { recursive: true, mode: 0o700 })
   for (const [name, bytes] of deserialize(brotliDecompressSync(packed)) as Map<string, Uint8Array>)
     writeFileSync(join(state, name), bytes, { mode: 0o600 })

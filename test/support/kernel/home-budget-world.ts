@@ -13,6 +13,7 @@ export const DAY_MS = 86_400_000
 export class HomeBudgetWorld {
   readonly world = new World()
 
+  /** Gives the kernel an input, and returns the value of its reply; null without a reply. */
   input(body: InputBody): ReplyValue | null {
     const answer = this.world.step(body).effects.find(({ type }) => type === 'reply')
     return answer?.type === 'reply' ? answer.value : null
@@ -23,14 +24,15 @@ export class HomeBudgetWorld {
     this.input({ type: 'home', uuid: null, calendar: { dailyUsd: { number: day, end }, monthlyUsd: { number: 1, end } }, budgets })
   }
 
+  /** Spawns a process, and starts its driver. */
   start(uuid: string, driver: 'native' | 'acp' = 'native'): void {
     const spec = kernelSpec({ driver, interactive: true, intent: 'work' })
     this.input({ type: 'spawn', reply: 1, by: 'user', uuid, spec, parent: null })
-    this.attach(uuid, driver)
+    this.startDriver(uuid, driver)
   }
 
-  /** Starts the driver of a process. */
-  attach(uuid: string, driver: 'native' | 'acp' = 'native'): void {
+  /** Starts the driver of a process, after its spawn or its resume. */
+  startDriver(uuid: string, driver: 'native' | 'acp' = 'native'): void {
     this.input({
       type: 'start',
       uuid,
@@ -57,6 +59,7 @@ export class HomeBudgetWorld {
     return this.report(uuid, { type: 'model.started', step, attempt: 1, model: 'm', ask: { inputTokens: 0, maxOutputTokens, usd: RATES } })
   }
 
+  /** Finishes the open call with this cost, and the tool call that it asked for, so that the next step may begin. */
   finishCall(uuid: string, costUsd: number): void {
     const usage = { inputTokens: 0, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd }
     const { step } = this.row(uuid).progress
@@ -65,6 +68,7 @@ export class HomeBudgetWorld {
     this.report(uuid, { type: 'tool.finished', callId: 'c', outcome: 'ok', content: '', durationMs: 1 })
   }
 
+  /** The reason and the end of each hold of a running process; of any other process, its state. */
   holds(uuid: string): unknown {
     const { life } = this.row(uuid)
     return life.state === 'running' ? life.holds.map(({ reason, until }) => [reason, until ?? null]) : life.state

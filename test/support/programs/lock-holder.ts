@@ -1,5 +1,5 @@
 // A program for tests: acquires the lock of a folder, or opens the store in it, reports that, and stays until its input ends.
-// Arguments: `lock` or another word, and the folder.
+// Arguments: `lock`, or another word for the store; and the folder.
 import { acquireLock } from '../../../src/store/files/lock.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 

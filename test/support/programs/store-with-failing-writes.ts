@@ -1,5 +1,6 @@
-// A program for tests: commits to the store in the folder of its argument while the system refuses writes at random offsets. A limit
-// on the file size stops them in the middle of a write. Prints its observations as one line of JSON.
+// A program for tests: commits to the store in a folder while the system refuses writes at random offsets. A limit
+// on the file size stops them in the middle of a write. Prints its observations as one line of JSON. Arguments: the
+// folder, the number of rounds, and the seed of the random numbers.
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Arbitrary facts for property tests: one arbitrary per fact type, complete by type.
+// Arbitrary facts for property tests: one arbitrary per fact type, complete by type. Also the moment that an event has beside its fact.
 // Texts are short, long enough to become blobs, or hard (NUL, quotes, lone surrogates, text that looks like a reference).
 import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
@@ -143,10 +143,10 @@ const forkState = fc.record({
 })
 
 type Fields<T extends FactType> = Omit<Extract<FactBody, { type: T }>, 'type'>
-type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNullable<Fields<T>[K]> | Fields<T>[K]> }
+type FieldArbitraries<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNullable<Fields<T>[K]> | Fields<T>[K]> }
 
 /** One row per fact type; the second list names the optional fields, which are sometimes left out. */
-const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
+const FIELDS: { readonly [T in FactType]: readonly [fields: FieldArbitraries<T>, optional?: readonly (keyof Fields<T>)[]] } = {
   'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, via: shortText }, ['via']],
   'process.forked': [
     {

@@ -1,4 +1,5 @@
-// What the pages of a test reported: their console, failed requests, refusals, and changes of the link. Printed when the test fails.
+// What the pages of a test reported: their console, failed requests, error answers, and changes of the
+// page's link to the daemon. Printed when the test fails.
 import type { BrowserContext } from 'playwright-core'
 
 const MAX_REPORTS = 60

@@ -1,5 +1,6 @@
-// `reeve pr`: pushes what a process did in its worktree, or a crew on its branch, and opens a pull request for it. All refusals come before
-// anything changes. The daemon commits the files; the user's own git, gh and glab do the rest. Test: test/e2e/worktree/pr.test.ts.
+// `reeve pr`: pushes what a process did in its worktree, or a crew on its branch, and opens a pull request for it. All that reeve can check
+// is checked before anything changes. The daemon commits the files; the user's own git, gh and glab do the rest. Test:
+// test/e2e/worktree/pr.test.ts.
 import type { MergePlanView } from '../../../api/views/diff.ts'
 import { changedAddresses, changedPrograms, PUSH_PROGRAMS } from '../../actions/changed-programs.ts'
 import { UserCheckout } from '../../actions/checkout.ts'
@@ -66,7 +67,7 @@ export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   const plan = await requestPlan(args, out, (ref) => reeve.planMerge(ref, { onto: base.commit, repository, top }))
   const branch = args.text('branch') ?? plan.branch
   const fork = await forkOwner(checkout, remote, address)
-  const target = { remote, address, branch, fork, addresses: [address, ...more].map(withoutPassword).join(', ') }
+  const target = { remote, address, branch, fork, addresses: [address, ...more].map(withoutCredentials).join(', ') }
   const pullRequest = await pullRequestOf(args, plan, async () => (await reeve.get(plan.uuid)).intent)
   const push: Push = { plan, checkout, target, pullRequest, tool: await findHostingTool(address) }
   if (isEmptyWork(plan)) {
@@ -107,7 +108,9 @@ interface Base {
   readonly name: string
 }
 
-/** Returns the newest known commit of the branch to merge into. If nothing is known about the remote, the checked-out commit. */
+/**
+ * Returns the newest known commit of the branch to merge into. If this repository has never fetched that branch, the checked-out commit.
+ */
 async function findBase(checkout: UserCheckout, remote: string, base: string | undefined): Promise<Base> {
   const names = base === undefined ? ['HEAD', 'main', 'master'] : [base]
   for (const name of names) {
@@ -148,11 +151,11 @@ async function printDryRun(push: Push, out: Output): Promise<number> {
   const { pullRequest, tool } = push
   await out.message(`${tool ?? 'neither gh nor glab is installed; you'} would open the ${pullRequest.isDraft ? 'draft ' : ''}pull request:`)
   await out.message([pullRequest.title, '', ...pullRequest.body.split('\n')].map((line) => `  ${oneLine(line)}`.trimEnd()).join('\n'))
-  await out.message('a dry run: nothing was changed')
+  await out.message('this was a dry run: nothing was changed')
   return printResult(out, push, NOTHING)
 }
 
-function withoutPassword(address: string): string {
+function withoutCredentials(address: string): string {
   return address.replace(/^(\w+:\/\/)[^/@]*@/, '$1')
 }
 
@@ -170,6 +173,7 @@ async function checkPush(
   const { branch, remote, addresses } = target
   checkOutsideWorktree(checkout, plan)
   if ((await checkout.read('check-ref-format', '--branch', branch)) === '') throw new UsageError(`"${branch}" is not a valid branch name`)
+  // Empty if the default branch of the remote is not known; then only a given base is refused.
   const main = (await checkout.read('symbolic-ref', '-q', '--short', `refs/remotes/${remote}/HEAD`)).trim().slice(remote.length + 1)
   if (branch === (pullRequest.base ?? main))
     throw new UsageError(`${oneLine(branch)} is the branch to merge into`, '`--branch NAME` pushes to another branch.')

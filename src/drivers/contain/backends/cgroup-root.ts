@@ -55,7 +55,7 @@ function leaveLeaf(dir: string): void {
   }
 }
 
-/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
+/** Returns the directory of the daemon's own cgroup; null without cgroup v2, or without /proc. */
 export function findOwnCgroup(): string | null {
   try {
     return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
@@ -70,6 +70,7 @@ export function findOwnCgroup(): string | null {
  * v2.
  */
 function parseOwnCgroup(mountinfo: string, cgroup: string): string | null {
+  // Field 4 of a line is the cgroup that is mounted, which is not `/` in some containers. Field 5 is the directory where it is mounted.
   const fields = mountinfo
     .split('\n')
     .map((line) => line.split(' '))

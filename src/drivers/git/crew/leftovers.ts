@@ -5,7 +5,7 @@ import { splitNames } from '../git.ts'
 import type { CrewBranch } from './merge.ts'
 import type { Git, GitCall } from '../git.ts'
 
-/** maximum number of branches and refs in the result */
+/** maximum number of refs for each of the three patterns: side branches, salvaged files, temporary refs */
 const MAX_REFS = 200
 /** maximum number of changed files of a commit that is compared with the branch */
 const MAX_PATHS = 500
@@ -25,6 +25,7 @@ export interface CrewLeftovers {
   /** true if the repository's HEAD contains the whole branch */
   readonly taken: boolean
   readonly unmerged: readonly LeftBranch[]
+  /** refs with salvaged files; `at`: the time of the commit in wall ms */
   readonly salvaged: readonly { readonly ref: string; readonly commit: string; readonly at: number; readonly subject: string }[]
 }
 
@@ -35,7 +36,7 @@ export interface LeftoverQuery {
   /** refs that the crew used for reviews and handovers; the result has those whose files no other ref has */
   readonly temporaryRefs: {
     readonly refs: readonly string[]
-    /** the end of the crew, as wall time in ms; younger refs belong to a later crew */
+    /** the end of the crew, as wall time in ms; younger refs belong to a later crew of the same name */
     readonly until: number
   }
 }

@@ -34,10 +34,15 @@ const RETRYABLE_REASONS: Readonly<Record<string, FailureDetails>> = {
   network_error: { kind: 'overloaded', retryable: true },
   insufficient_system_resource: { kind: 'overloaded', retryable: true },
 }
+/** The providers' own stop reasons of an answer that a filter has withheld. */
 const WITHHELD_REASONS: ReadonlySet<string | null> = new Set(['LANGUAGE', 'MODEL_ARMOR', 'sensitive'])
+/** The providers' own stop reasons of an answer that the context window has cut. */
 const WINDOW_FULL_REASONS: ReadonlySet<string | null> = new Set(['model_context_window_exceeded'])
 
-/** `rawFinish` is null if the stream reported no end. Errors: `CallFailed`, without the usage. */
+/**
+ * Returns the answer of a stream with these parts. `rawFinish` is null if the stream reported no end. Errors: `CallFailed`, without the
+ * usage.
+ */
 export function interpretFinish(rawFinish: RawFinish | null, parts: readonly AssistantPart[]): FinishedAnswer {
   const hasCalls = parts.some((part) => part.type === 'tool-call')
   const isEmpty = !parts.some((part) => part.type === 'tool-call' || (part.type === 'text' && part.text.trim() !== ''))
@@ -49,8 +54,10 @@ export function interpretFinish(rawFinish: RawFinish | null, parts: readonly Ass
     return cutByLength(parts)
   }
   if (unified === 'content-filter' || WITHHELD_REASONS.has(raw))
+    // The calls go: the filter may have cut their inputs.
     return { message: parts.filter((part) => part.type !== 'tool-call'), finish: 'content-filter' }
   if (unified === 'length') return cutByLength(parts)
+  // Whole calls are an answer, whatever the reason; some hosts report OTHER for a normal end.
   const failure = raw === null || hasCalls || (raw === 'OTHER' && !isEmpty) ? undefined : lookUp(RETRYABLE_REASONS, raw)
   if (failure !== undefined || unified === 'error')
     throw new CallFailed(`the provider ended the answer: ${raw ?? 'error'}`, failure ?? { kind: 'other', retryable: true })

@@ -1,6 +1,7 @@
-// Decides by the process's permissions whether a tool call may run, is denied, or needs the user's answer. A denial comes before a
-// question, and a question before an approval. An approval needs certainty: the real path of a file, and each command of a line. A
-// possible match is enough for a denial or a question. While the agent plans, each call that does more than read is denied.
+// Decides by the process's permissions whether a tool call may run, is denied, or needs the user's answer. Without a rule about it, a call
+// of a file tool that reads may run; any other call gets the default. A denial comes before a question, and a question before an approval.
+// An approval needs certainty: the real path of a file, and each command of a line. A possible match is enough for a denial or a question.
+// While the agent plans, each call that does more than read is denied.
 // Test: test/tables/drivers/native/permissions/call-policy.test.ts.
 import path from 'node:path'
 import type { Permissions } from '../../../kernel/model/spec-parts.ts'
@@ -27,7 +28,7 @@ interface Subject {
 }
 
 export class CallPolicy {
-  /** the policy for calls without a rule */
+  /** the policy for calls without a rule, except for calls of the file tools that read */
   #default: CallDecision | 'plan'
   readonly #hasPermissions: boolean
   readonly #cwd: string
@@ -53,7 +54,10 @@ export class CallPolicy {
     this.#default = policy
   }
 
-  /** Decides about a call. `isRead` is true for a call that changes nothing; by default, only for the file tools that read. */
+  /**
+   * Decides about a call. `isRead`: whether the call changes nothing, so that it may run while the agent plans. By default, only a file
+   * tool that reads has such calls.
+   */
   async decide(call: ToolCall, isRead = isFileRead(call.name)): Promise<CallDecision> {
     if (!this.#hasPermissions) return 'allow'
     const subject = await this.#subjectOf(call)

@@ -1,5 +1,6 @@
-// Reads a skill in a worker thread. Returns the text of its `SKILL.md` without the front matter, and the names of the other files
-// below its folder, as far as the limits allow. Refuses a path that has become a link since the skill was found. Test: test/tables/drivers/native/tools/skill.test.ts.
+// Reads a skill in a worker thread. Returns the text of its `SKILL.md` without the front matter, and the names of other files below its
+// folder. Both are cut at limits. Refuses a path that has become a link since the skill was found. Test:
+// test/tables/drivers/native/tools/skill.test.ts.
 import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'

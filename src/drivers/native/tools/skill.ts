@@ -24,6 +24,7 @@ export function skillTool(
       const skill = skills.find((each) => each.name === name)
       if (skill === undefined)
         throw new ToolError(`there is no skill "${name}"; the skills are: ${skills.map((each) => each.name).join(', ')}`)
+      // Below its base, no part of a path may be a link (load-skill.ts). The path of the worktree itself may have links.
       const places = skillPaths(skill, worktree ? { worktree } : {}).map((path) =>
         worktree && path !== skill.path ? { base: worktree.dir, file: relative(worktree.dir, path) } : { base: '/', file: path },
       )

@@ -64,7 +64,7 @@ describePage('5,000 steps', { prepare: (stateDir) => writeLongHistory(stateDir, 
     await page.locator('.step-row[data-step="4005"]').waitFor()
     expect(await page.locator('.step-row').count()).toBe(1)
     await page.getByLabel('Find in the steps').fill('no such text')
-    await page.getByRole('button', { name: 'No step: show all' }).click()
+    await page.getByRole('button', { name: 'No step matches: show all' }).click()
     await selected(page, STEPS).waitFor()
     await page.close()
   })

@@ -23,7 +23,9 @@ test('a lane shows what its process did in each part of the period; the list has
     Date.parse(timeAt(0)),
     Date.parse(timeAt(10)),
   )
-  expect(lanes.map(({ name, depth, worked, waited }) => [name, depth, Math.round(worked / 1_000), Math.round(waited / 1_000)])).toEqual([
+  expect(
+    lanes.map(({ name, depth, workedMs, waitedMs }) => [name, depth, Math.round(workedMs / 1_000), Math.round(waitedMs / 1_000)]),
+  ).toEqual([
     ['root', 0, 420, 180],
     ['child', 1, 240, 0],
   ])

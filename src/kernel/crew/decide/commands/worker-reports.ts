@@ -27,9 +27,14 @@ function senderOf({ uuid }: Member): Sender {
   return uuid === null ? 'system' : `agent:${uuid}`
 }
 
-function checkLength(text: string, minLength: number): void {
-  if (text.trim().length < minLength || text.length > MAX_TEXT_CHARS)
-    throw refusalError('INVALID', `the text has ${text.length} characters`, `Give it ${minLength} to ${MAX_TEXT_CHARS} characters.`)
+function checkLength(text: string, minLength: 0 | 1): void {
+  const isBlank = text.trim() === ''
+  if ((isBlank && minLength > 0) || text.length > MAX_TEXT_CHARS)
+    throw refusalError(
+      'INVALID',
+      isBlank ? 'the text is blank' : `the text has ${text.length} characters`,
+      `Give it ${minLength} to ${MAX_TEXT_CHARS} characters.`,
+    )
 }
 
 /**
@@ -100,6 +105,7 @@ export function denyTask(draft: CrewDraft, task: Task, by: MemberId | null, comm
     draft.send(updatedTask.implementer, { from: 'coordinator', task: task.id, text: feedbackText(updatedTask, by, comments) })
 }
 
+/** Answers a worker that reports to be ready: with what comes next, or that it still has work. Changes nothing. */
 export function signalReady(draft: CrewDraft): string {
   const { phase, task } = requireCallingMember(draft)
   if (phase === 'idle') return 'noted; work arrives as a message'
