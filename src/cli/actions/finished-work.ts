@@ -86,8 +86,8 @@ export function checkEnded({ ended, ...plan }: MergePlanView, verb: 'merge' | 'p
 }
 
 /**
- * Returns the author for a commit of uncommitted files: the user if there are such files, or if a living process
- * may still make some. Else nothing will be committed, and the author is reeve. Errors: exit 1 if git knows no user.
+ * Returns the author for a commit of uncommitted files. It is the user if there are such files, or if a living process may still make some.
+ * Else nothing will be committed, and the author is reeve. Errors: exit 1 if git knows no user.
  */
 export function authorOf({ uncommitted, ended, of }: MergePlanView, checkout: UserCheckout): Promise<GitIdentity> {
   const mayCommit = uncommitted > 0 || (!ended && of !== 'crew')
