@@ -7,8 +7,16 @@ import { rowSum } from '../rows/checksums.ts'
 import { checkPageLimit } from '../rows/page-limit.ts'
 import { checkAscending } from '../rows/page-order.ts'
 import type { OwnedFactRow, SpenderRow, SpentColumns } from '../rows/row-types.ts'
-import { Account, SPENDING_CODES, addSums, checkSpender, columnsOf, emptySums, sumsOf } from '../rows/usage-account.ts'
-import type { Sums } from '../rows/usage-account.ts'
+import {
+  UsageAccount,
+  SPENDING_CODES,
+  addHourSums,
+  checkSpender,
+  spentColumnsOf,
+  emptyHourSums,
+  hourSumsOf,
+} from '../rows/usage-account.ts'
+import type { HourSums } from '../rows/usage-account.ts'
 import type { UsageRow, UsageRowsQuery } from '../store.ts'
 import type { RowReader } from './journals.ts'
 import { FACT_COLUMNS, columnArrays, escapeText, unescapeOrNull, unnest } from './rows.ts'
@@ -55,9 +63,9 @@ export class PostgresLedger {
   }
 
   /** Opens the accounts of processes, new ones too. The caller has the turn. */
-  async openAccounts(uuids: readonly Uuid[]): Promise<Map<Uuid, Account>> {
+  async openAccounts(uuids: readonly Uuid[]): Promise<Map<Uuid, UsageAccount>> {
     const rows = await this.#readSpenders(uuids)
-    return new Map(uuids.map((uuid) => [uuid, new Account(uuid, rows.get(uuid))]))
+    return new Map(uuids.map((uuid) => [uuid, new UsageAccount(uuid, rows.get(uuid))]))
   }
 
   async #readSpenders(uuids: readonly Uuid[]): Promise<Map<Uuid, SpenderRow>> {
@@ -70,7 +78,7 @@ export class PostgresLedger {
   }
 
   /** Returns the statements that write accounts. The caller has the turn. */
-  async rowsOf(accounts: readonly Account[]): Promise<LedgerRows> {
+  async rowsOf(accounts: readonly UsageAccount[]): Promise<LedgerRows> {
     const [found] = await this.#writer.reader.read<{ id: number }>('The usage ledger', {
       text: 'SELECT coalesce(max(id), 0) AS id FROM reeve.spender',
     })
@@ -92,7 +100,7 @@ export class PostgresLedger {
       const state = JSON.stringify(account.state)
       spenders.push([id, uuid, escapeText(agent), root, seq, state, rowSum([id, uuid, agent, root, seq, state])])
       for (const added of account.added.values()) {
-        const columns = columnsOf(id, addSums(before.get(keyOf(id, added)) ?? emptySums(added.hour, added.model), added))
+        const columns = spentColumnsOf(id, addHourSums(before.get(keyOf(id, added)) ?? emptyHourSums(added.hour, added.model), added))
         spent.push([...columns.map((value, index) => (index === MODEL_COLUMN ? escapeText(String(value)) : value)), rowSum(columns)])
       }
     }
@@ -101,7 +109,7 @@ export class PostgresLedger {
   }
 
   /** Reads the sums that some accounts will change. */
-  async #readSums(accounts: readonly Account[]): Promise<Map<string, Sums>> {
+  async #readSums(accounts: readonly UsageAccount[]): Promise<Map<string, HourSums>> {
     const keys = accounts.flatMap(({ id, added }) => [...added.values()].map(({ hour, model }) => [id, hour, escapeText(model)]))
     if (keys.length === 0) return new Map()
     const rows = await this.#writer.reader.read<SpentColumns>('The usage ledger', {
@@ -109,7 +117,7 @@ export class PostgresLedger {
         ON s.spender = u.spender AND s.hour = u.hour AND s.model = u.model`,
       values: columnArrays(keys, 3),
     })
-    return new Map(rows.map((row) => [keyOf(row.spender, row), sumsOf(spentRowOf(row))]))
+    return new Map(rows.map((row) => [keyOf(row.spender, row), hourSumsOf(spentRowOf(row))]))
   }
 }
 
@@ -127,7 +135,7 @@ function putLedgerRows(first: number): readonly string[] {
   ]
 }
 
-function keyOf(spender: number, { hour, model }: Pick<Sums, 'hour' | 'model'>): string {
+function keyOf(spender: number, { hour, model }: Pick<HourSums, 'hour' | 'model'>): string {
   return JSON.stringify([spender, hour, model])
 }
 
@@ -142,7 +150,7 @@ function spentRowOf(row: SpentColumns): SpentColumns {
 /** Counts the usage of a journal that is being imported. The ledger gets the usage together with the process. */
 export class StagedUsage {
   readonly #ledger: PostgresLedger
-  readonly #accounts = new Map<Uuid, Account>()
+  readonly #accounts = new Map<Uuid, UsageAccount>()
 
   constructor(ledger: PostgresLedger) {
     this.#ledger = ledger
@@ -186,7 +194,7 @@ export async function readUsageRows(
     rows.map((row) => [row.spender, row.hour, row.model]),
   )
   return rows.map((row) => ({
-    ...sumsOf(spentRowOf(row)),
+    ...hourSumsOf(spentRowOf(row)),
     uuid: row.uuid,
     agent: unescapeOrNull(row.agent) ?? '',
     root: row.root_uuid,
