@@ -59,7 +59,7 @@ function configOf(url: string, name: string): ClientConfig {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === BIGINT_OID ? Number : types.getTypeParser(oid, format)) },
-  } as ClientConfig
+  }
 }
 
 /** A connection for writes. */

@@ -4,12 +4,11 @@ import { damageError } from '../errors.ts'
 import { codeOf } from '../journal/fact-codec.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import type { StoredFact } from '../../kernel/model/facts.ts'
-import { processSum } from '../rows/checksums.ts'
+import { factSum, processSum } from '../rows/checksums.ts'
 import { rowBodyOf } from '../rows/process-body.ts'
 import { reverseDigits } from '../rows/references.ts'
 import type { FactRow, OwnedFactRow, ProcessRow, TombstoneRow } from '../rows/row-types.ts'
 import type { ProcessHead, StoredRow } from '../write/head-cache.ts'
-import { factSum } from '../rows/checksums.ts'
 
 export const PROCESS_COLUMNS =
   'p.key, p.uuid, p.pid, p.name, p.live, p.exited_at, p.spec_seq, p.spec_cursor, p.seq, p.sum, p.body, p.forked_from, p.origin, p.base, p.pinned'
