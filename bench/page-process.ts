@@ -3,7 +3,7 @@
 // machine would add to wall time. Run: `npm run bench page-process`.
 import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
-import { Repository } from '../test/support/crew/repository.ts'
+import { Repository } from '../test/support/git/repository.ts'
 import { LocalDaemon } from '../test/support/daemon/local-daemon.ts'
 import { LONG_UUID, writeLongHistory } from '../test/support/store/long-history.ts'
 import { CHROMIUM, openChromium } from '../test/support/web/chromium.ts'

@@ -8,7 +8,7 @@ import { openContainmentManager } from '../src/drivers/contain/manager.ts'
 import { Git } from '../src/drivers/git/git.ts'
 import { Records } from '../src/drivers/git/records.ts'
 import { addWorktree } from '../src/drivers/git/worktree.ts'
-import { Repository } from '../test/support/crew/repository.ts'
+import { Repository } from '../test/support/git/repository.ts'
 import { ROUNDS, inFolder, interleave, median, printTable, timed } from './support/measure.ts'
 import type { Row } from './support/measure.ts'
 

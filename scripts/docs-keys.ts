@@ -40,7 +40,7 @@ export function keysPage(): string {
 The page of \`reeve web\` has a key for each action, and \`?\` shows those that work where you are.
 
 Keys without Ctrl work only while no field has the focus, and not in the first 0.4 s of a dialog. The dialog of \`?\` can switch them off.
-A question that appeared less than 0.4 s ago takes no key. Keys of answers belong to the kind of an option: \`a\` always allows once.
+A question that appeared less than 0.4 s ago takes no key. A key for an answer stands for a kind of option, never for its position: \`a\` always means "allow once".
 On a Mac, ⌘K does what Ctrl+K does.
 
 ${sections.join('\n\n')}

@@ -1,5 +1,5 @@
-// What the open step of a process has written so far, from the events that are not stored. Bounded: of long texts the end is kept, until
-// the whole text is in the journal. Pure. Test: test/tables/faces/live-step.test.ts.
+// What the open step of a process has written so far, from the events that are not stored. Keeps only the end of a long text; the journal
+// gets the whole text when the step is complete. Pure. Test: test/tables/faces/live-step.test.ts.
 import type { EventView } from '../api/views/daemon.ts'
 
 /** The types to request from the API. The fact `model.started` arrives as the event `step.started`, and `live.gap` without a request. */
@@ -43,7 +43,7 @@ export function withLiveEvent(before: LiveStep, event: EventView): LiveStep {
     case 'live.gap':
       // With a step, a new reader has missed pieces of that step. Without one, a slow reader may have missed pieces of any step.
       return { ...(event['step'] === undefined ? before : stepOf(before, step)), hasGaps: true }
-    // Another attempt begins the text of the step anew. The first pieces of a step may come before its beginning is stored.
+    // Another attempt starts the text again. A first attempt clears nothing: its pieces can arrive before `step.started` is stored.
     case 'step.started':
       return Number(event['attempt'] ?? 1) > 1 ? { ...before, text: '', reasoning: '', hasGaps: false } : before
     default:

@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import { connectClient, callTool } from '../support/agents/reeve-tools-client.ts'
 import { bashCall, reeveToolCall, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
-import { Repository } from '../support/crew/repository.ts'
+import { Repository } from '../support/git/repository.ts'
 import { ROOT } from '../support/env.ts'
 
 let daemon: LocalDaemon

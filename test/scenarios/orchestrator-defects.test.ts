@@ -15,7 +15,7 @@ import { killRemaining, findProcessesWith, newToken } from '../support/living-pr
 import { waitUntil } from '../support/wait-until.ts'
 import { LocalDaemon } from '../support/daemon/local-daemon.ts'
 import { startModelServer, type ModelServer, type ServedAnswer } from '../support/models/model-server.ts'
-import { Repository } from '../support/crew/repository.ts'
+import { Repository } from '../support/git/repository.ts'
 import { readSources } from '../support/source.ts'
 import type { ScriptedAct } from '../support/programs/json-agent.ts'
 

@@ -141,7 +141,7 @@ function finish(): CrewCommand {
   }
 }
 
-/** The commands for a task in its present state. An answer to its question is no command. */
+/** The commands for a task in its present state. The answer to a question of the task is not among them: actions.ts sends it. */
 export function taskCommands(crew: Crew, task: Task, texts: TaskTexts | null): CrewCommand[] {
   if (!accepts(crew)) return []
   const name = crewCommandName(crew)
@@ -255,7 +255,7 @@ function cancel(crew: string, task: string, how: 'requeue' | 'for good'): CrewCo
   }
 }
 
-/** The commands for a member that has not left. */
+/** The commands for a member; none while it starts or leaves. */
 export function memberCommands(crew: Crew, member: Crew['members'][number]): CrewCommand[] {
   if (!accepts(crew) || member.state !== 'on') return []
   const name = crewCommandName(crew)

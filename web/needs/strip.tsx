@@ -15,7 +15,7 @@ import { rowSignal } from '../rows.ts'
 import { Since } from '../parts/clock.tsx'
 import { MarkIcon } from '../parts/icons.tsx'
 import { Answers, Evidence } from '../parts/questions.tsx'
-import { commandOfQuestion, isShownWhole } from './shown-whole.ts'
+import { commandOfQuestion, isShownInFull } from './shown-in-full.ts'
 
 /** the most needs that are drawn */
 const MAX_SHOWN = 50
@@ -57,7 +57,7 @@ function Need({ uuid, need }: { readonly uuid: string; readonly need: NeedView |
   const mark = markOf(row)
   const isPeeked = peeked.value === uuid
   const ask = row.asks > 0 ? (need?.ask ?? null) : null
-  const isAllShown = isPeeked || (ask !== null && isShownWhole(ask))
+  const isAllShown = isPeeked || (ask !== null && isShownInFull(ask))
   const peek = (event: KeyboardEvent): void => {
     if (event.key !== ' ' || !(event.target instanceof HTMLAnchorElement)) return
     event.preventDefault()

@@ -102,7 +102,7 @@ function NothingSpent({ wanted }: { readonly wanted: CostQuery }): JSX.Element {
       <p class="buttons">
         {wanted.since === 'all' ? null : (
           <button type="button" onClick={() => ['until', 'since'].forEach((name) => setQuery(name, name === 'since' ? 'all' : ''))}>
-            All the time
+            All time
           </button>
         )}
         {wanted.under === '' ? null : (
@@ -115,7 +115,7 @@ function NothingSpent({ wanted }: { readonly wanted: CostQuery }): JSX.Element {
   )
 }
 
-const RANGE_OPTIONS = [...Object.keys(RANGES).map((range) => [range, `the last ${range}`] as const), ['all', 'all the time'] as const]
+const RANGE_OPTIONS = [...Object.keys(RANGES).map((range) => [range, `the last ${range}`] as const), ['all', 'all time'] as const]
 const VIEWS = [
   ['', 'chart'],
   ['table', 'table'],

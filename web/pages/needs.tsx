@@ -11,7 +11,7 @@ import { visibleText } from '../../src/faces/visible-text.ts'
 import { useKeys } from '../keyboard.ts'
 import { useFrozenOrder } from '../needs/frozen-order.ts'
 import { HelpfulButtons } from '../needs/helpful-buttons.tsx'
-import { commandOfQuestion, isShownWhole } from '../needs/shown-whole.ts'
+import { commandOfQuestion, isShownInFull } from '../needs/shown-in-full.ts'
 import { needs as knownNeeds, urgentUuids } from '../needs/needs.ts'
 import { NewNeeds } from '../needs/strip.tsx'
 import { Counts } from '../frame/counts.tsx'
@@ -108,7 +108,7 @@ function RowCard({ uuid }: { readonly uuid: string }): JSX.Element {
 function CardAnswers({ need }: { readonly need: NeedView }): JSX.Element {
   const { ask, id, uuid } = need
   if (!ask) return <HelpfulButtons uuid={uuid} />
-  if (isShownWhole(ask) && (need.task === null || commandOfQuestion(ask) !== null))
+  if (isShownInFull(ask) && (need.task === null || commandOfQuestion(ask) !== null))
     return <Answers key={ask.hash} uuid={uuid} ask={ask} isShort />
   return (
     <p class="buttons">

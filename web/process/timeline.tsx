@@ -28,7 +28,7 @@ const MIN_VIEW_MS = 2_000
 const CLICK_PX = 4
 const MAX_CHILDREN = 500
 
-/** The statuses in which nothing of a process runs, and the word for a fold. */
+/** The statuses in which nothing of a process runs, each with the word that the axis shows on the shortened span. */
 const IDLE: Readonly<Record<string, string>> = {
   suspended: 'held',
   ready: 'ready',

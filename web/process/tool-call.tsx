@@ -94,7 +94,7 @@ async function readPart(address: string, part: string): Promise<{ readonly text:
 
 /** Reads a part that is too large for the step, when the user asks for it. */
 function WholePart({ address, part }: { readonly address: string; readonly part: 'input' | 'result' }): JSX.Element {
-  const [state, setState] = useState<Awaited<ReturnType<typeof readPart>> | 'asked' | 'failed' | null>(null)
+  const [state, setState] = useState<Awaited<ReturnType<typeof readPart>> | 'reading' | 'failed' | null>(null)
   if (state !== null && typeof state !== 'string')
     return (
       <>
@@ -103,7 +103,7 @@ function WholePart({ address, part }: { readonly address: string; readonly part:
       </>
     )
   const read = (): void => {
-    setState('asked')
+    setState('reading')
     readPart(address, part)
       .then(setState)
       .catch(() => setState('failed'))
@@ -112,7 +112,7 @@ function WholePart({ address, part }: { readonly address: string; readonly part:
 }
 
 interface ReadButtonProps {
-  readonly state: 'asked' | 'failed' | null
+  readonly state: 'reading' | 'failed' | null
   readonly text: string
   readonly read: () => void
 }
@@ -120,8 +120,8 @@ interface ReadButtonProps {
 function ReadButton({ state, text, read }: ReadButtonProps): JSX.Element {
   return (
     <p class="buttons">
-      <button type="button" disabled={state === 'asked'} onClick={read}>
-        {state === 'asked' ? 'asked' : text}
+      <button type="button" disabled={state === 'reading'} onClick={read}>
+        {state === 'reading' ? 'Reading …' : text}
       </button>
       {state === 'failed' ? <span class="problem">It could not be read.</span> : null}
     </p>
@@ -137,12 +137,12 @@ interface PictureProps {
 
 function Picture({ address, index, mediaType, bytes }: PictureProps): JSX.Element {
   const [source, setSource] = useState<string | null>(null)
-  const [state, setState] = useState<'asked' | 'failed' | null>(null)
+  const [state, setState] = useState<'reading' | 'failed' | null>(null)
   useEffect(() => () => (source === null ? undefined : URL.revokeObjectURL(source)), [source])
   if (!PICTURES.has(mediaType)) return <p class="quiet">a picture ({visibleText(mediaType)}), not shown</p>
   if (source !== null) return <img class="picture" src={source} alt={`picture ${index + 1} that the tool returned`} />
   const read = (): void => {
-    setState('asked')
+    setState('reading')
     readPart(address, `image:${index}`)
       .then(({ text, isWhole }) => {
         if (!isWhole) return setState('failed')

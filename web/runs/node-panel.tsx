@@ -105,7 +105,7 @@ function ResumeNode({ run, node }: NodePanelProps): JSX.Element {
       <CommandLine words={[...command, run.name ?? String(run.pid)]} />
       <p class="buttons">
         <button type="submit" class="primary" disabled={isStale.value || isSending}>
-          {isSending ? 'asked' : 'Run again'}
+          {isSending ? 'Requested' : 'Run again'}
         </button>
       </p>
     </form>

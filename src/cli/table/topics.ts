@@ -19,7 +19,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['docs', 'its exact name, as given with `--name`; if several ended processes share it, verbs that only read take the newest'],
         ['deadbeef', 'the first or last 4 or more digits of its UUID, which never changes; the ID in `reeve ps` is the last 8'],
       ],
-      "Many at once: `kill`, `stop`, `pause` and `resume` take several references, `--all`, `-l LABEL`, and patterns of names in quotes (`'web*'`, `'w[1-3]'`, `'test-?'`). These select living processes only, for `resume` suspended ones. They never select members of a crew: name these exactly. A selected supervisor, crew or run ends its own children.",
+      "Many at once: `kill`, `stop`, `pause` and `resume` take several references, `--all`, `-l LABEL`, and patterns of names in quotes (`'web*'`, `'w[1-3]'`, `'test-?'`). These select only living processes; for `resume`, only suspended ones. They never select members of a crew: name these exactly. A selected supervisor, crew or run ends its own children.",
       'If several processes match, nothing is done and the matches are listed. A resume after the end gives a process a new PID. Scripts should therefore keep the UUID (`reeve run -d` prints it, `reeve ps -q` lists them).',
     ],
     verbs: [
@@ -48,7 +48,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       'For each name the first match counts:',
       [
         ['.reeve/agents/*.md', 'in this directory and its parents, nearest first'],
-        ['.claude/agents/*.md', 'the same places; files of Claude Code work unchanged'],
+        ['.claude/agents/*.md', 'the same places; Claude Code files work unchanged'],
         ['agents/*.md', 'of the user, beside config.yaml (`reeve config path`)'],
         ['default', 'the built-in coding agent'],
       ],
@@ -81,7 +81,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['--budget-tokens N', 'tokens; then it is suspended'],
         ['--memory SIZE, --cpu-time D', 'of its programs; then it ends with code 2'],
       ],
-      'Limits cover the process and all its descendants. They are checked before each model call, with the greatest cost of that call. To continue after a budget has run out, raise it: `reeve resume --budget-usd +5 P`. docs/reference/limits.md lists all limits.',
+      'Limits cover the process and all its descendants. They are checked before each model call, against the highest cost that the call can have. To continue after a budget has run out, raise it: `reeve resume --budget-usd +5 P`. docs/reference/limits.md lists all limits.',
       'A cost with a + in `reeve ps` is a lower bound: the price of some call is unknown.',
     ],
     verbs: ['run', 'resume'],
@@ -101,13 +101,13 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
     verbs: ['resume', 'pause', 'stop', 'daemon'],
   },
   statuses: {
-    summary: 'The values of the column STATUS',
+    summary: 'The values of the STATUS column',
     text: [
       [
         ['pending, starting', 'not started yet'],
         ['ready', 'ready for a message'],
         ['working', 'in a turn'],
-        ['waiting', 'waits for an answer of the user'],
+        ['waiting', "waits for the user's answer"],
         ['suspended', 'paused: it has at least one hold'],
         ['stopping, zombie', 'being ended; ended, while resources are released'],
         ['completed, retired', 'ended successfully'],
@@ -134,7 +134,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         ['126, 127', 'the command cannot be run; the command does not exist'],
         ['128+n', 'ended by a signal: 143 SIGTERM, 137 SIGKILL, 130 SIGINT'],
       ],
-      '`run`, `attach` and `wait` return the code of the process (1: out of steps or time; 2: another limit). Their own codes are only 75 (`wait --for done`) and 123 (`wait`) to 127, so that scripts can distinguish the two.',
+      '`run`, `attach` and `wait` return the code of the process (1: out of steps or time; 2: another limit). These verbs themselves return only 75 (`wait --for done`), 123 (`wait`), and 124 to 127. So scripts can distinguish the two.',
     ],
     verbs: ['run', 'wait', 'attach'],
   },

@@ -1,5 +1,5 @@
-// Finds the provider of a model, and the key that the model needs. Does not check whether the key exists. Test:
-// test/e2e/external/agents-usable.test.ts.
+// Finds the provider of a model, and the name of the key that the model needs. Does not check whether the key exists.
+// Test: test/e2e/external/agents-usable.test.ts.
 import { KernelError } from '../../kernel/model/errors.ts'
 import type { Provider } from '../config.ts'
 
@@ -24,7 +24,7 @@ export function keyVariableNames(providers: readonly Provider[]): ReadonlySet<st
 }
 
 /** Returns the names of the keys that a model needs. Errors: INVALID for an unknown provider. */
-export function keysOf(model: string, providers: readonly Provider[]): readonly string[] {
+export function requiredKeyNames(model: string, providers: readonly Provider[]): readonly string[] {
   const provider = findProvider(model, providers)
   if (provider === undefined) {
     const known = providers.map((each) => each.name).join(', ')

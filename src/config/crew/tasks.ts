@@ -69,7 +69,7 @@ const task = z
     if (title === undefined && text === undefined) context.addIssue('a task needs a text or a title')
     const [wrong] =
       kind === 'human' ? Object.entries({ role, reviews, verify, agent, model }).filter(([, value]) => value !== undefined) : []
-    if (wrong) context.addIssue(`a question for the user has no ${wrong[0]}`)
+    if (wrong) context.addIssue(`a task of kind \`human\` cannot have \`${wrong[0]}\``)
   })
 
 type ParsedTask = z.infer<typeof task>
@@ -84,7 +84,7 @@ export interface FileTask {
   readonly needs?: readonly string[]
   readonly kind?: 'work' | 'human'
   readonly role?: Exclude<TaskRole, 'generic'>
-  /** whether the task is reviewed; absent: as the crew */
+  /** whether the task is reviewed; absent: as the crew's setting */
   readonly reviews?: boolean
   readonly verify?: CrewShellCommand | false
   /** tasks of higher priority come first; absent: 0 */
@@ -95,7 +95,7 @@ export interface FileTask {
   readonly model?: string
 }
 
-/** Returns the known keys of a task, or below one of its keys, for suggestions. */
+/** Returns the keys that a task, or one of its fields, can have; for suggestions. */
 export function taskKeys(part: PropertyKey | undefined): readonly string[] {
   return part === 'limits' ? TASK_LIMIT_KEYS : part === 'verify' ? COMMAND_KEYS : Object.keys(task.shape)
 }
@@ -123,14 +123,11 @@ function findIdProblems(tasks: readonly ParsedTask[]): IdProblem[] {
   const ids = tasks.flatMap(({ id }) => id ?? [])
   const keys = tasks.map(({ id }) => (id === undefined ? undefined : taskKey(id)))
   const duplicate = keys.findIndex((key, index) => key !== undefined && keys.indexOf(key) < index)
-  if (duplicate >= 0)
-    return [
-      {
-        index: duplicate,
-        path: [duplicate, 'id'],
-        message: `the id ${tasks[duplicate]?.id} is used twice${ids.filter((id) => id === tasks[duplicate]?.id).length > 1 ? '' : ', apart from its case'}`,
-      },
-    ]
+  if (duplicate >= 0) {
+    const [id, first] = [tasks[duplicate]?.id, tasks[keys.indexOf(keys[duplicate])]?.id]
+    const message = id === first ? `the id ${id} is used twice` : `the ids ${first} and ${id} differ only in case`
+    return [{ index: duplicate, path: [duplicate, 'id'], message }]
+  }
   const missing = tasks.flatMap(({ needs: wanted = [] }, index) =>
     wanted
       .filter((need) => !ids.includes(need))

@@ -6,7 +6,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import type { Removals } from './removals.ts'
 import type { Worktrees } from './worktrees.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
-import { hasRetiredWorktree } from './has-retired-worktree.ts'
+import { hasWorktreeToRetire } from './has-worktree-to-retire.ts'
 
 interface RetirementsDeps {
   /** returns a process, dead or alive */
@@ -63,10 +63,10 @@ export class Retirements {
     const found = await find(uuid)
     if (found && found.life.state !== 'dead') return
     this.#retiredUuids.delete(uuid)
-    if (!found || !this.#exclusion || !hasRetiredWorktree(found)) return
+    if (!found || !this.#exclusion || !hasWorktreeToRetire(found)) return
     await this.#exclusion.runExclusively(uuid, async () => {
       const process = await find(uuid)
-      if (process && hasRetiredWorktree(process)) await worktrees.retire(process)
+      if (process && hasWorktreeToRetire(process)) await worktrees.retire(process)
     })
   }
 }

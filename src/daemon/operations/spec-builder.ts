@@ -22,7 +22,7 @@ import {
   driverDependentRules,
   invalidRuleMessage,
 } from '../../config/permissions.ts'
-import { isScripted, keyVariableNames, keysOf } from '../../config/credentials/model-keys.ts'
+import { isScripted, keyVariableNames, requiredKeyNames } from '../../config/credentials/model-keys.ts'
 import { askingModeFor } from '../../drivers/acp/asking-mode.ts'
 import { recognizeFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
 import { CAPABILITIES, isPlainCommand } from '../../kernel/model/capabilities.ts'
@@ -706,8 +706,8 @@ function fallbackOf(model: string, agent: AgentDefinition, config: Config): read
  * Errors: INVALID for an unknown provider.
  */
 function credentialsOf(model: string, fallback: readonly string[], { providers }: Config): readonly string[] {
-  for (const ref of fallback) keysOf(ref, providers)
-  return keysOf(model, providers)
+  for (const ref of fallback) requiredKeyNames(ref, providers)
+  return requiredKeyNames(model, providers)
 }
 
 /** Errors: INVALID if there is no such directory. */

@@ -26,7 +26,7 @@ import type { Store } from '../../store/store.ts'
 import type { KeyedQueue } from '../loop/keyed-queue.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 import type { ProcessSpec, RunnableSpec } from '../../kernel/model/process-spec.ts'
-import { hasRetiredWorktree } from './has-retired-worktree.ts'
+import { hasWorktreeToRetire } from './has-worktree-to-retire.ts'
 import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
 import { errorText } from '../../kernel/util/error-text.ts'
 
@@ -299,7 +299,7 @@ export class Worktrees {
     const { store, log } = this.#deps
     for (const uuid of worktrees) {
       const process = await store.process(uuid)
-      if (process && hasRetiredWorktree(process)) await this.retire(process)
+      if (process && hasWorktreeToRetire(process)) await this.retire(process)
       if (process || (await this.#moveAsideIfUnknown('worktrees', uuid, uuid))) continue
       const removed = await this.#removeWorktree({
         dir: join(this.#worktrees, uuid),

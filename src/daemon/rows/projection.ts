@@ -8,7 +8,7 @@ import { patchOf } from './patch.ts'
 import { budgetOf, budgetScopeOf, ownFieldsOf, type OwnFields } from './row.ts'
 import { RowNeeds, type RowNeed } from './row-needs.ts'
 import { countsOf, TreeSums } from './sums.ts'
-import { namedIn } from './why.ts'
+import { uuidsInWhy } from './why.ts'
 import { lastingNeedsOf } from '../needs/row-attention.ts'
 import type { RowScope } from './scope.ts'
 import type { WorkTracker } from './doing.ts'
@@ -353,7 +353,7 @@ export class Projection {
     const needs = lastingNeedsOf(process, context)
     const own = ownFieldsOf(process, { ...context, needs })
     this.#needs.put(process, needs, { table, mono: context.mono, note: own.note })
-    const names = namedIn(process, context)
+    const names = uuidsInWhy(process, context)
     this.#rows.set(uuid, {
       view: before?.view ?? null,
       own,

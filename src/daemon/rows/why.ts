@@ -28,7 +28,7 @@ export interface WhyContext extends RowLookup {
 }
 
 /** The other processes that the sentence may name. */
-export function namedIn(process: Process, context: WhyContext): readonly Uuid[] {
+export function uuidsInWhy(process: Process, context: WhyContext): readonly Uuid[] {
   const { life, parent } = process
   if (life.state === 'created') return parent === null ? [] : [parent]
   if (life.state !== 'running') return []

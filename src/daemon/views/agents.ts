@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { findDistrust } from '../../config/agents/agent-trust.ts'
 import { findAgents } from '../../config/agents/find-agents.ts'
 import { readCredentials } from '../../config/credentials/find-keys.ts'
-import { keysOf } from '../../config/credentials/model-keys.ts'
+import { requiredKeyNames } from '../../config/credentials/model-keys.ts'
 import { isGemini } from '../../drivers/acp/gemini-sessions.ts'
 import { loginOf } from '../../drivers/gateway/logins.ts'
 import { recognizeFormat, parseKnownCommand } from '../../drivers/command/formats/formats.ts'
@@ -140,7 +140,7 @@ function planOf(agent: AgentDefinition, config: Config | KernelError, path: stri
   const model = agent.model ?? config.defaultModel
   if (model === null) return refuse('no model is configured; `reeve help keys` explains models')
   try {
-    return { model, needs: keysOf(model, config.providers), reason: null }
+    return { model, needs: requiredKeyNames(model, config.providers), reason: null }
   } catch (error) {
     return { ...refuse((error as Error).message), model }
   }

@@ -5,9 +5,9 @@ import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, readFile, readlink, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { GitError, joinNames, splitNames, readEnv } from './git.ts'
-import { openTree } from './open-worktree.ts'
+import { openWorktree } from './open-worktree.ts'
 import type { Git } from './git.ts'
-import type { TreeAt } from './open-worktree.ts'
+import type { WorktreeLocation } from './open-worktree.ts'
 
 /** The file with patterns as in `.gitignore`, in the root of the checkout. */
 const INCLUDE_FILE = '.worktreeinclude'
@@ -32,11 +32,11 @@ export interface CopyResult {
 }
 
 /** Copies the matching files. Errors: `GitError`, also if a size limit is exceeded. */
-export async function copyFiles(git: Git, to: TreeAt, { from, patterns }: CopyRequest): Promise<CopyResult> {
+export async function copyFiles(git: Git, to: WorktreeLocation, { from, patterns }: CopyRequest): Promise<CopyResult> {
   const checkout = await checkoutOf(git, to, from)
   const found = await filesToCopy(git, checkout, patterns)
   if (found.length === 0) return { copied: 0, skipped: [] }
-  const tree = await openTree(git, to)
+  const tree = await openWorktree(git, to)
   const plainPaths = new Set(
     (
       await Promise.all(
@@ -76,7 +76,7 @@ export async function copyFiles(git: Git, to: TreeAt, { from, patterns }: CopyRe
 /** Lists the files that would be copied, by the ignore rules of the checkout itself. Errors: `GitError`, also for too many files. */
 export async function listCopies(
   git: Git,
-  env: TreeAt['env'],
+  env: WorktreeLocation['env'],
   { from, patterns }: CopyRequest,
 ): Promise<{ readonly files: readonly string[]; readonly skipped: readonly { readonly name: string; readonly why: string }[] }> {
   const checkout = await checkoutOf(git, { env }, from)
@@ -113,10 +113,10 @@ async function filesToCopy(git: Git, checkout: Checkout, patterns: readonly stri
 interface Checkout {
   readonly top: string
   readonly gitDir: string
-  readonly env: TreeAt['env']
+  readonly env: WorktreeLocation['env']
 }
 
-async function checkoutOf(git: Git, { env: userEnv }: Pick<TreeAt, 'env'>, from: string): Promise<Checkout> {
+async function checkoutOf(git: Git, { env: userEnv }: Pick<WorktreeLocation, 'env'>, from: string): Promise<Checkout> {
   const env = readEnv(userEnv)
   const [top = from, gitDir = ''] = (
     await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir'], { cwd: from, env, at: null })

@@ -4,10 +4,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addAll, clearSkipFlags, copyIndex, untrackedRepositories } from './uncommitted-files.ts'
-import { openToRead } from './open-worktree.ts'
+import { openWorktreeToRead } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitUser } from './git.ts'
-import type { Tree, TreeAt } from './open-worktree.ts'
+import type { OpenWorktree, WorktreeLocation } from './open-worktree.ts'
 
 /** Time limit of one call of git, which may read every file. */
 const READ_MS = 120_000
@@ -19,17 +19,17 @@ interface FilesTree {
 }
 
 /** Reads the current files of a worktree, in any state, to compare them. Errors: `GitError` if the worktree is gone. */
-export async function readCurrentFiles(git: Git, at: Omit<TreeAt, 'limitMs'>): Promise<FilesTree> {
-  return readFiles(git, await openToRead(git, { ...at, limitMs: READ_MS }), at.repository)
+export async function readCurrentFiles(git: Git, at: Omit<WorktreeLocation, 'limitMs'>): Promise<FilesTree> {
+  return readFiles(git, await openWorktreeToRead(git, { ...at, limitMs: READ_MS }), at.repository)
 }
 
 /** Reads the files of a worktree, except ignored files and other repositories, into a tree object. */
-export async function readFiles(git: Git, tree: Tree, repository: string): Promise<FilesTree> {
+export async function readFiles(git: Git, tree: OpenWorktree, repository: string): Promise<FilesTree> {
   const objects = await scratchObjects(git, repository)
   const index = join(objects, '..', 'index')
   await copyIndex(join(tree.gitDir, 'index'), index)
   const { at, settings = [] } = tree.files
-  const draft: Tree = {
+  const draft: OpenWorktree = {
     ...tree,
     files: { ...tree.files, settings: [...settings, 'core.splitIndex=false'], at: at && { ...at, index, objects } },
   }

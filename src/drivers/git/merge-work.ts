@@ -7,12 +7,12 @@ import { GitError, splitNames } from './git.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { addAll, clearSkipFlags, untrackedRepositories } from './uncommitted-files.ts'
 import { findLeftWork, readFiles, scratchObjects } from './current-files.ts'
-import { createInertGitDir, openTree } from './open-worktree.ts'
+import { createInertGitDir, openWorktree } from './open-worktree.ts'
 import { inRepository } from './worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Diff } from './diff.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
-import type { Tree } from './open-worktree.ts'
+import type { OpenWorktree } from './open-worktree.ts'
 
 /** Time limit of one call of git, which may read every file. */
 const WORK_MS = 120_000
@@ -97,8 +97,8 @@ async function findWork(git: Git, place: WorkPlace): Promise<Work | null> {
 }
 
 /** Opens a worktree that is in no unfinished operation of git. Errors: `GitError`. */
-async function openWork(git: Git, place: WorkPlace & { readonly dir: string }): Promise<Tree> {
-  const tree = await openTree(git, { ...place, limitMs: WORK_MS })
+async function openWork(git: Git, place: WorkPlace & { readonly dir: string }): Promise<OpenWorktree> {
+  const tree = await openWorktree(git, { ...place, limitMs: WORK_MS })
   for (const name of UNFINISHED) {
     if (await pathExists(join(tree.gitDir, name)))
       throw new GitError(`its worktree ${place.dir} is in the middle of a merge or rebase (${name}): finish or abort that first`)
@@ -140,7 +140,7 @@ export async function commitWork(git: Git, place: WorkPlace, request: WorkCommit
   return commitTree(git, inRepository(place), { head, tree }, request)
 }
 
-async function commitFiles(git: Git, tree: Tree, request: WorkCommitRequest): Promise<CommittedWork> {
+async function commitFiles(git: Git, tree: OpenWorktree, request: WorkCommitRequest): Promise<CommittedWork> {
   const { refs, files } = tree
   const head = await git.line(['rev-parse', 'HEAD'], refs)
   // If a later call fails, the files are staged, and nothing is lost.

@@ -23,7 +23,7 @@ const COPIED_FILES = ['info/attributes', 'shallow']
 const SPARSE_FILE = 'info/sparse-checkout'
 
 /** A worktree to open, and the process for which git works in it. */
-export interface TreeAt extends GitUser {
+export interface WorktreeLocation extends GitUser {
   readonly dir: string
   /** the git directory that all worktrees share */
   readonly repository: string
@@ -34,7 +34,7 @@ export interface TreeAt extends GitUser {
 }
 
 /** An opened worktree. */
-export interface Tree {
+export interface OpenWorktree {
   readonly dir: string
   /** the worktree's own git directory */
   readonly gitDir: string
@@ -47,7 +47,7 @@ export interface Tree {
 }
 
 /** A worktree that cannot be opened although its repository exists. */
-export class TreeError extends GitError {
+export class WorktreeError extends GitError {
   readonly dir: string
 
   constructor(dir: string, message: string) {
@@ -57,24 +57,24 @@ export class TreeError extends GitError {
 }
 
 /**
- * Opens a worktree that git created. Errors: `TreeError` if it is gone or its `.git` was replaced; `GitError` if its repository is
+ * Opens a worktree that git created. Errors: `WorktreeError` if it is gone or its `.git` was replaced; `GitError` if its repository is
  * gone.
  */
-export async function openTree(git: Git, at: TreeAt): Promise<Tree> {
+export async function openWorktree(git: Git, at: WorktreeLocation): Promise<OpenWorktree> {
   if ((await kindOf(at.repository)) === null) throw new GitError(`the repository ${at.repository} is gone`)
-  if ((await kindOf(at.dir)) === null) throw new TreeError(at.dir, `the worktree ${at.dir} is gone`)
+  if ((await kindOf(at.dir)) === null) throw new WorktreeError(at.dir, `the worktree ${at.dir} is gone`)
   const gitDir = await gitDirOf(at)
   await checkPointer(at, gitDir)
-  return openAt(git, at, gitDir)
+  return openWorktreeAt(git, at, gitDir)
 }
 
 /** Opens a worktree only to read its files, even if its `.git` is gone or was replaced. */
-export async function openToRead(git: Git, at: TreeAt): Promise<Tree> {
-  return openAt(git, at, await gitDirOf(at))
+export async function openWorktreeToRead(git: Git, at: WorktreeLocation): Promise<OpenWorktree> {
+  return openWorktreeAt(git, at, await gitDirOf(at))
 }
 
 /** Opens a work tree whose git directory is known, including the user's own checkout. */
-export async function openAt(git: Git, at: TreeAt, gitDir: string): Promise<Tree> {
+export async function openWorktreeAt(git: Git, at: WorktreeLocation, gitDir: string): Promise<OpenWorktree> {
   const { dir, repository, network, limitMs, lockMs } = at
   const common = {
     cwd: dir,
@@ -95,7 +95,7 @@ export async function openAt(git: Git, at: TreeAt, gitDir: string): Promise<Tree
 }
 
 /** Sets HEAD of the inert git directory to the commit that is checked out now. */
-export async function followHead(git: Git, { refs, head }: Tree): Promise<void> {
+export async function followHead(git: Git, { refs, head }: OpenWorktree): Promise<void> {
   if (head !== null) await writeFile(head, `${await git.line(['rev-parse', 'HEAD'], refs)}\n`)
 }
 
@@ -103,7 +103,7 @@ export async function followHead(git: Git, { refs, head }: Tree): Promise<void> 
  * Returns the git directory of a worktree, from the repository's own list. Errors: `GitError` if the repository does not list the
  * worktree.
  */
-export async function gitDirOf({ dir, repository }: Pick<TreeAt, 'dir' | 'repository'>): Promise<string> {
+export async function gitDirOf({ dir, repository }: Pick<WorktreeLocation, 'dir' | 'repository'>): Promise<string> {
   const link = join(await realpath(dir), '.git')
   // If the path cannot be resolved, `readdir` fails below.
   const all = join(await realpath(repository).catch(() => repository), 'worktrees')
@@ -113,7 +113,7 @@ export async function gitDirOf({ dir, repository }: Pick<TreeAt, 'dir' | 'reposi
     const text = await textOf(join(all, name, 'gitdir'))
     if (text !== null && resolve(all, name, text.trimEnd()) === link) return join(all, name)
   }
-  throw new TreeError(dir, `${dir} is not a worktree of ${repository} any more`)
+  throw new WorktreeError(dir, `${dir} is not a worktree of ${repository} any more`)
 }
 
 /**
@@ -130,12 +130,12 @@ export async function repositoryOf(dir: string): Promise<string> {
   return repository
 }
 
-/** Checks that `.git` is the file that git wrote. Errors: `TreeError` with a command to inspect the files. */
-async function checkPointer({ dir }: TreeAt, gitDir: string): Promise<void> {
+/** Checks that `.git` is the file that git wrote. Errors: `WorktreeError` with a command to inspect the files. */
+async function checkPointer({ dir }: WorktreeLocation, gitDir: string): Promise<void> {
   if ((await pointerOf(dir)) === gitDir) return
   const kind = await kindOf(join(dir, '.git'))
   const problem = kind === null ? `${dir} has no .git any more` : `${dir}/.git is not the file that git wrote there`
-  throw new TreeError(
+  throw new WorktreeError(
     dir,
     `${problem}, so its files stay where they are: \`git --git-dir=${gitDir} --work-tree=${dir} status\` compares them with its branch`,
   )
@@ -155,7 +155,7 @@ async function pointerOf(dir: string): Promise<string | null> {
  */
 export async function createInertGitDir(
   git: Git,
-  { repository, env, network }: Omit<TreeAt, 'dir'>,
+  { repository, env, network }: Omit<WorktreeLocation, 'dir'>,
   gitDir = repository,
 ): Promise<Pick<GitCall, 'env' | 'settings'> & { readonly at: RepositoryPaths }> {
   const call: GitCall = { cwd: gitDir, env: readEnv(env), at: { gitDir, commonDir: repository }, ...(network && { network }) }
@@ -207,7 +207,7 @@ async function fileNamed(git: Git, key: string, name: string, call: GitCall): Pr
 }
 
 /** Whether a directory belongs to the worktree itself: the path to it has no symbolic link and no other repository. */
-export async function isOwnDir({ dir }: Pick<Tree, 'dir'>, inside: string): Promise<boolean> {
+export async function isOwnDir({ dir }: Pick<OpenWorktree, 'dir'>, inside: string): Promise<boolean> {
   const top = await realpath(dir)
   // A directory that does not exist is not in the worktree.
   const resolved = await realpath(inside).catch(() => null)

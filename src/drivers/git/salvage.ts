@@ -5,7 +5,7 @@
 import { GitError } from './git.ts'
 import { clearSkipFlags, commitAll, dirtyNames, untrackedRepositories } from './uncommitted-files.ts'
 import type { Git, GitCall } from './git.ts'
-import type { Tree } from './open-worktree.ts'
+import type { OpenWorktree } from './open-worktree.ts'
 
 /** Prefix of the refs of commits at which tasks began. These commits are merges that need not be kept. */
 export const BASE_REFS = 'refs/reeve/base/'
@@ -27,7 +27,7 @@ export interface Salvaged {
  * Salvages to one ref, which is moved if it exists, unless another ref has the same files. Returns the ref. Null if nothing must be
  * salvaged, or a successor has received all of it.
  */
-export async function salvageTree(git: Git, tree: Tree, ref: string): Promise<string | null> {
+export async function salvageTree(git: Git, tree: OpenWorktree, ref: string): Promise<string | null> {
   const { refs } = tree
   await clearSkipFlags(git, tree)
   const commit = (await isDirty(git, tree))
@@ -47,7 +47,7 @@ export async function salvageTree(git: Git, tree: Tree, ref: string): Promise<st
  */
 export async function salvageNext(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   {
     name,
     branch,
@@ -112,7 +112,7 @@ async function newestUnsharedCommit(git: Git, refCall: GitCall, branch: string |
 }
 
 /** Whether any file is uncommitted. */
-async function isDirty(git: Git, tree: Tree, repositories: readonly Buffer[] = []): Promise<boolean> {
+async function isDirty(git: Git, tree: OpenWorktree, repositories: readonly Buffer[] = []): Promise<boolean> {
   return (await dirtyNames(git, tree, repositories)).length > 0
 }
 

@@ -3,7 +3,7 @@
 // Test: test/e2e/crew/up.test.ts.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openAt } from './open-worktree.ts'
+import { openWorktreeAt } from './open-worktree.ts'
 import { CHECKOUT_MS } from './worktree.ts'
 import type { Git, GitUser } from './git.ts'
 
@@ -27,7 +27,7 @@ export async function tryCheckout(
   const dir = join(scratch, 'files')
   try {
     await mkdir(dir)
-    const { files } = await openAt(git, { ...user, dir, limitMs: CHECKOUT_MS }, user.repository)
+    const { files } = await openWorktreeAt(git, { ...user, dir, limitMs: CHECKOUT_MS }, user.repository)
     const call = { ...files, at: files.at && { ...files.at, index: join(scratch, 'index') } }
     const { code, stderr } = await git.tryRun(['read-tree', '--reset', '-u', commit], call)
     return code === 0 ? null : { message: messagesOf(stderr), code }

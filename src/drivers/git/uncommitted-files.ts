@@ -7,7 +7,7 @@ import { joinNames, splitNames } from './git.ts'
 import { followHead } from './open-worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Git } from './git.ts'
-import type { Tree } from './open-worktree.ts'
+import type { OpenWorktree } from './open-worktree.ts'
 
 /** The subject of a commit that waits for a review. Existing repositories contain it, so it must not change. */
 export const REVIEW_SUBJECT = 'reeve: what is to be reviewed'
@@ -17,7 +17,7 @@ export const STAGED_SUBJECT = 'reeve: what was staged'
 const SLASH = 0x2f
 
 /** Returns the names of changed, staged and new files, without those of other repositories. */
-export async function dirtyNames(git: Git, tree: Tree, repositories: readonly Buffer[] = []): Promise<readonly string[]> {
+export async function dirtyNames(git: Git, tree: OpenWorktree, repositories: readonly Buffer[] = []): Promise<readonly string[]> {
   await followHead(git, tree)
   const left = new Set(repositories.map((name) => name.toString('latin1')))
   const found: string[] = []
@@ -35,22 +35,22 @@ export async function dirtyNames(git: Git, tree: Tree, repositories: readonly Bu
  * Returns other repositories inside of a worktree, whose history reeve cannot judge: untracked ones, and submodules that are checked
  * out.
  */
-export async function innerRepositories(git: Git, tree: Tree): Promise<readonly Buffer[]> {
+export async function innerRepositories(git: Git, tree: OpenWorktree): Promise<readonly Buffer[]> {
   return [...(await untrackedRepositories(git, tree)).map((name) => name.subarray(0, -1)), ...(await submodulesIn(git, tree))]
 }
 
 /** Returns the paths of untracked repositories, each with a slash at its end. */
-export async function untrackedRepositories(git: Git, { files }: Tree): Promise<readonly Buffer[]> {
+export async function untrackedRepositories(git: Git, { files }: OpenWorktree): Promise<readonly Buffer[]> {
   return splitNames(await git.run(['ls-files', '-z', '-o', '--exclude-standard'], files)).filter((name) => name.at(-1) === SLASH)
 }
 
 /** Returns the paths of submodules that are checked out. */
-export function submodulesIn(git: Git, tree: Tree): Promise<readonly Buffer[]> {
+export function submodulesIn(git: Git, tree: OpenWorktree): Promise<readonly Buffer[]> {
   return submodulesWith(git, tree, '/.git')
 }
 
 /** Returns the paths of submodules in whose directory the path `below` exists. */
-async function submodulesWith(git: Git, { dir, files }: Tree, below: string): Promise<readonly Buffer[]> {
+async function submodulesWith(git: Git, { dir, files }: OpenWorktree, below: string): Promise<readonly Buffer[]> {
   const links = splitNames(await git.run(['ls-files', '-z', '-s'], files)).filter((line) => line.subarray(0, 7).toString() === '160000 ')
   const paths = links.map((line) => line.subarray(line.indexOf(0x09) + 1))
   const there = await Promise.all(paths.map((path) => pathExists(Buffer.concat([Buffer.from(`${dir}/`), path, Buffer.from(below)]))))
@@ -63,7 +63,7 @@ function patternsExcept(directories: readonly Buffer[]): Buffer {
 }
 
 /** Stages all files except other repositories, even in a sparse checkout. */
-export async function addAll(git: Git, tree: Tree, repositories: readonly Buffer[]): Promise<void> {
+export async function addAll(git: Git, tree: OpenWorktree, repositories: readonly Buffer[]): Promise<void> {
   const { refs, files, head } = tree
   const sparse = (await git.tryLine(['config', '--type=bool', 'core.sparseCheckout'], refs)) === 'true' ? ['--sparse'] : []
   // Submodules are left out: git would run another git in each, with the configuration that it finds there.
@@ -73,7 +73,7 @@ export async function addAll(git: Git, tree: Tree, repositories: readonly Buffer
 }
 
 /** Clears the flags that make git skip files, because changes in these files would be missed. */
-export async function clearSkipFlags(git: Git, { dir, files }: Tree): Promise<void> {
+export async function clearSkipFlags(git: Git, { dir, files }: OpenWorktree): Promise<void> {
   const marked = splitNames(await git.run(['ls-files', '-z', '-v'], files))
     .map((line) => ({ tag: line.subarray(0, 1).toString(), name: line.subarray(2) }))
     .filter(({ tag }) => tag !== 'H')
@@ -97,7 +97,7 @@ export async function clearSkipFlags(git: Git, { dir, files }: Tree): Promise<vo
  */
 export async function commitAll(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   {
     message = 'reeve: what was not committed',
     repositories = [],
@@ -107,7 +107,7 @@ export async function commitAll(
   const index = join(gitDir, 'index')
   const draft = `${index}.salvage`
   const { at } = tree.files
-  const draftTree: Tree = { ...tree, files: { ...tree.files, at: at && { ...at, index: draft } } }
+  const draftTree: OpenWorktree = { ...tree, files: { ...tree.files, at: at && { ...at, index: draft } } }
   try {
     // A killed call may have left its lock. No other function uses this name.
     await rm(`${draft}.lock`, { force: true })

@@ -5,7 +5,7 @@ import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownGitEnv, splitNames } from './git.ts'
-import { openTree } from './open-worktree.ts'
+import { openWorktree } from './open-worktree.ts'
 import { dirtyNames, untrackedRepositories } from './uncommitted-files.ts'
 import { inRepository } from './worktree.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
@@ -41,7 +41,7 @@ export async function countUnrecorded(
 
 /** Counts the files that differ from the commit that is checked out. Errors: `GitError` if the worktree is gone. */
 export async function countUncommitted(git: Git, at: GitUser & { readonly dir: string; readonly repository: string }): Promise<FileCounts> {
-  const tree = await openTree(git, at)
+  const tree = await openWorktree(git, at)
   const names = await dirtyNames(git, tree, await untrackedRepositories(git, tree))
   const changed = numstatOf(await git.run([...NUMSTAT, 'HEAD'], tree.files))
   const known = new Set(changed.map(({ name }) => name))

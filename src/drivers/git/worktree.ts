@@ -8,7 +8,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import { GitError, envOf, readEnv } from './git.ts'
 import { BASE_REFS, HANDOVER_REFS, salvageTree } from './salvage.ts'
 import { innerRepositories } from './uncommitted-files.ts'
-import { openTree, repositoryOf } from './open-worktree.ts'
+import { openWorktree, repositoryOf } from './open-worktree.ts'
 import { pathExists } from '../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from './git.ts'
 
@@ -136,7 +136,7 @@ export async function addWorktree(git: Git, { branch, base, ...at }: NewWorktree
   if (existing === null) await git.run(['branch', '-q', '--no-track', '--', branch, base], call)
   if (at.programs === true) return void (await git.run(['worktree', 'add', '-q', dir, branch], call))
   await git.run(['worktree', 'add', '-q', '--no-checkout', dir, branch], call)
-  const { files } = await openTree(git, { ...at, limitMs: CHECKOUT_MS })
+  const { files } = await openWorktree(git, { ...at, limitMs: CHECKOUT_MS })
   await git.run(['read-tree', '--reset', '-u', base], files)
 }
 
@@ -170,7 +170,7 @@ export async function removeWorktree(git: Git, old: OldWorktree): Promise<Remove
   const { dir, uuid, branch } = old
   if (!(await pathExists(dir))) return cleanUpRemoved(git, old)
   const repository = old.repository ?? (await repositoryOf(dir))
-  const tree = await openTree(git, { ...old, repository })
+  const tree = await openWorktree(git, { ...old, repository })
   const [inner] = await innerRepositories(git, tree)
   if (inner !== undefined) return { dir, kept: `it contains another repository, ${inner.toString()}` }
   const branchName = branch ?? (await git.tryLine(['symbolic-ref', '-q', '--short', 'HEAD'], tree.refs))

@@ -1,16 +1,10 @@
-// Converts the tools of an MCP server, and their results, to reeve's types. Tools get unique names that every provider accepts,
-// and their descriptions and schemas are limited in size. Results become texts and images. Must never trust a server's
-// statements about its tools. Pure.
+// Converts the tools of an MCP server to reeve's types. Tools get unique names that every provider accepts, and their descriptions and
+// schemas are limited in size. Must never trust a server's statements about its tools. Pure.
 // Test: test/tables/drivers/mcp/tool-list.test.ts.
 import { createHash } from 'node:crypto'
-import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/client'
-import type { ImagePart } from '../../kernel/model/facts.ts'
+import type { Tool as ListedTool } from '@modelcontextprotocol/client'
 import { serverPrefix } from '../../kernel/state/tool-lists.ts'
-import { MAGIC_BYTES, findImageFormat, describeImage } from '../native/tools/image.ts'
-import { ToolError } from '../native/tools/tool-error.ts'
-import type { ToolOutput } from '../native/tools/tool.ts'
 import type { ToolEffect } from '../../kernel/model/words.ts'
-import { errorText } from '../../kernel/util/error-text.ts'
 import { truncate } from '../../kernel/util/truncate.ts'
 
 /** The longest tool name that all providers accept, in characters. */
@@ -25,7 +19,6 @@ const MAX_SCHEMA_BYTES = 64 * 1024
  * call.
  */
 const MAX_LIST_CHARS = 1024 * 1024
-const MAX_IMAGES = 10
 
 /** A tool of a server, under the name that the model knows. */
 export interface NamedTool {
@@ -71,7 +64,7 @@ export function nameTools(
 }
 
 /**
- * Returns the name. If it is too long or taken, returns a shorter one that ends with a part of its hash. Equal inputs always give equal
+ * Returns the name. If it is too long or taken, returns it, cut if needed, with a part of its hash at the end. Equal inputs always give equal
  * names.
  */
 function uniqueName(name: string, maxChars: number, isTaken: (name: string) => boolean): string {
@@ -89,56 +82,4 @@ function toObjectSchema(listedSchema: unknown): Readonly<Record<string, unknown>
   const { $schema: _, ...schema }: Record<string, unknown> = { type: 'object', properties: {}, ...listedSchema }
   if (schema['type'] !== 'object' || typeof schema['properties'] !== 'object') return null
   return Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES ? null : schema
-}
-
-/** Converts the result of a call. `hide` removes secrets from a text. Errors: `ToolError` for a result that is marked as an error. */
-export function toToolOutput(result: CallToolResult, hide: (text: string) => string): ToolOutput {
-  const texts: string[] = []
-  const images: ImagePart[] = []
-  for (const part of result.content ?? []) {
-    const { text, images: partImages } = convertPart(part, images.length < MAX_IMAGES)
-    texts.push(text)
-    images.push(...partImages)
-  }
-  if (texts.length === 0 && result.structuredContent !== undefined) texts.push(JSON.stringify(result.structuredContent))
-  const text = hide(texts.join('\n'))
-  if (result.isError === true) throw new ToolError(text || 'the tool failed without giving a reason')
-  return { text, images }
-}
-
-type ContentPart = CallToolResult['content'][number]
-
-function convertPart(part: ContentPart, canShowImage: boolean): ToolOutput {
-  switch (part.type) {
-    case 'text':
-      return textOutput(part.text)
-    case 'image':
-      return canShowImage ? imageOutput(part.data) : textOutput('[one more image, not shown]')
-    case 'audio':
-      return textOutput(`[audio (${part.mimeType}), which cannot be played]`)
-    case 'resource_link':
-      return textOutput(`[${part.name}: ${part.uri}]${part.description ? ` ${part.description}` : ''}`)
-    case 'resource':
-      return textOutput(
-        'text' in part.resource
-          ? `[${part.resource.uri}]\n${part.resource.text}`
-          : `[${part.resource.uri}: not text (${part.resource.mimeType ?? 'unknown type'})]`,
-      )
-  }
-}
-
-function textOutput(text: string): ToolOutput {
-  return { text, images: [] }
-}
-
-/** Recognizes the image by its bytes, not by the type that the server states. An image that no model can read would stay in the context. */
-function imageOutput(base64: string): ToolOutput {
-  const data = Buffer.from(base64, 'base64')
-  const format = findImageFormat(data.subarray(0, MAGIC_BYTES))
-  if (format === null) return textOutput('[an image in a format that cannot be shown]')
-  try {
-    return describeImage(data, format)
-  } catch (error) {
-    return textOutput(`[${errorText(error)}]`)
-  }
 }

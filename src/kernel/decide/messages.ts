@@ -1,5 +1,5 @@
 // Messages to processes: sends them, and records those that a process has read within a turn. The queue is in
-// message-queue.ts, its turns in turns.ts. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
+// message-queue.ts; turns.ts has the turns that messages begin. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { checkActsOnSelf, checkMessageSender } from './authorize.ts'
@@ -66,7 +66,10 @@ function countMessage(draft: DecisionDraft, { by, uuid, id }: InputOf<'send'>): 
   if (!sender) return
   const reached = findExhaustedLimit(draft, sender, 'message', draft.now.mono)
   if (reached)
-    throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, together with all below it`)
+    throw new KernelError(
+      'RESOURCE_EXHAUSTED',
+      `process ${reached.scope.pid} and its descendants may send at most ${reached.of} messages, and have sent them`,
+    )
   draft.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
   warnOfLimits(draft, draft.mustGet(sender.uuid))
 }

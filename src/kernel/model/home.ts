@@ -1,5 +1,5 @@
-// Types of the home's account: what all processes together have spent in this calendar day and month, and the budgets for both. This is the
-// stored form of the account. state/home.ts has the rules. Test: test/tables/kernel/state/home.test.ts.
+// Types of the home's account: what all processes together have spent in this calendar day and month, and the budgets for both. Only
+// `HomeBook` is stored. state/home.ts has the rules. Test: test/tables/kernel/state/home.test.ts.
 import type { HomeBudgetName } from './words.ts'
 
 /** The budgets of the home in USD. An absent budget does not apply. */
@@ -21,6 +21,7 @@ export type HomeBook = { readonly [B in HomeBudgetName]: Period }
 /** The day and the month by the daemon's clock: their numbers, and the wall ms at which they end. */
 export type Calendar = { readonly [B in HomeBudgetName]: { readonly number: number; readonly end: number } }
 
+/** The account of the home: the current periods, their budgets and their ends. */
 export interface Home {
   readonly book: HomeBook
   readonly budgets: HomeBudgets

@@ -6,7 +6,7 @@ import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { ROOT } from '../../support/env.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
 
 let daemon: LocalDaemon

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CLI, runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
 import type { CrewView } from '../../../src/api/views/crew.ts'
 

@@ -7,7 +7,7 @@ import { connect, type ProcessView, type Reeve } from '../../../src/index.ts'
 import { CLI, runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
 import { findOwnProcess, signalFound } from '../../support/living-processes.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { tempDir, type TempDir } from '../../support/tmp.ts'
 
 let dir: TempDir

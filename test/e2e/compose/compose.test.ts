@@ -7,7 +7,7 @@ import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { bashCall, waitForFileCommand, ComposeRuns, shellNode, stateList } from '../../support/compose/compose-runs.ts'
 import { testEnv } from '../../support/env.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { PlanView, RunsView } from '../../../src/api/views/compose.ts'
 
 let daemon: LocalDaemon

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { ComposeRuns, shellNode } from '../../support/compose/compose-runs.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'

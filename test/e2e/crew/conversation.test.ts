@@ -8,7 +8,7 @@ import type { CrewView } from '../../../src/api/views/crew.ts'
 import { makeTask } from '../../support/crew/crew-home.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { ROOT, testEnv } from '../../support/env.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 const CREW_WORKER = join(ROOT, 'test/support/programs/crew-worker.ts')
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { ROOT } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { CrewDiffView } from '../../../src/api/views/crew-diff.ts'
 import type { CrewView, TaskDetailView } from '../../../src/api/views/crew.ts'
 

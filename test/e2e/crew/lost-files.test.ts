@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Crews } from '../../../src/api/client/crews.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { CrewUpBody, CrewUpView } from '../../../src/api/views/crew-up.ts'
 
 /** The first worker of the task `a` loses the `.git` of its worktree, after it wrote its file. */

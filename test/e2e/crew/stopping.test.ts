@@ -7,7 +7,7 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 /** The first call of this worker ignores SIGTERM, so that only SIGKILL ends it. */
 const DEAF_WORKER = `rules:

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Crews } from '../../../src/api/client/crews.ts'
 import { testEnv } from '../../support/env.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { CrewUpBody, CrewUpView } from '../../../src/api/views/crew-up.ts'
 
 const IDLE = JSON.stringify({ rules: [], steps: [{ text: 'I wait.' }] })

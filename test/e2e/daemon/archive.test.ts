@@ -7,7 +7,7 @@ import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { ExportedView, ImportedView } from '../../../src/api/views/archive.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 let [home, otherHome]: LocalDaemon[] = []
 let daemons: LocalDaemon[] = []

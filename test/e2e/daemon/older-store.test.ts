@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 test('a backup that is restored under a running daemon ends the daemon, and stays as it is', async () => {
   await using daemon = await LocalDaemon.start()

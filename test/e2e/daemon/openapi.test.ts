@@ -13,7 +13,7 @@ import { errorAnswer, eventAnswer } from '../../../src/daemon/http/responses/dae
 import { ROUTES } from '../../../src/daemon/http/routes.ts'
 import { ERRORS } from '../../../src/kernel/model/errors.ts'
 import { testEnv } from '../../support/env.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 
 interface Media {

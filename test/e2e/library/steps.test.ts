@@ -6,7 +6,7 @@ import { connect, STEP_FLAGS, type Reeve } from '../../../src/index.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { bashCall } from '../../support/compose/compose-runs.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let reeve: Reeve

@@ -13,7 +13,7 @@ import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { factOf, lineOf } from '../../../src/daemon/archive/event-lines.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
 let daemon: LocalDaemon

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { REMOVAL_DELAY_MS } from '../../../src/daemon/operations/auto-removals.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { ManualClock } from '../../support/clock.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { CHROMIUM, openChromium } from '../../support/web/chromium.ts'
 import { findAccessibilityFaults } from '../../support/web/accessibility-faults.ts'
 import { PageWorld } from '../../support/web/page-world.ts'

@@ -8,7 +8,7 @@ import { connect } from '../../../src/index.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
-import { Repository, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, gitBytes } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

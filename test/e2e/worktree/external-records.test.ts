@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as lines from '../../support/agents/agent-lines.ts'
 import { writeScriptedProgram } from '../../support/programs/scripted-program.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 
 let daemon: LocalDaemon

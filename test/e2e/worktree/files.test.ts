@@ -7,7 +7,7 @@ import type { ProcessDiffView, ProcessFilesView } from '../../../src/api/views/d
 import { connect } from '../../../src/index.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, gitBytes } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository, filesOf } from '../../support/crew/repository.ts'
+import { Repository, filesOf } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -13,7 +13,7 @@ import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
 import { reeveToolCall, writeModelScript } from '../../support/crew/local-crew.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 const TIMEOUT_MS = 300_000
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ImportedView } from '../../../src/api/views/archive.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 test('an import creates no worktree of another home, and its removal deletes none', async () => {
   await using one = await LocalDaemon.start()

@@ -6,7 +6,7 @@ import type { MergePlanView } from '../../../src/api/views/diff.ts'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli, type CliResult } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository, filesOf } from '../../support/crew/repository.ts'
+import { Repository, filesOf } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView } from '../../../src/api/views/process.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView } from '../../../src/api/views/daemon.ts'
 import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
-import { Repository, filesOf } from '../../support/crew/repository.ts'
+import { Repository, filesOf } from '../../support/git/repository.ts'
 
 let daemon: LocalDaemon
 let repository: Repository

@@ -10,7 +10,7 @@ import { commitForReview, type MemberTree } from '../../../src/drivers/git/crew/
 import { Git } from '../../../src/drivers/git/git.ts'
 import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 
 const CREW = 'reeve/fix'
 const REVIEW_REF = 'refs/reeve/review/fix/a'

@@ -12,7 +12,7 @@ import { addWorktree, removeWorktree } from '../../../src/drivers/git/worktree.t
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { deep } from '../../support/deep.ts'
-import { Repository, filesOf } from '../../support/crew/repository.ts'
+import { Repository, filesOf } from '../../support/git/repository.ts'
 
 const CREW = 'reeve/fix'
 const NAME = 'refs/reeve/salvage/fix/worker-1'

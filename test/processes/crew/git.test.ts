@@ -10,7 +10,7 @@ import { Git } from '../../../src/drivers/git/git.ts'
 import { addWorktree, removeWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
-import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, filesOf, gitBytes } from '../../support/git/repository.ts'
 
 const CREW = 'reeve/fix'
 const LOCK_MS = 200

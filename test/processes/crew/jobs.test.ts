@@ -19,14 +19,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CrewGit } from '../../../src/daemon/crew/jobs/git.ts'
 import { KeyedQueue } from '../../../src/daemon/loop/keyed-queue.ts'
 import { Git } from '../../../src/drivers/git/git.ts'
-import { TreeError } from '../../../src/drivers/git/open-worktree.ts'
+import { WorktreeError } from '../../../src/drivers/git/open-worktree.ts'
 import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import type { Task } from '../../../src/kernel/model/crew/crew.ts'
 import type { Process } from '../../../src/kernel/model/process.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { deep } from '../../support/deep.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { uuidOf } from '../../support/store/facts.ts'
 import type { MergeMode } from '../../../src/kernel/model/crew/words.ts'
 
@@ -306,7 +306,7 @@ test('the reported files of a lost worker are given to another, if a ref has the
   setTask('first', { base: taskBase })
   writeFileSync(join(firstWorker.dir, 'new.txt'), 'new\n')
   rmSync(join(firstWorker.dir, '.git'))
-  await expect(git.brief({ crew: readCrewRow(), member: firstWorker, task: 'first' })).rejects.toThrow(TreeError)
+  await expect(git.brief({ crew: readCrewRow(), member: firstWorker, task: 'first' })).rejects.toThrow(WorktreeError)
   const salvaged = await git.salvage({ crew: readCrewRow(), member: firstWorker, task: 'first' })
   setTask('first', { salvaged, base: null })
   await workOnTask(secondWorker, 'other')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CrewHome } from '../../support/crew/crew-home.ts'
 import { violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
-import { filesOf } from '../../support/crew/repository.ts'
+import { filesOf } from '../../support/git/repository.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
 const RUNS = 20

@@ -9,13 +9,13 @@ import { systemClock } from '../../../src/daemon/loop/clock.ts'
 import { restoreSnapshot, snapshotTree } from '../../../src/drivers/git/crew/snapshot.ts'
 import { openMember } from '../../../src/drivers/git/crew/member-worktree.ts'
 import { Git } from '../../../src/drivers/git/git.ts'
-import { openTree } from '../../../src/drivers/git/open-worktree.ts'
+import { openWorktree } from '../../../src/drivers/git/open-worktree.ts'
 import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
 import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/crew-journal-check.ts'
 import { kernelSpec } from '../../support/kernel/world.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import { uuidOf } from '../../support/store/facts.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-results.ts'
@@ -167,7 +167,7 @@ describe('the files in which the command runs', () => {
     const [status, head] = [gitInTree('status', '--porcelain', '-uall'), gitInTree('rev-parse', 'HEAD')]
     const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
     runShell(command)
-    expect((await restoreSnapshot(git, await openTree(git, tree), treeBefore)).toSorted()).toEqual([...changed].toSorted())
+    expect((await restoreSnapshot(git, await openWorktree(git, tree), treeBefore)).toSorted()).toEqual([...changed].toSorted())
     expect(gitInTree('status', '--porcelain', '-uall')).toBe(status)
     expect([gitInTree('rev-parse', 'HEAD'), gitInTree('symbolic-ref', '--short', 'HEAD')]).toEqual([head, BRANCH])
     expect((await snapshotTree(git, await openMember(git, tree), TO)).tree).toBe(treeBefore.tree)
@@ -201,7 +201,7 @@ describe('the files in which the command runs', () => {
     const head = gitInTree('rev-parse', 'HEAD')
     const treeBefore = await snapshotTree(git, await openMember(git, tree), TO)
     runShell(command)
-    await restoreSnapshot(git, await openTree(git, tree), treeBefore)
+    await restoreSnapshot(git, await openWorktree(git, tree), treeBefore)
     expect([gitInTree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, headBefore])
     expect(gitInTree('rev-parse', '--symbolic-full-name', 'HEAD')).toBe(branch ?? 'HEAD')
     expect(gitInTree('status', '--porcelain')).toBe('')

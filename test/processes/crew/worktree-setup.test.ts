@@ -9,7 +9,7 @@ import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { runCli } from '../../support/daemon/cli.ts'
 import { CrewHome, makeTask } from '../../support/crew/crew-home.ts'
-import { Repository } from '../../support/crew/repository.ts'
+import { Repository } from '../../support/git/repository.ts'
 import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
 
 describe('copied files', () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { diffOf, fileAt, type Diff } from '../../../src/drivers/git/diff.ts'
 import { Git } from '../../../src/drivers/git/git.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
-import { gitBytes, Repository } from '../../support/crew/repository.ts'
+import { gitBytes, Repository } from '../../support/git/repository.ts'
 
 let contained: ContainmentHarness
 let git: Git

@@ -25,7 +25,7 @@ import { addWorktree, findRepository, removeWorktree } from '../../../src/driver
 import { mergeIntoBranch } from '../../support/crew/merge-into.ts'
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { deep } from '../../support/deep.ts'
-import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, filesOf, gitBytes } from '../../support/git/repository.ts'
 
 const CREW = 'reeve/fix'
 const TIMEOUT_MS = 300_000

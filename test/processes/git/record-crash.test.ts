@@ -7,7 +7,7 @@ import type { EventView } from '../../../src/api/views/daemon.ts'
 import { DaemonHome } from '../../support/daemon/daemon-home.ts'
 import { findProcessesWith, newToken } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Repository, filesOf } from '../../support/crew/repository.ts'
+import { Repository, filesOf } from '../../support/git/repository.ts'
 
 let home: DaemonHome
 let repository: Repository

@@ -9,7 +9,7 @@ import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
 import { findProcessesWith } from '../../support/living-processes.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, filesOf, gitBytes } from '../../support/git/repository.ts'
 
 const MIB = 1024 * 1024
 

@@ -7,7 +7,7 @@ import { Git } from '../../../src/drivers/git/git.ts'
 import { countUnmerged } from '../../../src/drivers/git/unrecorded-files.ts'
 import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness, PROCESS_UUID, type ContainmentHarness } from '../../support/agents/containment-harness.ts'
-import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+import { Repository, filesOf, gitBytes } from '../../support/git/repository.ts'
 
 const REF = `refs/reeve/salvage/${PROCESS_UUID}`
 

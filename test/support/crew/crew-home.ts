@@ -10,7 +10,7 @@ import { runCli } from '../daemon/cli.ts'
 import { DaemonHome } from '../daemon/daemon-home.ts'
 import { ROOT, testEnv } from '../env.ts'
 import { checkStore, type Journal } from '../daemon/journal-check.ts'
-import { Repository } from './repository.ts'
+import { Repository } from '../git/repository.ts'
 
 const SCRIPTS = join(ROOT, 'test/support/crew-scripts')
 const WAIT_MS = 120_000

@@ -22,7 +22,7 @@ import {
   type Step,
 } from '../simulated-git/simulated-repository.ts'
 import { treeId, type Files } from '../simulated-git/objects.ts'
-import { Repository } from './repository.ts'
+import { Repository } from '../git/repository.ts'
 import { uuidOf } from '../store/facts.ts'
 import type { Command } from '../../../src/kernel/model/crew/commands.ts'
 import type { ShellCommandRun } from '../../../src/kernel/model/crew/shell-command-results.ts'

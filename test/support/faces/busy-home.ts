@@ -6,7 +6,7 @@ import { ApiError } from '../../../src/api/client/api-error.ts'
 import type { Client } from '../../../src/api/client/client.ts'
 import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
 import { CrewHome, makeTask } from '../crew/crew-home.ts'
-import { Repository } from '../crew/repository.ts'
+import { Repository } from '../git/repository.ts'
 import { testEnv } from '../env.ts'
 
 /** No process is started while this many have not ended. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Git } from '../../../src/drivers/git/git.ts'
 import { addWorktree } from '../../../src/drivers/git/worktree.ts'
 import { openContainmentHarness } from '../agents/containment-harness.ts'
-import { Repository } from '../crew/repository.ts'
+import { Repository } from '../git/repository.ts'
 
 await using contained = await openContainmentHarness()
 const repository = Repository.make(join(contained.dir, 'repo'), contained.dir)

@@ -5,7 +5,7 @@ import type { RunView } from '../../../src/api/views/compose.ts'
 import type { AskView } from '../../../src/api/views/process.ts'
 import type { RowView } from '../../../src/api/views/rows.ts'
 import { colouredParts, visibleText } from '../../../src/faces/visible-text.ts'
-import { isShownWhole } from '../../../web/needs/shown-whole.ts'
+import { isShownInFull } from '../../../web/needs/shown-in-full.ts'
 import { nodeWhy } from '../../../web/runs/node-texts.ts'
 
 const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
@@ -80,5 +80,5 @@ test.each([
   [`rm${'\u200b'.repeat(50)}`, false],
   ['npm test\rrm -rf .', false],
 ])('whether a line shows the command %j whole depends on its visible text', (command, isWhole) => {
-  expect(isShownWhole({ tool: { input: { command }, cut: false }, diff: [] } as unknown as AskView)).toBe(isWhole)
+  expect(isShownInFull({ tool: { input: { command }, cut: false }, diff: [] } as unknown as AskView)).toBe(isWhole)
 })

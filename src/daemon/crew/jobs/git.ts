@@ -26,7 +26,7 @@ import { dropTrial, keepFilesOnRef, openTrial, type Trial } from '../../../drive
 import { inRepository } from '../../../drivers/git/worktree.ts'
 import { approvedRef, memberBranch, mergeRef, SALVAGE_REFS, salvagePrefix, taskBranch, reviewRef, temporaryRefsOf } from './refs.ts'
 import { BASE_REFS, HANDOVER_REFS } from '../../../drivers/git/salvage.ts'
-import { TreeError, openTree } from '../../../drivers/git/open-worktree.ts'
+import { WorktreeError, openWorktree } from '../../../drivers/git/open-worktree.ts'
 import type { ContainmentManager } from '../../../drivers/contain/containment-contract.ts'
 import type { CrewLeftovers } from '../../../drivers/git/crew/leftovers.ts'
 import type { CandidateEnd, CrewBranch, LandEnd } from '../../../drivers/git/crew/merge.ts'
@@ -196,7 +196,7 @@ export class CrewGit {
       try {
         return { ...copied, ran: await run() }
       } finally {
-        await restoreSnapshot(git, await openTree(git, tree), snapshot)
+        await restoreSnapshot(git, await openWorktree(git, tree), snapshot)
       }
     })
   }
@@ -213,10 +213,10 @@ export class CrewGit {
           ran,
           commit: snapshot.commit,
           tree: snapshot.tree,
-          changed: await restoreSnapshot(git, await openTree(git, tree), snapshot),
+          changed: await restoreSnapshot(git, await openWorktree(git, tree), snapshot),
         }
       } catch (error) {
-        await restoreSnapshot(git, await openTree(git, tree), snapshot)
+        await restoreSnapshot(git, await openWorktree(git, tree), snapshot)
         throw error
       }
     })
@@ -384,7 +384,7 @@ export class CrewGit {
       if (!spec || !tree) return null
       const salvage = salvageName(spec, member, task)
       return salvageFiles(git, tree, salvage).catch((error: unknown) => {
-        if (error instanceof TreeError) return rescueFiles(git, tree, salvage)
+        if (error instanceof WorktreeError) return rescueFiles(git, tree, salvage)
         throw error
       })
     })
@@ -449,7 +449,7 @@ function isMembersFirstTask({ crew }: Process, { spec: { member } }: Process, ta
 /** Returns an error handler. For a lost worktree it returns the reason, so that the successor starts without the predecessor's files. */
 function reasonIfFilesAreLost({ dir }: MemberTree): (error: unknown) => { readonly without: string } {
   return (error) => {
-    if (error instanceof TreeError && error.dir === dir) return { without: error.message }
+    if (error instanceof WorktreeError && error.dir === dir) return { without: error.message }
     throw error
   }
 }

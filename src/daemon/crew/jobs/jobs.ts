@@ -3,7 +3,7 @@
 // requested again even if it was done. Must never decide. Tests: test/tables/daemon/crew/jobs/jobs.test.ts, test/e2e/crew/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { GitError } from '../../../drivers/git/git.ts'
-import { TreeError } from '../../../drivers/git/open-worktree.ts'
+import { WorktreeError } from '../../../drivers/git/open-worktree.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
 import { verifyCommandOf } from '../../../kernel/crew/state/verify-rules.ts'
 import { takesMessages } from '../../../kernel/model/capabilities.ts'
@@ -440,7 +440,7 @@ export class CrewJobs {
 function culpritOf(job: Job, error: Error): Pick<Extract<JobResult, { type: 'error' }>, 'lost' | 'of'> {
   if (error instanceof TaskPreparationError) return { of: 'task' }
   const id = job.type === 'brief' ? job.implementer : job.member
-  return error instanceof TreeError && id !== null ? { lost: id } : {}
+  return error instanceof WorktreeError && id !== null ? { lost: id } : {}
 }
 
 /** The reason why a process ended. */

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, type Git, type GitCall } from '../../../drivers/git/git.ts'
 import { dirtyNames } from '../../../drivers/git/uncommitted-files.ts'
-import { openAt } from '../../../drivers/git/open-worktree.ts'
+import { openWorktreeAt } from '../../../drivers/git/open-worktree.ts'
 import { tryCheckout } from '../../../drivers/git/trial-checkout.ts'
 import { checkWritable, findRepository, inRepository } from '../../../drivers/git/worktree.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
@@ -141,7 +141,7 @@ async function uncommittedNote(
   { repository, gitDir, top }: { readonly repository: string; readonly gitDir: string; readonly top: string },
   { env, files }: RepositoryRequest,
 ): Promise<readonly string[]> {
-  const tree = await openAt(git, { dir: top, repository, env }, gitDir)
+  const tree = await openWorktreeAt(git, { dir: top, repository, env }, gitDir)
   const changedPaths = await dirtyNames(git, tree).catch((error: unknown) => {
     if (error instanceof GitError) return []
     throw error

@@ -40,7 +40,7 @@ export async function buildTaskAgentTemplates(
     const taskAgent = toTaskAgent(task)
     if (!taskAgent || task.taken) continue
     if (task.kind === 'human')
-      throw new KernelError('INVALID', `a question for the user has no ${taskAgent.agent === undefined ? 'model' : 'agent'}`)
+      throw new KernelError('INVALID', `a task of kind \`human\` cannot have \`${taskAgent.agent === undefined ? 'model' : 'agent'}\``)
     const role = spawnRoleFor(crew, { role: task.role ?? null })
     const template = role && crew.roles[role]
     const agentText = taskAgentText(taskAgent)

@@ -1,4 +1,4 @@
-// The route that shows the change of a task; routes.ts registers it.
+// The route that shows the change of a task; ../routes.ts registers it.
 // Test: test/e2e/crew/diff.test.ts, test/e2e/daemon/openapi.test.ts.
 import { z } from 'zod'
 import { defineRoute, type ApiRoute } from '../route.ts'

@@ -1,4 +1,4 @@
-// The route of a crew's report; routes.ts registers it. Test: test/e2e/crew/report.test.ts.
+// The route of a crew's report; ../routes.ts registers it. Test: test/e2e/crew/report.test.ts.
 import { defineRoute, type ApiRoute } from '../route.ts'
 
 export const CREW_REPORT_ROUTES: readonly ApiRoute[] = [

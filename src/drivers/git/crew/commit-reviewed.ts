@@ -11,7 +11,7 @@ import type { CrewBranch } from './merge.ts'
 import type { CommitEnd, CommitRequest } from './commit-task.ts'
 import type { MemberTree } from './member-worktree.ts'
 import type { Git, GitCall } from '../git.ts'
-import type { Tree } from '../open-worktree.ts'
+import type { OpenWorktree } from '../open-worktree.ts'
 
 export interface ReviewedCommitRequest extends CommitRequest {
   /** the approved files; null without a review, so that nothing is compared */
@@ -53,7 +53,7 @@ export async function commitReviewed(
 /** The author's worktree. */
 interface AuthorFiles {
   readonly member: MemberTree
-  readonly tree: Tree
+  readonly tree: OpenWorktree
 }
 
 /** Returns the author's commit if it equals the approved tree. Otherwise commits that tree, or returns what the author must do. */
@@ -80,7 +80,7 @@ async function commitApproved(git: Git, files: AuthorFiles, request: ReviewedCom
 }
 
 /** Whether the files of the worktree equal the approved tree. */
-async function isInWorktree(git: Git, tree: Tree, reviewed: string): Promise<boolean> {
+async function isInWorktree(git: Git, tree: OpenWorktree, reviewed: string): Promise<boolean> {
   await clearSkipFlags(git, tree)
   const worktreeCommit = await commitAll(git, tree, { repositories: await untrackedRepositories(git, tree) })
   return isSameTree(git, tree.refs, worktreeCommit, reviewed)
@@ -198,7 +198,7 @@ function missingMerge(commit: string): string {
 async function checkCommit(
   git: Git,
   crew: CrewBranch,
-  { tree, end }: { readonly tree: Tree; readonly end: Committed },
+  { tree, end }: { readonly tree: OpenWorktree; readonly end: Committed },
   request: ReviewedCommitRequest,
 ): Promise<ReviewedCommitEnd> {
   const { reviewed, mustContain, base, mayCommit, hasNoAuthor, willMerge } = request

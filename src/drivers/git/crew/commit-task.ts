@@ -9,7 +9,7 @@ import { addAll, clearSkipFlags, dirtyNames, untrackedRepositories } from '../un
 import { pathExists } from '../../common/path-exists.ts'
 import type { MemberTree } from './member-worktree.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'
-import type { Tree } from '../open-worktree.ts'
+import type { OpenWorktree } from '../open-worktree.ts'
 
 /** maximum length of the output of hooks, in characters; its end is kept */
 const MAX_OUTPUT_CHARS = 4_000
@@ -94,7 +94,7 @@ export async function commitTask(git: Git, member: MemberTree, request: CommitRe
 }
 
 /** Detaches HEAD if it is on another branch than the member's. That branch may be the user's, and reeve's commit must not move it. */
-async function detachFromOtherBranch(git: Git, { refs }: Tree, ownBranch: string): Promise<void> {
+async function detachFromOtherBranch(git: Git, { refs }: OpenWorktree, ownBranch: string): Promise<void> {
   const current = await git.tryLine(['symbolic-ref', '-q', 'HEAD'], refs)
   if (current === null || current === `refs/heads/${ownBranch}`) return
   await git.run(['update-ref', '--no-deref', '-m', 'reeve: checkout', 'HEAD', await git.line(['rev-parse', 'HEAD'], refs)], refs)
@@ -104,7 +104,7 @@ type CommitResult = { readonly notes: readonly string[] } | { readonly output: s
 
 async function commitWithHooks(
   git: Git,
-  { files }: Tree,
+  { files }: OpenWorktree,
   { env, message }: { readonly env: GitUser['env']; readonly message: string },
 ): Promise<CommitResult> {
   const { code, stdout, stderr } = await git.tryRun(['commit', '-q', '--cleanup=verbatim', '-F', '-'], {
@@ -120,7 +120,7 @@ async function commitWithHooks(
 /** Commits without hooks, for a member that may run no programs. A note names the hooks that did not run. */
 async function commitTree(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   { env, message, staged }: { readonly env: GitUser['env']; readonly message: string; readonly staged: string },
 ): Promise<CommitResult> {
   const { refs } = tree
@@ -137,13 +137,13 @@ async function commitTree(
 }
 
 /** A note that hooks did not run. Empty if the repository has none. */
-export async function hooksNote(git: Git, tree: Tree, why: string): Promise<readonly string[]> {
+export async function hooksNote(git: Git, tree: OpenWorktree, why: string): Promise<readonly string[]> {
   const hooks = await hooksOf(git, tree)
   return hooks.length === 0 ? [] : [`${why}, so ${hooks.join(', ')} did not run`]
 }
 
 /** The hooks of the repository that a commit would run. */
-async function hooksOf(git: Git, { dir, refs }: Tree): Promise<readonly string[]> {
+async function hooksOf(git: Git, { dir, refs }: OpenWorktree): Promise<readonly string[]> {
   // With the option `hooks`, git reports the path of the repository, and not the empty folder that reeve sets.
   const path = await git.tryLine(['config', '--path', '--get', 'core.hooksPath'], { ...refs, hooks: true })
   const hooks = path === null ? join(refs.at?.commonDir ?? '', 'hooks') : isAbsolute(path) ? path : join(dir, path)
@@ -153,7 +153,7 @@ async function hooksOf(git: Git, { dir, refs }: Tree): Promise<readonly string[]
 }
 
 /** Describes an unfinished operation or unresolved conflicts. Null if there are none. */
-async function findUnfinished(git: Git, { files, gitDir }: Tree): Promise<string | null> {
+async function findUnfinished(git: Git, { files, gitDir }: OpenWorktree): Promise<string | null> {
   for (const [name, verb] of Object.entries(UNFINISHED_OPERATIONS))
     if (await pathExists(join(gitDir, name))) return `a ${verb} is not finished: \`git ${verb} --continue\` or \`git ${verb} --abort\``
   const conflicts = new Set(

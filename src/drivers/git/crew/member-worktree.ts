@@ -17,11 +17,11 @@ import {
   submodulesIn,
   untrackedRepositories,
 } from '../uncommitted-files.ts'
-import { isOwnDir, openToRead, openTree } from '../open-worktree.ts'
+import { isOwnDir, openWorktreeToRead, openWorktree } from '../open-worktree.ts'
 import { inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitCall, GitUser } from '../git.ts'
-import type { Tree } from '../open-worktree.ts'
+import type { OpenWorktree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
 
 /** time limit of a call that may run the user's filters and hooks, which may download, build and test; in ms */
@@ -86,7 +86,7 @@ export async function resetTo(git: Git, member: MemberTree, commit: string, salv
 
 async function checkOut(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   { inside, branch, at }: { readonly inside: GitCall; readonly branch: string; readonly at: string },
 ): Promise<void> {
   const { refs, files, head } = tree
@@ -174,7 +174,7 @@ export async function refHead(git: Git, member: MemberTree, ref: string): Promis
 }
 
 /** Adds the parents of an unfinished merge to the commit for the review. Its history then shows which conflicts were resolved. */
-async function withMergeParents(git: Git, { refs }: Tree, files: string, merges: readonly string[]): Promise<string> {
+async function withMergeParents(git: Git, { refs }: OpenWorktree, files: string, merges: readonly string[]): Promise<string> {
   if (merges.length === 0) return files
   const parents = (await git.line(['log', '-1', '--format=%P', files], refs)).split(' ')
   return git.line(
@@ -184,7 +184,7 @@ async function withMergeParents(git: Git, { refs }: Tree, files: string, merges:
 }
 
 /** Returns the commits that an unfinished merge merges; none without a merge. */
-export async function mergeHeads({ gitDir }: Pick<Tree, 'gitDir'>): Promise<readonly string[]> {
+export async function mergeHeads({ gitDir }: Pick<OpenWorktree, 'gitDir'>): Promise<readonly string[]> {
   const text = await readFile(join(gitDir, 'MERGE_HEAD'), 'utf8').catch(ifMissing(''))
   return text.split('\n').filter((line) => /^[0-9a-f]{40,64}$/.test(line))
 }
@@ -211,7 +211,7 @@ export async function salvageFiles(git: Git, member: MemberTree, salvage: Salvag
 /** Like `salvageFiles`, for a worktree whose `.git` is gone or was replaced. Reads the files through the repository. */
 export async function rescueFiles(git: Git, member: MemberTree, salvage: SalvageName): Promise<string | null> {
   if (!(await pathExists(member.dir))) return null
-  const tree = await openToRead(git, { ...member, limitMs: MEMBER_CALL_MS })
+  const tree = await openWorktreeToRead(git, { ...member, limitMs: MEMBER_CALL_MS })
   return (await salvageNext(git, tree, { ...salvage, branch: null }))?.ref ?? null
 }
 
@@ -228,9 +228,9 @@ export async function keepForSuccessor(git: Git, from: MemberTree, ref: string):
 }
 
 /** Opens the worktree of a member. Removes leftover locks, and restores files that a killed daemon left changed. */
-export async function openMember(git: Git, member: MemberTree): Promise<Tree> {
+export async function openMember(git: Git, member: MemberTree): Promise<OpenWorktree> {
   const { repository, branch, lockMs } = member
-  const tree = await openTree(git, { ...member, limitMs: MEMBER_CALL_MS })
+  const tree = await openWorktree(git, { ...member, limitMs: MEMBER_CALL_MS })
   // Only the member and reeve use this worktree, and the member is in no turn: any lock is a leftover.
   await clearStaleLocks(
     [join(tree.gitDir, 'index.lock'), join(tree.gitDir, 'HEAD.lock'), join(repository, 'refs', 'heads', `${branch}.lock`)],
@@ -244,12 +244,12 @@ export async function openMember(git: Git, member: MemberTree): Promise<Tree> {
  * A call of git in the working directory of the member, because git does not remove its own working directory. Not in a link or another
  * repository.
  */
-async function callInDir(tree: Tree, cwd: string = tree.dir): Promise<GitCall> {
+async function callInDir(tree: OpenWorktree, cwd: string = tree.dir): Promise<GitCall> {
   return cwd !== tree.dir && (await isOwnDir(tree, cwd)) ? { ...tree.files, cwd } : tree.files
 }
 
 /** Errors: `GitError` if another worktree has the branch checked out. Older versions of git would move it there. */
-async function checkBranchFree(git: Git, { dir, refs }: Tree, branch: string): Promise<void> {
+async function checkBranchFree(git: Git, { dir, refs }: OpenWorktree, branch: string): Promise<void> {
   const worktrees = (await git.line(['worktree', 'list', '--porcelain'], refs)).split('\n\n').map((entry) => entry.split('\n'))
   const ownDir = await realpath(dir)
   for (const lines of worktrees) {
@@ -259,12 +259,12 @@ async function checkBranchFree(git: Git, { dir, refs }: Tree, branch: string): P
   }
 }
 
-async function abandonUnfinished(git: Git, { refs, gitDir }: Tree): Promise<void> {
+async function abandonUnfinished(git: Git, { refs, gitDir }: OpenWorktree): Promise<void> {
   for (const [name, verb] of Object.entries(UNFINISHED_OPERATIONS))
     if (await pathExists(join(gitDir, name))) await git.tryLine([verb, '--quit'], refs)
 }
 
 /** Removes git's files of an unfinished merge, cherry-pick or revert. */
-export async function removeMergeFiles({ gitDir }: Tree): Promise<void> {
+export async function removeMergeFiles({ gitDir }: OpenWorktree): Promise<void> {
   await Promise.all(MERGE_FILES.map((name) => rm(join(gitDir, name), { force: true })))
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { splitNames } from '../git.ts'
 import { commitAll, copyIndex, dirtyNames, clearSkipFlags, REVIEW_SUBJECT, untrackedRepositories } from '../uncommitted-files.ts'
 import type { Git } from '../git.ts'
-import type { Tree } from '../open-worktree.ts'
+import type { OpenWorktree } from '../open-worktree.ts'
 import { ifMissing } from '../../../kernel/util/missing-file.ts'
 
 /** maximum number of files in a result */
@@ -34,7 +34,7 @@ const SNAPSHOT_FILE = 'reeve-verify'
  */
 export async function snapshotTree(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   { branch, ref }: { readonly branch: string; readonly ref?: string },
 ): Promise<Snapshot> {
   const snapshot = { ...(await readState(git, tree)), branch }
@@ -44,7 +44,7 @@ export async function snapshotTree(
 }
 
 /** Reverts the changes of a command during which reeve crashed. Errors: `GitError`. */
-export async function restoreAfterCrash(git: Git, tree: Tree): Promise<void> {
+export async function restoreAfterCrash(git: Git, tree: OpenWorktree): Promise<void> {
   const text = await readFile(join(tree.gitDir, SNAPSHOT_FILE), 'utf8').catch(ifMissing(null))
   if (text === null) return
   const snapshot = parseSnapshot(text)
@@ -62,7 +62,7 @@ function parseSnapshot(text: string): Snapshot | null {
   }
 }
 
-async function readState(git: Git, tree: Tree): Promise<Omit<Snapshot, 'branch'>> {
+async function readState(git: Git, tree: OpenWorktree): Promise<Omit<Snapshot, 'branch'>> {
   await clearSkipFlags(git, tree)
   const repositories = await untrackedRepositories(git, tree)
   const head = await git.line(['rev-parse', 'HEAD'], tree.refs)
@@ -78,7 +78,7 @@ async function readState(git: Git, tree: Tree): Promise<Omit<Snapshot, 'branch'>
 }
 
 /** Restores a snapshot. Returns the names of the files that had changed. Errors: `GitError`. */
-export async function restoreSnapshot(git: Git, tree: Tree, before: Snapshot): Promise<readonly string[]> {
+export async function restoreSnapshot(git: Git, tree: OpenWorktree, before: Snapshot): Promise<readonly string[]> {
   await restoreHead(git, tree, before)
   const after = await readState(git, tree)
   const changed = after.tree === before.tree ? [] : await restoreFiles(git, tree, { from: after.tree, to: before.tree })
@@ -92,7 +92,7 @@ export async function restoreSnapshot(git: Git, tree: Tree, before: Snapshot): P
 /**
  * Restores HEAD. Only the member's own branch is moved. If another checked-out branch has moved, HEAD is detached at its earlier commit.
  */
-async function restoreHead(git: Git, { refs }: Tree, { branch, head, at = `refs/heads/${branch}` }: Snapshot): Promise<void> {
+async function restoreHead(git: Git, { refs }: OpenWorktree, { branch, head, at = `refs/heads/${branch}` }: Snapshot): Promise<void> {
   const commitOf = (name: string): Promise<string | null> => git.tryLine(['rev-parse', '--verify', '-q', `${name}^{commit}`], refs)
   if ((await currentBranch(git, refs)) === at && (await commitOf('HEAD')) === head) return
   if (at === `refs/heads/${branch}`) await git.run(['update-ref', '-m', 'reeve: put back', at, head], refs)
@@ -101,13 +101,13 @@ async function restoreHead(git: Git, { refs }: Tree, { branch, head, at = `refs/
 }
 
 /** The full name of the checked-out branch. Null if HEAD is detached. */
-function currentBranch(git: Git, refs: Tree['refs']): Promise<string | null> {
+function currentBranch(git: Git, refs: OpenWorktree['refs']): Promise<string | null> {
   return git.tryLine(['symbolic-ref', '-q', 'HEAD'], refs)
 }
 
 async function restoreFiles(
   git: Git,
-  tree: Tree,
+  tree: OpenWorktree,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<readonly string[]> {
   const changed = splitNames(await git.run(['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to], tree.refs))

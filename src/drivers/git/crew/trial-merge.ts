@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError } from '../git.ts'
 import { clearStaleLocks } from '../stale-locks.ts'
-import { openTree } from '../open-worktree.ts'
+import { openWorktree } from '../open-worktree.ts'
 import { CHECKOUT_MS, inRepository } from '../worktree.ts'
 import { pathExists } from '../../common/path-exists.ts'
 import type { Git, GitUser } from '../git.ts'
@@ -34,7 +34,7 @@ export async function dropTrial(git: Git, trial: Trial): Promise<void> {
 }
 
 async function checkOut(git: Git, trial: Trial, commit: string): Promise<void> {
-  const tree = await openTree(git, { ...trial, limitMs: CHECKOUT_MS })
+  const tree = await openWorktree(git, { ...trial, limitMs: CHECKOUT_MS })
   await clearStaleLocks([join(tree.gitDir, 'index.lock'), join(tree.gitDir, 'HEAD.lock')])
   await git.run(['update-ref', '--no-deref', '-m', 'reeve: to be verified', 'HEAD', commit], tree.refs)
   await git.run(['read-tree', '--reset', '-u', commit], tree.files)

@@ -1,5 +1,5 @@
-// Requests the list of a provider's models with one GET, limited in time and size. A received list proves that the address and
-// the key are right, and costs nothing. Must never show the key.
+// Requests the list of a provider's models with one GET, limited in time and size. A received list proves the address.
+// It proves the key only where the provider checks the key for this request: OpenRouter does not. Must never show the key.
 // Test: test/e2e/models/doctor-models.test.ts.
 import { z } from 'zod'
 import { withAnthropicVersion as anthropicURL } from './anthropic.ts'
@@ -7,7 +7,7 @@ import { withGoogleVersion as googleURL } from './google.ts'
 import type { ProviderConfig } from './resolve-model.ts'
 
 const TIMEOUT_MS = 5_000
-/** The largest accepted list, in bytes. The list of a large aggregator has about 2 MB. */
+/** The largest accepted list, in bytes. The list of a large aggregator is about 2 MB. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
 /** The result of a request for the list of models. */

@@ -1,5 +1,5 @@
-// The merge queue: decides which approved task is committed and merged next. One task is in progress at a time, by priority and order of
-// approval, until its commit is on the crew's branch. The other tasks wait until this task is done, failed or sent back.
+// The merge queue: decides which approved task is committed and merged next. One task is in progress at a time, until its commit is on the
+// crew's branch; the others wait until it is done, failed or sent back. The next task is chosen by priority, then by order of approval.
 // commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { isGatedByUser, mayReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
@@ -10,7 +10,10 @@ import type { CrewDraft } from './draft.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
 
-/** The next task to commit. Undefined while a commit or merge is in progress, or if no task may be committed. */
+/**
+ * The next task to commit. Undefined if no task may be committed, or while a commit or merge is in progress, unless that merge waits for a
+ * conflict task. Conflict tasks, and tasks that block the queue (`landing.holds`), come before all others.
+ */
 function nextTaskToCommit(crew: Crew, canBeCommitted: (task: Task) => boolean): Task | undefined {
   const landing = crew.tasks.filter(isCommittingOrMerging)
   if (landing.some(({ conflict }) => conflict === null)) return undefined

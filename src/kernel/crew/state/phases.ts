@@ -41,6 +41,6 @@ export function stateText(state: string): string {
 /** The phase after an event. Errors: CONFLICT if the table does not allow the event. */
 export function nextPhase(phase: Phase, event: PhaseEvent): Phase {
   const next = PHASE_TABLE[phase][event]
-  if (next === 'illegal') throw new KernelError('CONFLICT', `a worker that is ${stateText(phase)} cannot ${event}`)
+  if (next === 'illegal') throw new KernelError('CONFLICT', `"${event}" is not possible for a worker that is ${stateText(phase)}`)
   return next
 }

@@ -79,7 +79,7 @@ export const TASK_STATE_TABLE: { readonly [S in TaskState]: Row } = {
 /** The state after an event. Errors: CONFLICT if the table does not allow the event. */
 export function nextState(state: TaskState, event: TaskEvent): TaskState {
   const next = TASK_STATE_TABLE[state][event]
-  if (next === 'illegal') throw new KernelError('CONFLICT', `a task that is ${stateText(state)} cannot ${event}`)
+  if (next === 'illegal') throw new KernelError('CONFLICT', `"${event}" is not possible for a task that is ${stateText(state)}`)
   return next
 }
 

@@ -1,7 +1,7 @@
 // The forks of a process and two of them side by side, in Chromium: lanes, settings that differ, own steps, and files.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Repository } from '../../../support/crew/repository.ts'
+import { Repository } from '../../../support/git/repository.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
 import { findAccessibilityFaults } from '../../../support/web/accessibility-faults.ts'
 

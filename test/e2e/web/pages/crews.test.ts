@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CrewView } from '../../../../src/api/views/crew.ts'
 import { ROOT } from '../../../support/env.ts'
-import { Repository } from '../../../support/crew/repository.ts'
+import { Repository } from '../../../support/git/repository.ts'
 import { describePage } from '../../../support/web/describe-page.ts'
 import { findAccessibilityFaults, runAxe } from '../../../support/web/accessibility-faults.ts'
 

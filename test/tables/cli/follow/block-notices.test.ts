@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { BlockNotices } from '../../../../src/cli/follow/block-notices.ts'
 import type { AskView } from '../../../../src/api/views/process.ts'
-import { captureOutput } from '../../../support/daemon/captured-output.ts'
+import { captureOutput } from '../../../support/cli/captured-output.ts'
 import { processView } from '../../../support/daemon/process-view.ts'
 
 test('the changed lines of a question have colours, and the question is reported once', async () => {

@@ -5,7 +5,7 @@ import { LivePrinter } from '../../../../src/cli/follow/live-printer.ts'
 import type { Output } from '../../../../src/cli/print/output.ts'
 import { CommandPrinter } from '../../../../src/cli/follow/plain-printers.ts'
 import type { EventView } from '../../../../src/api/views/daemon.ts'
-import { captureOutput, type CapturedOutput } from '../../../support/daemon/captured-output.ts'
+import { captureOutput, type CapturedOutput } from '../../../support/cli/captured-output.ts'
 import { endedView, factEvent, processView } from '../../../support/daemon/process-view.ts'
 
 describe('the text of a step', () => {

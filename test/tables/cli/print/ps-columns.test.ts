@@ -2,7 +2,7 @@
 import { expect, describe, test } from 'vitest'
 import { treeBranches } from '../../../../src/cli/print/tree.ts'
 import { psTableLines } from '../../../../src/cli/verbs/ps.ts'
-import { captureOutput } from '../../../support/daemon/captured-output.ts'
+import { captureOutput } from '../../../support/cli/captured-output.ts'
 import { endedView, processView } from '../../../support/daemon/process-view.ts'
 
 describe('the table of `ps`', () => {

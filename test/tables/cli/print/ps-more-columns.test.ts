@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { psTableLines } from '../../../../src/cli/verbs/ps.ts'
 import { chosenColumns, PS_COLUMNS, rowOrder } from '../../../../src/cli/print/ps-more-columns.ts'
 import { processView } from '../../../support/daemon/process-view.ts'
-import { captureOutput } from '../../../support/daemon/captured-output.ts'
+import { captureOutput } from '../../../support/cli/captured-output.ts'
 
 const { out } = captureOutput()
 const rows = [

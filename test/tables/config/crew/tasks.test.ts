@@ -154,7 +154,7 @@ describe('the ids of issue trackers', () => {
 
   test('are refused if two differ only in case', async () => {
     expect(await readTasksOf('t.yaml', '- { id: GH42, text: x }\n- { id: gh42, text: y }')).toBe(
-      'DIR/t.yaml:2: tasks.1.id: the id gh42 is used twice, apart from its case',
+      'DIR/t.yaml:2: tasks.1.id: the ids GH42 and gh42 differ only in case',
     )
   })
 })

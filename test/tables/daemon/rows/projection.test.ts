@@ -13,7 +13,7 @@ import { kernelSpec, World } from '../../../support/kernel/world.ts'
 const ALL = { of: 'all' } as const
 
 /** A tree of three processes: `root` has spawned `child`, and `child` has spawned `leaf`. */
-async function openTree(): Promise<{
+async function openWorktree(): Promise<{
   readonly projection: Projection
   readonly row: (uuid: string) => RowView | undefined
   /** decides inputs, commits them, and returns the UUIDs of the changed rows */
@@ -77,7 +77,7 @@ function signal(uuid: string, name: Signal, subtree: boolean): InputBody {
 const pause = (uuid: string, subtree: boolean): InputBody => signal(uuid, 'SIGPAUSE', subtree)
 
 test('a renamed process changes the rows that wait for it', async () => {
-  const { play, row, world } = await openTree()
+  const { play, row, world } = await openWorktree()
   await play(pause('root', true))
   expect(row('leaf')?.why?.text ?? '').toContain('root')
   const process = world.table.get('root')
@@ -89,7 +89,7 @@ test('a renamed process changes the rows that wait for it', async () => {
 })
 
 test('the row of a process with a limit shows it, and the rows below name that process', async () => {
-  const { play, row, world } = await openTree()
+  const { play, row, world } = await openWorktree()
   expect([row('root')?.budgetOf, row('leaf')?.budgetOf]).toEqual([null, null])
   const process = world.table.get('root')
   if (!process) throw new Error('no root')
@@ -100,7 +100,7 @@ test('the row of a process with a limit shows it, and the rows below name that p
 })
 
 test('an ended process keeps its row while a descendant lives, and loses it when `keepMs` has passed after the last end', async () => {
-  const { play, row, world, projection } = await openTree()
+  const { play, row, world, projection } = await openWorktree()
   await play(pause('child', true))
   expect(row('root')?.sub).toMatchObject({ live: 3, held: 2 })
   await play(signal('child', 'SIGKILL', false))
@@ -125,7 +125,7 @@ test('an ended process keeps its row while a descendant lives, and loses it when
 })
 
 test('a process that is removed while the rows are loaded has no row', async () => {
-  const { play, world, openAnother } = await openTree()
+  const { play, world, openAnother } = await openWorktree()
   await play(signal('leaf', 'SIGKILL', false))
   const leaf = world.table.get('leaf')
   if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })
@@ -136,7 +136,7 @@ test('a process that is removed while the rows are loaded has no row', async () 
 })
 
 test('a removal is told also if the row was dropped before, because its process ended too long ago', async () => {
-  const { play, world, projection } = await openTree()
+  const { play, world, projection } = await openWorktree()
   await play(signal('leaf', 'SIGKILL', false))
   const leaf = world.table.get('leaf')
   if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })
@@ -155,7 +155,7 @@ test('a removal is told also if the row was dropped before, because its process 
 })
 
 test('an old row stays while a viewer keeps it, and goes with the last of them', async () => {
-  const { play, world, projection, row } = await openTree()
+  const { play, world, projection, row } = await openWorktree()
   await play(signal('leaf', 'SIGKILL', false))
   const leaf = world.table.get('leaf')
   if (leaf?.life.state === 'zombie') await play({ type: 'released', uuid: 'leaf', pid: leaf.pid, survivors: [] })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { WorkTracker, doingOf } from '../../../../src/daemon/rows/doing.ts'
 import { reportedTaskText } from '../../../../src/daemon/rows/wait-texts.ts'
-import { namedIn, whyOf } from '../../../../src/daemon/rows/why.ts'
+import { uuidsInWhy, whyOf } from '../../../../src/daemon/rows/why.ts'
 import { fold } from '../../../../src/kernel/state/fold.ts'
 import { momentOf } from '../../../../src/kernel/model/moment.ts'
 import { HOLD_REASONS } from '../../../../src/kernel/model/words.ts'
@@ -298,7 +298,7 @@ describe('the sentence about a hold', () => {
     expect(kind).toBe('hold:budget')
     expect(text).toMatch(words)
     expect({ limit: known, on }).toEqual({ limit: undefined, on: undefined, ...data })
-    expect(namedIn(process, context)).toEqual(scope === ROOT ? [ROOT] : [])
+    expect(uuidsInWhy(process, context)).toEqual(scope === ROOT ? [ROOT] : [])
   })
 
   test('states that the process continues after a rate limit, if it wakes then', () => {

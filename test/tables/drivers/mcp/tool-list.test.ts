@@ -1,7 +1,8 @@
 // The conversion of the tools and results of MCP servers: names, schemas and results. A server's data is never trusted.
 import { describe, expect, test } from 'vitest'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
-import { nameTools, toToolOutput, toolPrefix } from '../../../../src/drivers/mcp/tool-list.ts'
+import { nameTools, toolPrefix } from '../../../../src/drivers/mcp/tool-list.ts'
+import { toToolOutput } from '../../../../src/drivers/mcp/tool-result.ts'
 
 const ACCEPTED_NAME = /^[A-Za-z0-9_-]{1,64}$/
 const listedTool = (name: string, fields: object = {}): Tool => ({ name, inputSchema: { type: 'object' }, ...fields })

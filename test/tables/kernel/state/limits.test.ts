@@ -94,7 +94,7 @@ describe('a request is refused', () => {
       d.7 process.queue m12
         -> done, 1 affected
       > send d by=agent:a
-        -> refused RESOURCE_EXHAUSTED: process 1 may send 1 messages, together with all below it
+        -> refused RESOURCE_EXHAUSTED: process 1 and its descendants may send at most 1 messages, and have sent them
       "
     `)
   })

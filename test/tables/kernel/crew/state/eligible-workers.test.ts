@@ -153,6 +153,6 @@ test('a file names agent and model; a question for the user has none', () => {
     agent: 'other',
   })
   expect(tasksRule.safeParse([{ text: 'x', kind: 'human', model: 'acme/big' }]).error?.issues[0]?.message).toBe(
-    'a question for the user has no model',
+    'a task of kind `human` cannot have `model`',
   )
 })
