@@ -15,7 +15,10 @@ import type { Job } from '../../model/crew/facts.ts'
 
 const MAX_SUMMARY_CHARS = 16 * 1_024
 
-/** Requests open jobs again, because their results may have been lost while the crew was not running. Each job is safe to repeat. */
+/**
+ * Requests open jobs again, because their results may have been lost while the crew was not running. Each job is safe to repeat. A job that
+ * needs unused files waits for the end of its member's turn: see `requestDeferredJobs`.
+ */
 function requestOpenJobs(draft: CrewDraft): void {
   for (const job of draft.crew.jobs) if (!isBlockedByTurn(draft.findMember(job.member), job)) draft.addAct({ type: 'job', job })
 }
@@ -38,7 +41,7 @@ export function unpauseCrew(draft: CrewDraft): string {
   return 'goes on'
 }
 
-/** Starts a crew, or continues it after a daemon restart. Open questions need nothing: the process keeps them across the restart. */
+/** Starts a crew, or continues it after a resume or a daemon restart. Open questions need nothing: the process keeps them. */
 export function beginCrew(draft: CrewDraft): string {
   if (!draft.context.paused) endHalt(draft)
   requestOpenJobs(draft)
@@ -49,7 +52,10 @@ export function beginCrew(draft: CrewDraft): string {
   return 'has begun'
 }
 
-/** Ends the crew. Open tasks are cancelled, except commits in progress, which are completed first. Errors: CONFLICT, INVALID. */
+/**
+ * Ends the crew. Open tasks are cancelled, except commits in progress, which are completed first. Errors: CONFLICT if the crew is ending, or
+ * if tasks are open and the outcome is `completed`; INVALID for a summary that is too long.
+ */
 export function completeCrew(draft: CrewDraft, { summary, outcome }: Extract<Command, { type: 'complete_crew' }>): string {
   if (draft.crew.ending) throw refusalError('CONFLICT', 'the crew is ending', 'Nothing to do.')
   if (summary.length > MAX_SUMMARY_CHARS)
@@ -71,5 +77,5 @@ export function completeCrew(draft: CrewDraft, { summary, outcome }: Extract<Com
     if (!isCommittingOrMerging(current))
       closeTask(draft, current, { type: 'task.cancelled', task: current.id, reason: 'the crew ended' }, 'the crew ends')
   }
-  return open.length === 0 ? 'the crew ends' : 'the crew ends as soon as the commits in progress are done'
+  return openTasks(draft.crew).length === 0 ? 'the crew ends' : 'the crew ends as soon as the commits in progress are done'
 }

@@ -747,6 +747,14 @@ describe('at the end of a crew', () => {
     `)
   })
 
+  test.each([
+    ['implementing', 'the crew ends'],
+    ['committing', 'the crew ends as soon as the commits in progress are done'],
+  ] as const)('the answer while a task is %s', (state, note) => {
+    const world = runUntilTask(startedWorld(), state)
+    expect(world.submit({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, USER)).toBe(note)
+  })
+
   test('a task whose commit failed is not started again', () => {
     const world = runUntilTask(startedWorld({ maxAttempts: 9 }), 'committing')
     world.submit({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, USER)
