@@ -3,8 +3,11 @@
 
 interface ErrorRow {
   readonly meaning: string
+  /** what to do; `KernelError` may replace it */
   readonly hint: string
+  /** the HTTP status */
   readonly http: number
+  /** the exit code of the command line */
   readonly exit: number
 }
 
@@ -162,7 +165,7 @@ export const ERRORS = {
   },
   MODEL_FAILED: {
     meaning: 'The model could not be called, after all retries.',
-    hint: '`reeve logs` has the answer of the provider.',
+    hint: "`reeve logs` has the provider's answer.",
     http: 502,
     exit: 1,
   },

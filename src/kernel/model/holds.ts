@@ -1,5 +1,6 @@
-// Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. `HOLDS` states what releases
-// each hold: a resume by the user, or the end of its cause. Test: test/tables/kernel/model/holds.test.ts.
+// Holds: the named reasons why a process is paused. A process is paused while it has at least one hold. `HOLDS` states what releases each
+// hold, a resume by the user or the end of its cause, and whether it has a note. Who added a hold may release it, too. Test:
+// test/tables/kernel/model/holds.test.ts.
 import type { Hold, Process } from './process.ts'
 import type { Sender, Uuid } from './ids.ts'
 import type { PendingSignal } from './signals.ts'

@@ -3,6 +3,7 @@
 import type { Process } from './process.ts'
 import { COUNTERS, type Counter, type Usage, type UsageTotals } from './usage.ts'
 
+/** Adds two sums. `unpriced` and `estimated` are set if they are set in either. */
 export function addTotals(a: UsageTotals | undefined, b: UsageTotals): UsageTotals {
   return combine((name) => (a?.[name] ?? 0) + (b[name] ?? 0), a?.unpriced ?? b.unpriced, a?.estimated ?? b.estimated)
 }
@@ -24,7 +25,7 @@ export function unsettledUsage(process: Pick<Process, 'usage' | 'below' | 'settl
   return Object.keys(left).length === 0 ? null : left
 }
 
-/** The difference between `usage` and an earlier sum. */
+/** The difference between `usage` and an earlier sum. `unpriced` and `estimated` are set only if they were not set in the earlier sum. */
 export function usageSince(usage: Usage, before: UsageTotals | undefined): UsageTotals {
   return combine(
     (name) => (usage[name] ?? 0) - (before?.[name] ?? 0),
@@ -33,6 +34,7 @@ export function usageSince(usage: Usage, before: UsageTotals | undefined): Usage
   )
 }
 
+/** The counters of `usage` that are not zero. */
 export function usageTotals(usage: Usage): UsageTotals {
   return combine((name) => usage[name] ?? 0, usage.unpriced || undefined, usage.estimated || undefined)
 }

@@ -97,7 +97,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.stopping': (p, b) => changeRunning(b.stopping.wrapUp ? p : dropWrapUpMessage(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
     ...markSettled(withoutWants(withoutLiveness(p)), b),
-    // Unread signal messages do not carry over to the next incarnation.
+    // Unread signal messages and notices do not carry over to the next incarnation.
     queue: p.queue.filter(({ id }) => !isSignalMessage(id) && !isNotice(id)),
     ...withoutAsks(p),
     note: clearHoldNote(p, b.exit.code === 0 && p.life.state === 'running' ? p.life.holds : []).note,
@@ -146,6 +146,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...withoutAsks(p),
     signals: {
       ...p.signals,
+      // A deadline by the clock of the last daemon means nothing to this one: such signals are due at once.
       pending: p.signals.pending.map((pending) => (pending.dueMono === null ? pending : { ...pending, dueMono: 0 })),
     },
     clock: { ...p.clock, since: null, sinceAt: null, pausedMono: null },
@@ -302,7 +303,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'liveness.breaker': unchanged,
 }
 
-/** Facts that the agent did not cause. They do not count as its activity. */
+/** Facts that show no work of the agent. They do not change the time of its last activity. */
 const PASSIVE_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'process.held',
   'process.released',

@@ -18,6 +18,7 @@ import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 /** The number of rows per page while the live processes are loaded. */
 export const LOAD_ROWS = 500
 
+/** Errors: STORE_DAMAGED, also if the fact with the spec is missing. */
 export function readProcess(sql: Statements, row: ProcessRow, intern: Intern): Process {
   checkRow(row)
   return processOfRow(row, readSpec(sql, row), intern)
@@ -30,6 +31,7 @@ function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   return specOfFact(row, readOwnedFact(sql, found))
 }
 
+/** Reads a page of the live processes from the key `from` on. `next`: the key from which to read on; absent: there are no more. */
 export function loadLive(sql: Statements, from: number): { readonly processes: Process[]; readonly next?: number } {
   const intern = createIntern()
   const rows = sql.live.all(from, LOAD_ROWS) as unknown as ProcessRow[]
@@ -43,6 +45,7 @@ export function loadLive(sql: Statements, from: number): { readonly processes: P
   return { processes, ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
 }
 
+/** Reads the ended processes that ended last, newest first; with `before`, those that follow this one. */
 export function readDead(sql: Statements, { limit, before }: DeadQuery): Process[] {
   checkPageLimit(limit)
   const rows = (before === undefined

@@ -1,6 +1,7 @@
 // The rules of a crew, in their order; they are the same for every kind of coordinator. They fail tasks whose needs failed, pass gates,
-// land commits, prepare files, brief reviewers and end the crew. Each rule makes at most one change. The rules are applied until none makes
-// a change; then a stalled coordinator is reminded. Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
+// land commits, prepare files, brief reviewers and end the crew. Each rule makes at most one change. After each change the first rule is
+// tried again, so that every rule sees the result of the rules before it. When no rule makes a change, a stalled coordinator is reminded.
+// Test: test/tables/kernel/crew/decide/task-lifecycle.test.ts.
 import { KernelError } from '../../model/errors.ts'
 import { askUser, canAskUser } from './user-questions.ts'
 import { briefWorker, seqsToRead } from './brief-job.ts'
@@ -84,13 +85,14 @@ function failTaskWithFailedNeed(draft: CrewDraft): boolean {
   return false
 }
 
+/** Asks the user for the result of a task of the kind `human`. */
 function askHumanTask(draft: CrewDraft): boolean {
   const task = canAskUser(draft.crew) ? draft.crew.tasks.find((task) => task.kind === 'human' && isReady(draft.crew, task)) : undefined
   if (task) askUser(draft, task, 'human')
   return task !== undefined
 }
 
-/** Approves a commit to which no gate applies, or asks the user. If the coordinator agent has the gate, it was notified before. */
+/** Approves a commit to which no gate applies, or asks the user. The gate of a coordinator agent needs no rule: the agent was notified. */
 function passGate(draft: CrewDraft): boolean {
   const { crew, spec } = draft
   const task = crew.tasks.find(
@@ -113,6 +115,7 @@ function closeTaskWithoutCommit(draft: CrewDraft): boolean {
   return task !== undefined
 }
 
+/** The states in which the task's implementer needs files of the task. */
 const STATES_WITH_FILES: ReadonlySet<TaskState> = new Set([
   'implementing',
   'awaiting_review',

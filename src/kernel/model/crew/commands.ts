@@ -56,8 +56,11 @@ export type LeadCommand =
   | { readonly type: 'ask_review'; readonly task: TaskId }
   | { readonly type: 'approve_commit'; readonly task: TaskId }
   | { readonly type: 'send_message'; readonly to: MemberId | 'all'; readonly text: string; readonly task?: TaskId; readonly now?: boolean }
+  /** `summary`: what the successor must know of the work so far */
   | { readonly type: 'replace_worker'; readonly member: MemberId; readonly summary: string }
+  /** ends a worker for good */
   | { readonly type: 'retire_worker'; readonly member: MemberId; readonly reason: string }
+  /** ends a worker's process, which can be resumed */
   | { readonly type: 'stop_worker'; readonly member: MemberId; readonly reason: string }
   | { readonly type: 'cancel_task'; readonly task: TaskId; readonly reason: string; readonly requeue: boolean }
   /** requeues a failed or cancelled task, together with the tasks that failed because of it */
