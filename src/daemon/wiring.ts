@@ -216,7 +216,7 @@ export function connectDaemonParts(deps: DaemonResources, { table, cursor }: Loa
     containments,
     drivers: createDrivers(settings),
     feed,
-    recordOutput: (uuid, output) => {
+    recordActivity: (uuid, output) => {
       monitor.recordOutput(uuid)
       if (output) rows.onLive(uuid, output)
     },

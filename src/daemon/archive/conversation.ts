@@ -1,5 +1,5 @@
 // Extracts the messages of a conversation from facts, and makes the content of steps.jsonl and ctx-profile.json of an export.
-// Facts must be passed in order. Only one step is in memory at a time.
+// Facts must be passed in the order of their numbers. At most one step and the messages of the next are in memory.
 // Tests: test/e2e/daemon/archive.test.ts.
 import { BYTES_PER_TOKEN } from '../../drivers/native/context/context.ts'
 import type { AssistantPart, Fact, FactBody, ImagePart } from '../../kernel/model/facts.ts'
@@ -70,7 +70,7 @@ interface Attempt {
   error?: string
 }
 
-/** A line of steps.jsonl: the messages since the step before, the attempts of the model call, its response, and the tool results. */
+/** A line of steps.jsonl: the messages since the previous step, the attempts of the model call, its response, and the tool results. */
 interface Step {
   readonly step: number
   readonly uuid: string
@@ -85,7 +85,7 @@ export class StepLines {
   /** the messages for the next step */
   #pending: ExportedMessage[] = []
 
-  /** Adds a fact. Returns the step before, if the fact begins a new one; else null. */
+  /** Adds a fact. Returns the previous step if the fact begins a new one; else null. */
   onFact({ uuid, at, body }: Fact, message: ExportedMessage | null): object | null {
     let finished: object | null = null
     if (body.type === 'model.started' && body.step !== this.#step?.step) {
@@ -127,7 +127,7 @@ export class ContextProfile {
   /** the tokens of messages for the next step */
   #pending = zeroTokens()
 
-  /** Adds a fact. Returns the step before, if the fact begins a new one; else null. */
+  /** Adds a fact. Returns the previous step if the fact begins a new one; else null. */
   onFact({ body }: Fact, message: ExportedMessage | null): object | null {
     let finished: object | null = null
     if (body.type === 'model.started' && body.step !== this.#step?.step) {

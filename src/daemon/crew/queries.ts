@@ -72,7 +72,7 @@ export class CrewQueries {
     return crewView({ process, view, members, mono })
   }
 
-  /** One task with its texts and history. Errors: NOT_FOUND; the hint lists the tasks. */
+  /** One task with its texts and history. Errors: those of `requireTask`. */
   async task(process: Process, id: string): Promise<TaskDetailView> {
     const task = requireTask(process, id)
     const facts = await readTaskFacts(this.#deps.store, process.uuid)
@@ -106,7 +106,7 @@ export async function readTaskFacts(store: CrewQueriesDeps['store'], uuid: Uuid)
   return facts
 }
 
-/** The task of a crew with this id. Errors: NOT_FOUND; the hint lists the tasks. */
+/** The task of a crew with this id. Errors: NOT_FOUND; the hint has the most similar id, or else lists the tasks. */
 export function requireTask({ crew }: Process, id: string): Task {
   const tasks = crew?.tasks ?? []
   const task = tasks.find((task) => task.id === id)

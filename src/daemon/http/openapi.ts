@@ -9,9 +9,9 @@ import { errorAnswer, eventAnswer } from './responses/daemon.ts'
 import { idParams, refParams } from './schemas.ts'
 import type { ApiRoute } from './route.ts'
 
-/** Errors of every request. */
+/** Errors that every request may return. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['INVALID', 'FORBIDDEN', 'STORE_DAMAGED', 'DISK_FAILED', 'UNAVAILABLE', 'INTERNAL']
-/** Errors of every request with a reference to a process. */
+/** Further errors that every request with a reference to a process may return. */
 const REF_ERRORS: readonly ErrorCode[] = ['NOT_FOUND', 'AMBIGUOUS', 'COLLECTED', 'PERMISSION']
 
 const DESCRIPTION = `HTTP and JSON over the daemon's Unix socket, which is open to its owner alone; \`reeve daemon status\` names it.

@@ -29,8 +29,8 @@ export interface EffectPerformerDeps {
   readonly containments: ContainmentManager
   readonly drivers: Drivers
   readonly feed: Feed
-  /** called when a process writes output */
-  readonly recordOutput: (uuid: Uuid, output?: LiveOutput) => void
+  /** called when a process writes output, or has traffic at the gateway; `output`: for viewers, not stored */
+  readonly recordActivity: (uuid: Uuid, output?: LiveOutput) => void
   readonly sampler: Pick<Sampler, 'watch' | 'wake' | 'takeUnreported' | 'forget'>
   readonly clock: Clock
   readonly tmpDir: string
@@ -183,7 +183,7 @@ export class EffectPerformer {
   }
 
   #startIncarnation({ uuid, pid }: EffectOf<'driver.start'>): void {
-    const { table, feed, recordOutput, log } = this.#deps
+    const { table, feed, recordActivity, log } = this.#deps
     const process = table.get(uuid)
     const intent = process?.containment
     if (!process || !intent || process.pid !== pid) return
@@ -222,11 +222,11 @@ export class EffectPerformer {
         openContainment: () => this.#openContainment(process, intent, tmpDir),
         openGateway:
           process.metered || process.spec.gateway === 'on'
-            ? (port) => this.#deps.gateways.open(process, port, () => recordOutput(uuid))
+            ? (port) => this.#deps.gateways.open(process, port, () => recordActivity(uuid))
             : undefined,
         isHeld: () => isHeld(table.get(uuid)),
         showLive: (event) => {
-          recordOutput(uuid, event)
+          recordActivity(uuid, event)
           feed.publishLive(uuid, pid, event)
         },
         log,
@@ -292,6 +292,7 @@ export class EffectPerformer {
     this.#incarnationOf(effect)?.request('answer', (agent) => agent.answer?.({ id, option, text }) ?? Promise.resolve())
   }
 
+  /** The checkpoint joins the next batch, because it is not worth a separate commit. */
   #requestCheckpoint({ uuid, pid }: EffectOf<'checkpoint'>): void {
     this.#connectedPipeline.joinNextBatch({ type: 'checkpoint', uuid, pid, error: null })
   }
@@ -309,6 +310,7 @@ export class EffectPerformer {
         if (this.#incarnationOf(effect)) this.#incarnations.delete(effect.uuid)
         return this.#forgetKeys(effect)
       case 'remove':
+        // Nothing is left to do: the commit has taken the row out of the table.
         return
     }
   }

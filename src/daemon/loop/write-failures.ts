@@ -57,6 +57,7 @@ export class WriteFailures {
   #isDraining = false
   #bootError: KernelError | null = null
   #currentError: KernelError | null = null
+  /** the code that was logged last. Only a full disk clears it: after any other error, each retry may fail again, and would be logged. */
   #loggedCode: ErrorCode | null = null
   #cancelRetry = (): void => {}
 
@@ -75,9 +76,10 @@ export class WriteFailures {
   }
 
   /**
-   * Defers a driver's report, or an input of the daemon itself, whose commit failed with `error`. Requests of users are not deferred.
-   * Called with null before each decision, it also defers the later inputs of the same process, so that the order stays.
-   * Returns true if the input was deferred.
+   * Handles an input whose commit failed with `error`. Defers reports of drivers, and inputs of the daemon itself, but no requests of
+   * users. On a full disk, a request to stop gets room from the reserve instead. A failed checkpoint is replaced by a fact about the
+   * failure. Called with null before each decision, it also defers the later inputs of the same process, so that the order stays.
+   * Returns true if the caller has nothing more to do; false if it must decide the input, or refuse it with `error`.
    */
   defer(input: InputBody, error: KernelError | null): boolean {
     if (error?.code === 'DISK_FULL' && isStopRequest(input)) return this.#makeRoomForStop(input, error)
@@ -166,7 +168,9 @@ export class WriteFailures {
     this.#deps.resubmit(included)
   }
 
-  /** Called at the start: restores the reserve, and releases the `disk-full` holds of an earlier daemon if there is room. */
+  /**
+   * Called at the start: restores the reserve, and releases the `disk-full` holds of an earlier daemon. Without room, nothing new starts.
+   */
   async restoreReserve(): Promise<void> {
     if (await this.#deps.local.restoreReserve()) this.#deps.submit({ type: 'release', uuid: null, reason: 'disk-full' })
     else this.#startFailure(new KernelError('DISK_FULL', 'there is no room for the reserve'))

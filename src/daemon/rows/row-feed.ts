@@ -1,7 +1,7 @@
 // The feed of rows: snapshots, and a stream of changes for viewers. Makes a projection for the first viewer, and drops it some time after
-// the last one; without viewers it costs nothing. Combines changes to ten frames a second at most. All viewers of a scope get the same
-// bytes. A slow viewer that is far behind gets a new snapshot instead. Must never delay or change a commit.
-// Tests: test/tables/daemon/rows/row-feed.test.ts, test/e2e/rows/rows.test.ts.
+// the last one. Without viewers it only notes the current work of each process. Combines changes to ten frames a second at most. All
+// viewers of a scope get the same frames. A slow viewer that is far behind gets a new snapshot instead. Must never delay or change a
+// commit. Tests: test/tables/daemon/rows/row-feed.test.ts, test/e2e/rows/rows.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkTracker } from './doing.ts'
 import type { RowNeed } from './row-needs.ts'
@@ -23,7 +23,7 @@ const LIVE_MS = 1_000
 const ALIVE_MS = 2_500
 /** A projection without viewers is dropped after this time, in ms. */
 const LINGER_MS = 10_000
-/** The largest number of changed rows that wait for one viewer. A single frame may have more. */
+/** The largest weight of the frames that wait for one viewer, in changed rows. A single frame may have more. */
 const MAX_WAITING_ROWS = 1_000
 /** How long ended processes stay among the recent rows, in ms. */
 const RECENT_MS = 86_400_000
@@ -139,14 +139,14 @@ export class RowFeed {
 
 interface EncodedFrame {
   readonly bytes: Buffer
-  /** the number of changed rows and needs; a frame of sums alone counts as one, a sign of life as none */
+  /** the changed rows, with each changed need as `ROWS_PER_NEED`; a frame of sums alone counts as one, a sign of life as none */
   readonly rows: number
 }
 
 interface Viewer {
   readonly scope: RowScope
   queue: EncodedFrame[]
-  /** the number of changed rows in the queue */
+  /** the sum of `rows` of the frames in the queue */
   waitingRows: number
   mustReset: boolean
   wake: PromiseWithResolvers<void>
@@ -352,6 +352,7 @@ class SharedProjection {
   async #catchUp(): Promise<void> {
     await this.#making
     if (!this.#projection.isDirty) return
+    // After the pause between two frames, `#schedule` has begun the frame with the later changes.
     await this.#flushing
     await this.#making
   }
@@ -425,6 +426,7 @@ class SharedProjection {
     return isSame ? null : { all, changed }
   }
 
+  /** Sends a sign of life. Once a minute, also drops the rows that are no longer recent. */
   #sendAlive(): void {
     const now = this.#deps.clock.now()
     if (now.mono - this.#expiredAt >= EXPIRE_MS) {

@@ -3,7 +3,7 @@ import type { Uuid } from '../../kernel/model/ids.ts'
 
 /**
  * `live`: the processes that have not ended. `recent`: also what ended in the last 24 hours, and the ancestors of all these. `all`: all
- * that are stored. `subtree`: the recent rows at and below `root`.
+ * that are stored. `subtree`: `root`, however long ago it ended, and the recent rows below it.
  */
 export type RowScope = { readonly of: 'live' | 'recent' | 'all' } | { readonly of: 'subtree'; readonly root: Uuid }
 

@@ -4,7 +4,7 @@
 import type { FactBody, FactType } from '../../kernel/model/facts.ts'
 import type { CallUsage } from '../../kernel/model/usage.ts'
 
-/** The facts of calls at the gateway, and those that end a turn. */
+/** The facts that `GatewayCalls` needs besides `model.started`: those of calls at the gateway, and those that end a turn. */
 export const GATEWAY_FACTS: readonly FactType[] = ['call.started', 'call.finished', 'process.ready', 'process.exited']
 
 /** The usage of a call, with the step that it belongs to. */
@@ -55,7 +55,7 @@ export class GatewayCalls {
     return []
   }
 
-  /** Assigns the waiting usage to the last step. */
+  /** Assigns the waiting usage to the last step. Drops it if no step has begun: it then belongs to no step. */
   #takeWaiting(): readonly StepUsage[] {
     const waiting = this.#waiting
     this.#waiting = []

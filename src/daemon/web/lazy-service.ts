@@ -22,12 +22,13 @@ export class LazyWebService {
       .catch((error: unknown) => log('the page could not be opened again', error))
   }
 
+  /** Returns the service of the page; the first call loads its code. */
   load(): Promise<WebService> {
     this.#web ??= import('./service.ts').then(({ WebService }) => new WebService({ ...this.#deps, routes: ROUTES }))
     return this.#web
   }
 
-  /** `isRestart`: the next daemon opens the page again. */
+  /** Closes the listener, if its code was loaded. `isRestart`: all sessions stay valid for the next daemon; else only remembered ones. */
   async close(isRestart: boolean): Promise<void> {
     const web = await this.#web
     await web?.leaveOpen(isRestart)

@@ -39,7 +39,7 @@ test('keys that are found after the end of their process are forgotten', async (
     ...core,
     containments,
     drivers: {},
-    recordOutput: () => undefined,
+    recordActivity: () => undefined,
     sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
     tmpDir: dir.path,
     credentials,

@@ -39,7 +39,7 @@ test('survivors are killed again until they have ended', async () => {
     ...core,
     containments,
     drivers: {},
-    recordOutput: () => undefined,
+    recordActivity: () => undefined,
     sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
     tmpDir: dir.path,
     credentials,
