@@ -1,5 +1,5 @@
 // What the page knows beside the rows: its session, and the link to the daemon. Must state nothing as current that did not come just now:
-// `link` has the age of the last byte. Test: test/e2e/web/page.test.ts.
+// `link` has the time of the last byte, and `isStale` is true soon after it. Test: test/e2e/web/page.test.ts.
 import { computed, signal } from '@preact/signals'
 import { forgetDrafts, hideDrafts, openDrafts, restoreDrafts } from './drafts.ts'
 import { takeRowEvent } from './rows.ts'
@@ -24,7 +24,7 @@ export const isStale = computed((): boolean => {
   return state !== 'open' || lastByteAt === null || now.value - lastByteAt > STALE_MS
 })
 
-/** Shows a session, and from now on each change. */
+/** Shows a session with its drafts, connects to the daemon, and starts the clock. Called once in the life of the page. */
 export function showSession(opened: StoredSession): void {
   openDrafts(opened.session.id)
   session.value = opened
@@ -70,7 +70,7 @@ function hideStored(opened: StoredSession): void {
   if (!opened.session.remembered) hideDrafts()
 }
 
-/** Forgets the session, which the daemon no longer knows, and what was typed in it. */
+/** Forgets the session, which the daemon refuses, and what was typed in it. */
 function endSession(): void {
   forgetDrafts()
   forgetSession()

@@ -1,5 +1,5 @@
-// Parses YAML with a schema: returns a valid value, or the first problem with its line. Unknown keys are errors, with the most similar
-// known key as a suggestion.
+// Parses YAML with a schema: returns a valid value, or one problem with its line. Unknown keys are errors, and are reported before all
+// others, with the most similar known key as a suggestion.
 // Test: test/tables/config/config.test.ts.
 import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
@@ -12,7 +12,7 @@ export interface YamlFormat<T> {
   readonly schema: z.ZodType<T>
   /** returns the known keys of the map at a path, for suggestions */
   readonly knownKeys: (path: readonly PropertyKey[]) => readonly string[]
-  /** returns what to do about an unknown key at the top; undefined if nothing is similar. Absent: the most similar key is named */
+  /** returns what to do about an unknown key at the top; undefined: the message names the most similar key, or all keys */
   readonly hintOf?: (key: string) => string | undefined
   /** the values are secrets, so that messages must not quote the text */
   readonly secret?: boolean

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { decideCrew } from '../../src/kernel/crew/decide/decide.ts'
 import { Dice } from '../support/crew-world/random-faults.ts'
 import { BrokenLaw, type Law } from '../support/simulated-git/laws.ts'
-import { simulateCrew, playSimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
+import { createSimulatedCrew, playSimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
 import { seededRandom } from '../support/random.ts'
 import type { Act } from '../../src/kernel/model/crew/commands.ts'
 import type { Defects } from '../support/simulated-git/simulated-repository.ts'
@@ -177,7 +177,7 @@ function firstBrokenLaw(seed: number, brokenParts: Defect): Law | null {
   const random = seededRandom(seed)
   const spec: Partial<CrewSpec> = { staff: [{ role: 'generic', count: 3 }], maxAttempts: 8, verify: CHECK }
   try {
-    playSimulatedCrew(simulateCrew(spec, brokenParts), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
+    playSimulatedCrew(createSimulatedCrew(spec, brokenParts), new Dice(Array.from({ length: 240 }, () => Math.floor(random() * 10_000))))
     return null
   } catch (error) {
     if (error instanceof BrokenLaw) return error.law

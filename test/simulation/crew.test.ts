@@ -8,7 +8,7 @@ import { Dice } from '../support/crew-world/random-faults.ts'
 import { requireLaw } from '../support/crew-world/laws.ts'
 import { crewSpecOf, type CrewWorld } from '../support/crew-world/world.ts'
 import { deep } from '../support/deep.ts'
-import { simulateCrew, playSimulatedCrew, type SimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
+import { createSimulatedCrew, playSimulatedCrew, type SimulatedCrew } from '../support/simulated-git/simulated-crew.ts'
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
 import { WORKER_ROLES } from '../../src/kernel/model/crew/words.ts'
@@ -103,7 +103,7 @@ function playLives(seed: number, lifeCount: number): Tally {
   const tally: Tally = { commands: 0, refused: 0, landings: 0, gitOperations: new Map(), outcomes: new Map(), facts: new Map() }
   fc.assert(
     fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (crewSpec, numbers) => {
-      const life = simulateCrew(crewSpec)
+      const life = createSimulatedCrew(crewSpec)
       const { world, repository } = life
       withLog(world, () => playToEnd(life, new Dice(numbers)))
       tally.commands += world.commandCount

@@ -1,5 +1,5 @@
-// A temporary folder for a test, removed when the test is over.
-// REEVE_TEST_ROOM names its parent, which `npm test` sets to a folder in memory; the default is the system's temporary directory.
+// A temporary folder for a test, removed when the test is over. REEVE_TEST_ROOM names the parent of `tempDir`, which `npm test` sets to a
+// folder in memory; the default is the system's temporary directory. `memoryDir` always tries a folder in memory.
 // Names are short, because the path of a socket has a limit.
 import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -11,11 +11,14 @@ import { leftAt } from './absence.ts'
 
 /** The greatest number of trees whose spans are read. */
 const MAX_TREES = 24
+/** The greatest number of spans of each tree. */
 const MAX_SPANS = 500
 const HOUR_MS = 3_600_000
+/** The length of each selectable period, in hours. */
 export const RANGES: Readonly<Record<string, number>> = { '1h': 1, '4h': 4, '8h': 8, '12h': 12, '24h': 24 }
 
 export interface NightData {
+  /** ms since the epoch, by the daemon's clock; also `to` */
   readonly from: number
   readonly to: number
   readonly spans: SpansView['processes']
@@ -28,17 +31,19 @@ export interface NightData {
   readonly merged: readonly { readonly crew: string; readonly uuid: string; readonly task: CrewTaskView }[]
 }
 
-/** The beginning of the period that an address names, in ms since the epoch by the daemon's clock. */
-export function sinceOf(text: string): number {
+/**
+ * The beginning of the period that an address names, in ms since the epoch by the daemon's clock. A text without a meaning: 8 hours ago.
+ */
+function periodStart(text: string): number {
   const hours = RANGES[text]
   if (hours !== undefined) return daemonNow() - hours * HOUR_MS
   const at = text === 'left' ? leftAt.value : Date.parse(text)
   return at === null || Number.isNaN(at) ? daemonNow() - 8 * HOUR_MS : at
 }
 
-/** Reads what happened since a time; with `under` only of one process and all below it. */
+/** Reads what happened since a time; with `under` only of one process and all below it, but merged tasks only of that process. */
 export async function readNight(since: string, under: string): Promise<NightData> {
-  const [from, to] = [sinceOf(since), daemonNow()]
+  const [from, to] = [periodStart(since), daemonNow()]
   const roots = [...rows.values()].filter(({ uuid, parent, endedAt }) =>
     under === '' ? (parent === null || !rows.has(parent)) && (endedAt === null || Date.parse(endedAt) >= from) : uuid === under,
   )
@@ -62,7 +67,7 @@ export async function readNight(since: string, under: string): Promise<NightData
   }
 }
 
-/** The tasks that crews merged in the time. */
+/** The tasks that crews merged since `from`; with `under` only those of this crew. */
 async function readMerged(from: number, under: string): Promise<NightData['merged']> {
   const crews = [...rows.values()].filter(
     ({ kind, uuid, endedAt }) => kind === 'crew' && (under === '' || uuid === under) && (endedAt === null || Date.parse(endedAt) >= from),

@@ -155,7 +155,7 @@ function OneNeed({ id, needs }: OneNeedProps): JSX.Element {
     else navigate(needs.length === 0 ? '/needs' : `/needs/${needs[Math.min(last, needs.length - 1)]?.id ?? ''}`, 'replace')
   }, [at])
   const need = needs[at]
-  if (!need) return <p class="quiet">It is answered.</p>
+  if (!need) return <p class="quiet">This no longer needs you.</p>
   return (
     <section class="need-page" aria-label="Need" data-need-id={need.id} {...swipe}>
       <header>
@@ -220,7 +220,7 @@ function NeedBody({ need: known }: { readonly need: NeedView }): JSX.Element | n
         {evidence.error === null ? null : <p class="problem">{visibleText(evidence.error)}</p>}
         {evidence.report === null ? null : <p class="agent-text">{visibleText(evidence.report)}</p>}
         {evidence.change?.diff ? <TaskChange diff={evidence.change.diff} /> : null}
-        {hasFailed ? <p class="problem">The change could not be read. The whole process has it.</p> : null}
+        {hasFailed ? <p class="problem">The change could not be read. The page of the process shows it.</p> : null}
         {isRead ? <NeedAnswers need={need} /> : <p class="quiet">The change is being read.</p>}
       </div>
       <MessageBox row={row} />
@@ -252,7 +252,9 @@ function NeedAnswers({ need: { uuid, ask } }: { readonly need: NeedView }): JSX.
 interface WholeNeed {
   /** the known part until `isRead`, or if the request failed */
   readonly need: NeedView
-  /** Buttons that answer are drawn only then: evidence that comes later would move them under the finger. */
+  /**
+   * the whole evidence is there, or could not be read. Answer buttons are drawn only then: later evidence would move them under the finger.
+   */
   readonly isRead: boolean
   readonly hasFailed: boolean
 }

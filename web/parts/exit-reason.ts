@@ -5,6 +5,7 @@ import { nameOf } from '../../src/faces/process-names.ts'
 import { visibleText } from '../../src/faces/visible-text.ts'
 import { rows } from '../rows.ts'
 
+/** `reason`: untrusted; hidden characters become escapes, so that it cannot pretend to be another text. */
 export function exitReasonText(reason: string): string {
   return reasonText(visibleText(reason), (uuid) => {
     const row = rows.get(uuid)

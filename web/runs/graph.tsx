@@ -11,8 +11,9 @@ import { nodeFigures, nodeMark, nodeWhy } from './node-texts.ts'
 
 const NODE_WIDTH = 210
 const NODE_HEIGHT = 74
-/** the distance between two ranks, and between two nodes of one rank, in pixels */
+/** the distance between two ranks, in pixels */
 const RANK_GAP = 56
+/** the distance between two nodes of one rank, in pixels */
 const NODE_GAP = 16
 
 export interface GraphProps {
@@ -23,6 +24,7 @@ export interface GraphProps {
 }
 
 export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
+  // The layout depends on the names and dependencies only, while each event of the run makes new nodes.
   const shape = run.nodes.map(({ name, needs }) => `${name}:${needs.join()}`).join(' ')
   const layout = useMemo(() => layoutGraph(run.nodes), [shape])
   const path = criticalPath(run.nodes.map(({ name, needs, process }) => ({ name, needs, elapsedMs: process?.elapsedMs ?? 0 })))
@@ -31,7 +33,7 @@ export function Graph({ run, addressOf, selected }: GraphProps): JSX.Element {
   const end = place({ rank: layout.ranks - 1, at: layout.breadth - 1 })
   const size = { width: `${end.x + NODE_WIDTH}px`, height: `${end.y + NODE_HEIGHT}px` }
   return (
-    <div class="graph" tabIndex={0} role="region" aria-label="Nodes and what they need">
+    <div class="graph" tabIndex={0} role="region" aria-label="Nodes and their dependencies">
       <div style={{ ...size }}>
         <Edges layout={layout} path={path} place={place} />
         {run.nodes.map((node) => {
@@ -102,7 +104,7 @@ function Edges({
   )
 }
 
-/** A curve from the end of a card, past the places between, to the beginning of another card. */
+/** A curve from the end of a card, past the places between, to the beginning of another card. `points`: their upper left corners. */
 function curve(points: readonly { readonly x: number; readonly y: number }[], isDown: boolean): string {
   const half = RANK_GAP / 2
   const [out, into] = isDown ? ([NODE_WIDTH / 2, NODE_HEIGHT] as const) : ([NODE_WIDTH, NODE_HEIGHT / 2] as const)

@@ -1,5 +1,5 @@
-// The pull request of a pushed branch: its title and text, and the programs gh and glab, which open it. If neither is installed, the page
-// on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
+// The pull request of a pushed branch: its title and text, and the programs gh and glab, which open it. If none that fits the
+// remote is installed, the page on which the user opens it. Test: test/e2e/worktree/pr.test.ts.
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
@@ -24,12 +24,12 @@ export interface PullRequest {
   readonly base: string | undefined
 }
 
-/** Returns the default title and text, made from the intent. The text of a crew is the list of its commits. */
+/** Returns the default title and text, made from the intent. The text of a crew lists its commits, oldest first; at most the newest 50. */
 export function describePullRequest(
   { pid, name, of, commits }: Pick<MergePlanView, 'pid' | 'name' | 'of' | 'commits'>,
   intent: string,
 ): Pick<PullRequest, 'title' | 'body'> {
-  const origin = `Made by process ${pid}${name === null ? '' : ` (${name})`} of reeve.`
+  const origin = `Made by reeve, process ${pid}${name === null ? '' : ` (${name})`}.`
   const whole = stripControls(intent).trim()
   // A crew without a goal has the number of its tasks as its intent.
   const isCount = of === 'crew' && /^\d+ tasks?$/.test(whole)
@@ -126,7 +126,7 @@ export function pullRequestPage(output: string, { address, branch }: PushedBranc
   return null
 }
 
-/** Returns the owner of a repository on GitHub: `ann` of `git@github.com:ann/shop.git`. */
+/** Returns the owner of a repository on GitHub: `ann` of `git@github.com:ann/shop.git`; null if the address has none. */
 export function repositoryOwner(address: string): string | null {
   return /[:/]([^:/]+)\/[^/]+\/?$/.exec(address)?.[1] ?? null
 }

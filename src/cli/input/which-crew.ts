@@ -11,8 +11,8 @@ import { crewEndText, crewResultLines } from '../print/crew.ts'
 import { oneLine } from '../print/text.ts'
 
 /**
- * Returns the crew with this name, PID or ID. `noteOutput`: set by verbs that only read. If several ended crews share the name, such a
- * verb gets the newest, and prints a note there. Errors: usage if several crews are alive and none is named; exit 3 if there is no crew.
+ * Returns the crew with this name, PID or ID. `noteOutput`: the output of a verb that only reads. If several ended crews share the name,
+ * such a verb gets the newest, and prints a note. Errors: usage if several crews are alive and none is named; exit 3 if there is no crew.
  */
 export async function resolveCrew(reeve: Reeve, ref: string | undefined, noteOutput?: Output): Promise<CrewView> {
   if (ref !== undefined)

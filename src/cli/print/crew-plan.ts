@@ -1,5 +1,5 @@
-// Prints the plan of a crew: its members, and its tasks with their workers, limits and checks. Marks the tasks that an earlier crew has
-// finished. Test: test/e2e/crew/plan.test.ts.
+// Prints the plan of a crew: its settings, its members, and its tasks with their workers, limits and verify commands. Marks the tasks that
+// an earlier crew has finished, and those that run again. Test: test/e2e/crew/plan.test.ts.
 import { shellLine } from '../../api/text/shell-quote.ts'
 import type { CrewPlanView, CrewRunBody, PlannedMemberView, PlannedTaskView } from '../../api/views/crew-up.ts'
 import { formatTable, type Column } from './format-table.ts'
@@ -7,6 +7,7 @@ import { formatCount, formatDuration } from '../../faces/format.ts'
 import type { Output } from './output.ts'
 import { oneLine, stripControls } from './text.ts'
 
+/** Prints the plan, and returns the exit code 0. */
 export async function printCrewPlan(plan: CrewPlanView, out: Output): Promise<number> {
   if (out.json) {
     const { version: _, ...rest } = plan

@@ -130,7 +130,10 @@ export class Output {
     await this.raw('stderr', `${this.#lineBreak()}${text}\n`)
   }
 
-  /** Begins a message line on a terminal; `finishLine` ends it. Does nothing without a terminal. */
+  /**
+   * Begins a message line, which `finishLine` ends. Does nothing without a terminal, with `-q`, or while lines are at the bottom: then
+   * `finishLine` prints the whole line.
+   */
   async beginLine(key: string, text: string): Promise<void> {
     // Lines at the bottom already show the current activity.
     if (this.quiet || this.bottomLines || !this.isTerminal('stderr')) return
@@ -240,7 +243,7 @@ export class Output {
   }
 }
 
-/** Ends the program without a message when the reader of the stream has gone. */
+/** Makes the program end without a message when the reader of the stream has gone. Returns the stream. */
 export function exitOnBrokenPipe(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   if (stream.listenerCount('error') > 0) return stream
   return stream.on('error', (error: NodeJS.ErrnoException) => {

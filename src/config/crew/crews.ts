@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { KernelError } from '../../kernel/model/errors.ts'
-import { copyRule } from './copy-patterns.ts'
+import { copyPatternsOfFile } from './copy-patterns.ts'
 import { COMMAND_KEYS, commandRule } from './shell-commands.ts'
 import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
 import { toFileTasks, taskKeys, tasksRule, type FileTask } from './tasks.ts'
@@ -78,7 +78,7 @@ const crewShape = {
   hand_over: z.union([z.number().gt(0.1).lte(1), z.literal('off')], 'expected a share of the context such as 0.9, or off').optional(),
   verify: commandRule.optional(),
   setup: commandRule.optional(),
-  copy: copyRule.optional(),
+  copy: copyPatternsOfFile.optional(),
   cwd: text.optional(),
   tasks: tasks.optional(),
 }

@@ -29,8 +29,8 @@ export async function readRolePrompt(role: RoleName, cwd: string, where: Pick<Pa
     const found = await readPrompt(join(dir, '.reeve', 'roles', `${role}.md`), trusted)
     if (found) return { role, source: 'project', ...found }
   }
-  const ofUser = await readPrompt(join(where.agentsDir, '..', 'roles', `${role}.md`))
-  return ofUser ? { role, source: 'user', ...ofUser } : { role, source: 'built-in', file: null, prompt: ROLE_PROMPTS[role] }
+  const userPrompt = await readPrompt(join(where.agentsDir, '..', 'roles', `${role}.md`))
+  return userPrompt ? { role, source: 'user', ...userPrompt } : { role, source: 'built-in', file: null, prompt: ROLE_PROMPTS[role] }
 }
 
 /** Returns the prompts of all roles. An unusable file becomes an entry in `errors`. */
@@ -50,6 +50,7 @@ export async function readRolePrompts(
   return { roles, errors }
 }
 
+/** Returns null if the file is missing. `trusted`: the permitted owners of a project's file; the user's own directory needs no check. */
 async function readPrompt(file: string, trusted?: ReadonlySet<number>): Promise<{ readonly file: string; readonly prompt: string } | null> {
   const found = await readText(file, trusted)
   // In `reeve crew roles ROLE > FILE`, the shell creates the empty file before reeve reads the prompt to print.

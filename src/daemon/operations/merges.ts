@@ -129,5 +129,5 @@ async function checkRepository({ pid }: Process, place: WorkPlace, repository: s
 function messageFor({ uuid, pid, spec: { name, intent } }: Process): string {
   const title = name === null ? `process ${pid}` : `process ${pid} (${name})`
   const subject = truncate((intent.trimStart().split('\n', 1)[0] ?? '').trim(), MAX_SUBJECT_CHARS)
-  return `${subject === '' ? `Work of ${title}` : subject}\n\nMade by ${title} of reeve.\n\nReeve-Process: ${uuid}\n`
+  return `${subject === '' ? `Work of ${title}` : subject}\n\nMade by reeve, ${title}.\n\nReeve-Process: ${uuid}\n`
 }

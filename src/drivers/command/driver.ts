@@ -82,9 +82,8 @@ async function startCommand(launch: Launch<CommandSpec>, kernel: KernelPort, opt
 
 /** Returns what the program gets as its stdin. Errors: NOT_RESUMABLE for a command whose input is lost, which must not run without it. */
 function stdinOf({ spec, input, resumed, forkOf }: Launch<CommandSpec>): SpawnRequest['stdin'] {
-  // Known agents read an open stdin pipe to its end, and some of them wait for ever.
   if (spec.interactive) return 'pipe'
-  // A continued session already contains the input.
+  // No open pipe: known agents read it to its end, and some of them wait for ever. A continued session already contains the input.
   if (!spec.input || resumed || forkOf !== undefined) return 'null'
   if (input === undefined)
     throw new KernelError('NOT_RESUMABLE', 'its input is lost, because it is not recorded: start it again with `reeve run`')
@@ -240,7 +239,7 @@ class CommandAgent implements Agent {
     await output.reportEnd(exit).catch(() => 'late')
   }
 
-  /** Kills the command if its start cannot be recorded: an unrecorded process must not run. */
+  /** Kills the command if its start or its output cannot be recorded: an agent must not work without a record. */
   async #giveUp(error: unknown): Promise<void> {
     await this.#containment.stop({ signal: 'SIGKILL', graceMs: 0 })
     const message = errorText(error)

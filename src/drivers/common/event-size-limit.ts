@@ -2,10 +2,13 @@
 // An event ends with an empty line. The line ends may be LF or CRLF, and may be split between two chunks.
 // Test: test/tables/drivers/common/event-size-limit.test.ts.
 
-/** The end of an event has at most this many bytes in the previous chunk. */
+/** This many bytes of the previous chunk are searched again, because the end of an event may be split between two chunks. */
 const OVERLAP_BYTES = 3
 
-/** Passes all bytes through. Fails the stream with `tooLong` after more than `maxBytes` since the end of the last event. */
+/**
+ * Passes all bytes through. Fails the stream with `tooLong` after more than `maxBytes` since the end of the last event. An event that
+ * begins and ends within one chunk is not limited: its bytes are in memory already.
+ */
 export function limitEvents(maxBytes: number, tooLong: () => Error): TransformStream<Uint8Array, Uint8Array> {
   let previousTail: Uint8Array = new Uint8Array()
   let openBytes = 0

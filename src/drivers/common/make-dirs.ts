@@ -4,7 +4,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Errors: those of `mkdir`; EEXIST if the path exists and is not a directory. */
+/** Does nothing if the directory exists. Errors: those of `mkdir`; EEXIST if the path exists and is not a directory. */
 export async function makeDirs(dir: string): Promise<void> {
   try {
     await makeDir(dir)

@@ -1,13 +1,14 @@
-// Notifies systemd that the daemon is ready, and then regularly that its event loop still runs. Without these notifications systemd
-// restarts the daemon. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Only this folder may start
-// programs. Sends nothing if no service manager has asked for notifications. Test: test/processes/daemon/systemd-unit.test.ts.
+// Notifies systemd that the daemon is ready. If the unit has a watchdog, also notifies it regularly that the event loop still runs:
+// systemd restarts a daemon that no longer does so. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Only this
+// folder may start programs. Sends nothing if no service manager has asked for notifications. Test:
+// test/processes/daemon/systemd-unit.test.ts.
 import { spawn } from 'node:child_process'
 
 /** The number of notifications per watchdog interval of the unit. */
 const NOTIFICATIONS_PER_INTERVAL = 3
 
 export interface SystemdNotifier {
-  /** Reports that the daemon answers requests. Returns a function that stops the watchdog notifications. */
+  /** Reports that the daemon answers requests, and starts the watchdog notifications. Returns a function that stops them. */
   ready(): () => void
 }
 

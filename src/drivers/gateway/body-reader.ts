@@ -63,11 +63,13 @@ export class BodyReader {
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
+/** The bytes of one body, while it arrives and until its release. */
 class BodyBuffer implements Body {
   readonly #reserveBytes: (bytes: number) => boolean
   readonly #announcedBytes: number
   #buffer: Buffer = EMPTY
   #reservedBytes = 0
+  /** the bytes that have arrived, dropped ones included */
   length = 0
   isDropped = false
 

@@ -1,6 +1,7 @@
 // Prepares the user's merge of the work of a process or crew: plans the merge, and commits the uncommitted files. The plan runs no program
-// but git, and writes new objects to a scratch directory. The commit is made on the checked-out branch of the worktree, by the author that
-// the user names. Must never touch a checkout of the user, nor run a hook. Test: test/e2e/worktree/merge.test.ts.
+// but git, and writes new objects to a scratch directory. The commit has the author that the user names. It is made on the checked-out
+// branch of the worktree, or on no branch if the worktree is gone. Must never touch a checkout of the user, nor run a hook. Test:
+// test/e2e/worktree/merge.test.ts.
 import { join } from 'node:path'
 import { diffOf } from './diff.ts'
 import { GitError, splitNames } from './git.ts'
@@ -101,7 +102,7 @@ async function openWork(git: Git, place: WorkPlace & { readonly dir: string }): 
   const tree = await openWorktree(git, { ...place, limitMs: WORK_MS })
   for (const name of UNFINISHED) {
     if (await pathExists(join(tree.gitDir, name)))
-      throw new GitError(`its worktree ${place.dir} is in the middle of a merge or rebase (${name}): finish or abort that first`)
+      throw new GitError(`the worktree ${place.dir} is in the middle of a merge or rebase (${name}): finish or abort that first`)
   }
   return tree
 }

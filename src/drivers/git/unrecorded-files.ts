@@ -21,6 +21,7 @@ export interface FileCounts {
 const MAX_READ_BYTES = 1_000_000
 /** The largest number of new files whose lines are counted. */
 const MAX_READ_FILES = 200
+/** The name of a record's index file, with the number of its writer. */
 const INDEX = /^index-(\d+)$/
 const NUMSTAT = ['diff', '--numstat', '-z', '--no-renames', '--no-ext-diff', '--no-textconv', '--ignore-submodules=all']
 
@@ -36,7 +37,7 @@ export async function countUnrecorded(
   const at = { gitDir: records, workTree: dir, index: join(records, `index-${newest}`) }
   const call: GitCall = { cwd: dir, env: ownGitEnv(env), at, ...(network && { network }) }
   const [changed, untracked] = await Promise.all([git.run(NUMSTAT, call), git.run(['ls-files', '-z', '-o', '--exclude-standard'], call)])
-  return total([...numstatOf(changed), ...(await newFiles(dir, splitNames(untracked)))])
+  return total([...numstatOf(changed), ...(await readNewFiles(dir, splitNames(untracked)))])
 }
 
 /** Counts the files that differ from the commit that is checked out. Errors: `GitError` if the worktree is gone. */
@@ -46,10 +47,13 @@ export async function countUncommitted(git: Git, at: GitUser & { readonly dir: s
   const changed = numstatOf(await git.run([...NUMSTAT, 'HEAD'], tree.files))
   const known = new Set(changed.map(({ name }) => name))
   const others = names.filter((name) => !known.has(name)).map((name) => Buffer.from(name))
-  return total([...changed, ...(await newFiles(at.dir, others))])
+  return total([...changed, ...(await readNewFiles(at.dir, others))])
 }
 
-/** Counts the commits of a branch that no tag, remote or other branch has. `below`: patterns of branches that do not count. */
+/**
+ * Counts the commits of a branch that no tag, remote or other branch has; 0 if the branch is gone. `below`: patterns of branches that do
+ * not count, because they belong to this one.
+ */
 export async function countUnmerged(
   git: Git,
   { branch, below = [], ...at }: GitUser & { readonly repository: string; readonly branch: string; readonly below?: readonly string[] },
@@ -73,18 +77,18 @@ function numstatOf(output: Buffer): ChangedFile[] {
   })
 }
 
-async function newFiles(dir: string, names: readonly Buffer[]): Promise<ChangedFile[]> {
+async function readNewFiles(dir: string, names: readonly Buffer[]): Promise<ChangedFile[]> {
   return Promise.all(
     names.map(async (name, index) => ({
       name: name.toString(),
-      added: index < MAX_READ_FILES ? await linesOf(Buffer.concat([Buffer.from(`${dir}/`), name])) : 0,
+      added: index < MAX_READ_FILES ? await countLines(Buffer.concat([Buffer.from(`${dir}/`), name])) : 0,
       removed: 0,
     })),
   )
 }
 
 /** Counts the lines of a small text file; 0 for any other file. */
-async function linesOf(path: Buffer): Promise<number> {
+async function countLines(path: Buffer): Promise<number> {
   // A file that is gone or unreadable has no lines to count.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(() => null)
   if (handle === null) return 0

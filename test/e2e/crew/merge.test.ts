@@ -78,7 +78,7 @@ test(
     const pushed = await cli('pr', '--json', '--trust-programs', '--title', 'Team: all', 'team')
     expect(pushed.code, pushed.stderr).toBe(0)
     const { request } = JSON.parse(pushed.stdout) as { request: { body: string } }
-    expect(request.body).toMatch(/^- .*lexer[^]*\n\nMade by process \d+ \(team\) of reeve\.$|^- .*docs[^]*lexer/)
+    expect(request.body).toMatch(/^- .*lexer[^]*\n\nMade by reeve, process \d+ \(team\)\.$|^- .*docs[^]*lexer/)
     expect(crew.repository.gitIn(origin, 'rev-parse', 'reeve/team')).toBe(git('rev-parse', 'reeve/team'))
     expect((await cli('crew', 'up', 'team')).code).toBe(0)
     expect(await cli('merge', 'team')).toMatchObject({ code: 0, stderr: expect.stringContaining('merged into main as') })

@@ -70,7 +70,7 @@ describe('a merge', () => {
       'Agent agent@example.org|by-agent',
       'T t@example.org|first',
     ])
-    expect(repository.git('log', '-1', '--format=%b')).toBe(`Made by process ${pid} (docs) of reeve.\n\nReeve-Process: ${uuid}`)
+    expect(repository.git('log', '-1', '--format=%b')).toBe(`Made by reeve, process ${pid} (docs).\n\nReeve-Process: ${uuid}`)
     expect([repository.git('ls-files'), repository.git('status', '--porcelain'), repository.git('rev-parse', 'reeve/docs')]).toEqual([
       'b.txt\nnew.txt',
       '',

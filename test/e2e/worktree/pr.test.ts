@@ -87,7 +87,7 @@ describe('a pull request', () => {
     ])
     expect(gh.calls()).toEqual([
       ...['pr', 'create', '--head', 'reeve/docs', '--title', expect.stringMatching(/^sh -c echo 1 > one\.txt; .*…$/)],
-      ...['--body', expect.stringContaining(`echo 2 > two.txt\n\nMade by process ${pid} (docs) of reeve.`)],
+      ...['--body', expect.stringContaining(`echo 2 > two.txt\n\nMade by reeve, process ${pid} (docs).`)],
     ])
     expect([repository.git('branch', '--show-current'), repository.git('status', '--porcelain')], 'the checkout stays').toEqual([
       'main',

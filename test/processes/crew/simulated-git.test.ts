@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { Dice } from '../../support/crew-world/random-faults.ts'
 import { deep } from '../../support/deep.ts'
-import { simulateCrew, playSimulatedCrew } from '../../support/simulated-git/simulated-crew.ts'
+import { createSimulatedCrew, playSimulatedCrew } from '../../support/simulated-git/simulated-crew.ts'
 import { seededRandom } from '../../support/random.ts'
 import { SEED } from '../../support/seed.ts'
 import { RealGit } from '../../support/crew/real-git.ts'
@@ -29,7 +29,7 @@ function specBy(random: () => number): Partial<CrewSpec> {
 
 /** A run on the simulated git, whose laws hold. */
 function playOnSimulatedGit(random: () => number): SimulatedRepository {
-  const simulatedRun = simulateCrew(specBy(random), { trace: true })
+  const simulatedRun = createSimulatedCrew(specBy(random), { trace: true })
   playSimulatedCrew(simulatedRun, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
   if (!simulatedRun.repository) throw new Error('the simulated crew has no repository')
   return simulatedRun.repository

@@ -1,5 +1,6 @@
-// The crew commands of the transcript language. `crew c staff=generic:2 gate=human` starts a crew; `member w1 of=c id=worker-1` is the
-// daemon's answer to a job; `say c assign_task task=one member=worker-1` is a command; `done c 3 prepared base=a` is the end of a job.
+// The inputs of crews in the transcript language, and crew facts as lines of a transcript. `crew c staff=generic:2 gate=human` starts a
+// crew; `member w1 of=c id=worker-1` is the daemon's answer to a job; `say c assign_task task=one member=worker-1` is a command; `done c 3
+// prepared base=a` is the end of a job; `moved c k to=k2` and `retire k` are the daemon's answers to moved messages and retired members.
 import type { Command, LeadCommand } from '../../../src/kernel/model/crew/commands.ts'
 import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
 import type { InputBody } from '../../../src/kernel/model/inputs.ts'
@@ -51,6 +52,7 @@ type InputReader = (line: Line, world: World, reply: number) => InputBody
 
 const wordAt = ({ words }: Line, index: number): string => words[index] ?? ''
 
+/** Reads a line of a transcript, by its first word. */
 export const CREW_READERS: Readonly<Record<string, InputReader>> = {
   crew: (line, _, reply) => ({
     type: 'spawn',
@@ -140,6 +142,7 @@ function callOf(
   }
 }
 
+/** The fields of commands that are lists. */
 const LISTS: ReadonlySet<string> = new Set(['needs'])
 
 /** The options are the command's fields; `say c add_task id=one` has a default title and text. */

@@ -18,6 +18,7 @@ const [FIRST_PORT, LAST_PORT] = [20_000, 32_000]
 const STANDBY = 'standby'
 /** SQLSTATE of a server that starts or stops */
 const CANNOT_CONNECT_NOW = '57P03'
+/** the last lines of the server's log that an error quotes */
 const LOG_LINES = 20
 
 /**
@@ -190,11 +191,12 @@ export class PostgresServer implements AsyncDisposable {
     appendFileSync(join(this.data, 'postgresql.conf'), `${linesOf(settings).join('\n')}\n`)
   }
 
+  /** Takes the resources that the disposal of this server frees. */
   own(resources: AsyncDisposableStack): void {
     this.#owned = resources
   }
 
-  /** Ends the server in any state. */
+  /** Ends the server in any state: running, paused or crashed. */
   async end(): Promise<void> {
     this.unpause()
     if (this.#process !== null && this.#process.exitCode === null && this.#process.signalCode === null) await this.stop('immediate')

@@ -1,5 +1,6 @@
-// A small daemon that owns one torture tree and runs until it is killed. Arguments: stateDir, kind or auto, token, all|held.
-// Prints in one JSON line what a real daemon would have recorded. SIGTERM ends the tree by the stop ladder, and then the daemon.
+// A small daemon that owns one torture tree (torture.sh) and runs until it is killed. Arguments: stateDir; the kind of containment, or
+// auto; the token that marks the tree's members; all|held: with or without the member that only a cgroup can hold. Prints in one JSON line
+// what a real daemon would have recorded. SIGTERM ends the tree by the stop ladder, prints the outcome, and ends the daemon.
 import { fileURLToPath } from 'node:url'
 import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
 import { waitForOutput, PROCESS_UUID } from '../agents/containment-harness.ts'

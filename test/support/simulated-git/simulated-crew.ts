@@ -15,7 +15,10 @@ export interface SimulatedCrew {
   readonly repository: SimulatedRepository | null
 }
 
-export function simulateCrew(
+/**
+ * `trace`: records each operation with its result. `defects` break jobs, and `decide` replaces the crew's decisions: tests must find both.
+ */
+export function createSimulatedCrew(
   spec: Partial<CrewSpec>,
   {
     trace,
@@ -33,7 +36,7 @@ export function simulateCrew(
   return { world, repository }
 }
 
-/** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. */
+/** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. `chosenNumber`: from the dice. */
 function performGitOperation(repository: SimulatedRepository, chosenNumber: number): void {
   const operation = USER_CHANGES[Math.floor(chosenNumber / 4) % USER_CHANGES.length] ?? 'commit'
   if (chosenNumber % 4 === 0) repository.changeAsUser(operation)
@@ -54,6 +57,7 @@ export function playSimulatedCrew({ world, repository }: SimulatedCrew, dice: Di
         : undefined,
     )
   onFaultsEnded()
+  // A patient merge waits until the user checks out another branch.
   if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('switch')
   runWithoutFaults(world, MAX_COMMANDS)
 }

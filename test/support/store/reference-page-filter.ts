@@ -1,5 +1,5 @@
-// A simple reference implementation of the store's page filter: leaves out some facts of a page, or their bodies. Tests compare the
-// store with it.
+// A simple reference implementation of `without` and `marks` of the store's page filter. Leaves out some facts of a page, or their bodies.
+// The last fact of a page always keeps its position, from which a reader continues. Tests compare the store with it.
 import type { FactMark, PageFilter, StoredFact } from '../../../src/kernel/model/facts.ts'
 
 export function filterPage(page: readonly StoredFact[], { without, marks }: PageFilter): readonly (StoredFact | FactMark)[] {

@@ -9,6 +9,7 @@ export async function run(call: VerbCall): Promise<number> {
   const [ref] = args.words
   if (args.on('all')) return (await import('./compose.ts')).run(call)
   const runs = ref === undefined ? await reeve.compose.list() : []
+  // Without any run, a program gets an empty list, and a user an error with a hint.
   if (out.json && ref === undefined && runs.length === 0) {
     await out.value({ runs })
     return 0

@@ -10,6 +10,7 @@ import type { CommandContext, VerbCall } from '../../table/verb.ts'
 export async function run({ args, out, reeve }: VerbCall): Promise<number> {
   using interrupts = crewInterrupts(out, true)
   const { uuid } = await resolveCrew(reeve, args.words[0], out)
+  // Read before the process: an event that comes in between is printed.
   const { cursor: after } = await reeve.daemon()
   const process = await reeve.get(uuid)
   if (hasEnded(process) && !args.on('all')) return await printFinalState(process, { out, reeve })

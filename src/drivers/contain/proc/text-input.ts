@@ -8,7 +8,10 @@ import { randomUUID } from 'node:crypto'
 /** The directory on Linux whose files are in memory, so that a text never reaches a disk. */
 export const MEMORY_DIR = '/dev/shm'
 
-/** Returns a descriptor that reads the text. Uses the first directory that has room. Errors: those of the last directory. */
+/**
+ * Returns a descriptor that reads the text; the caller closes it. Uses the first directory that has room. Errors: those of the last
+ * directory.
+ */
 export function openTextInput(text: string, [dir = '', ...others]: readonly string[]): number {
   try {
     return openInputIn(dir, text)

@@ -1,5 +1,6 @@
 // A model that repeats the recorded answers of another process, step by step. A replay costs nothing; its tool calls really run.
-// Each difference between the model's input and the recorded input is noted once. The last note is the total.
+// Each difference between the model's input and the recorded input is noted once, up to 50; one more note stands for all others. The last
+// note is the total.
 // Tests: test/e2e/models/replay.test.ts, test/tables/drivers/native/replay/replay-diff.test.ts.
 import { systemPromptOf } from '../system-prompt.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
@@ -94,6 +95,7 @@ class ReplayModel implements Model {
   }
 
   async call(request: ModelRequest): Promise<ModelAnswer> {
+    // A question about the conversation, such as for a summary, is not part of the recording.
     if (request.question !== undefined) throw new CallFailed(`${this.ref} can only repeat recorded answers`)
     try {
       return await this.#answer(request)

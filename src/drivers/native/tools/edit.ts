@@ -8,6 +8,7 @@ import { ToolError } from './tool-error.ts'
 /** The largest file that can be edited, in bytes. */
 const MAX_EDIT_BYTES = 10 * 1024 * 1024
 
+/** Returns the result for the model. Errors: `ToolError`. */
 export async function editFile(input: EditInput, { cwd, paths }: FileContext): Promise<string> {
   const file = path.resolve(cwd, input.path)
   const parts = (await readText(file, MAX_EDIT_BYTES, paths)).split(input.old_text)
