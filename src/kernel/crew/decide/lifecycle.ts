@@ -53,8 +53,8 @@ export function beginCrew(draft: CrewDraft): string {
 }
 
 /**
- * Ends the crew. Open tasks are cancelled, except commits in progress, which are completed first. Errors: CONFLICT if the crew is ending, or
- * if tasks are open and the outcome is `completed`; INVALID for a summary that is too long.
+ * Ends the crew. Open tasks are cancelled, except commits in progress, which are completed first. Errors: CONFLICT if the crew is ending,
+ * or if tasks are open and the outcome is `completed`; INVALID for a summary that is too long.
  */
 export function completeCrew(draft: CrewDraft, { summary, outcome }: Extract<Command, { type: 'complete_crew' }>): string {
   if (draft.crew.ending) throw refusalError('CONFLICT', 'the crew is ending', 'Nothing to do.')
