@@ -1,5 +1,5 @@
-// Notifies systemd that the daemon is ready. If the unit has a watchdog, also notifies it regularly that the event loop still runs: systemd
-// restarts a daemon that no longer does so. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Only
+// Notifies systemd that the daemon is ready. If the unit has a watchdog, also notifies it regularly that the event loop still runs. If that
+// ends, systemd restarts the daemon. A short run of `systemd-notify` sends each of them, because Node has no Unix datagrams. Only
 // this folder may start programs. Sends nothing if no service manager has asked for notifications. Test:
 // test/processes/daemon/systemd-unit.test.ts.
 import { spawn } from 'node:child_process'
