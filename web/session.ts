@@ -1,6 +1,7 @@
 // The session of this browser: takes the code of a link out of the address bar, and exchanges it for a token. The token is kept in the
 // storage of this origin, which a page on another port cannot read. Must never put the token into an address. Must not leave the token in
-// the storage while the daemon is away, unless the session is remembered: then a certificate proves who answers. Otherwise a program that takes the daemon's port would have the same origin, and could read the token.
+// the storage while the daemon is away, unless the session is remembered: then a certificate proves who answers. Otherwise a program that
+// takes the daemon's port would have the same origin, and could read the token.
 // Test: test/e2e/web/page.test.ts, test/e2e/web/access/return.test.ts.
 import type { WebCodeBody, WebSessionView, WebStartedView } from '../src/api/views/web.ts'
 

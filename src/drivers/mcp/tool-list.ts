@@ -64,8 +64,8 @@ export function nameTools(
 }
 
 /**
- * Returns the name. If it is too long or taken, returns it, cut if needed, with a part of its hash at the end. Equal inputs always give equal
- * names.
+ * Returns the name. If it is too long or taken, returns it, cut if needed, with a part of its hash at the end. Equal inputs always give
+ * equal names.
  */
 function uniqueName(name: string, maxChars: number, isTaken: (name: string) => boolean): string {
   if (name.length <= maxChars && !isTaken(name)) return name

@@ -1,5 +1,6 @@
 // Messages to processes: sends them, and records those that a process has read within a turn. The queue is in
-// message-queue.ts; turns.ts has the turns that messages begin. Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
+// message-queue.ts; turns.ts has the turns that messages begin.
+// Tests: test/tables/kernel/decide/authorize.test.ts, test/properties/kernel.test.ts.
 import { KernelError } from '../model/errors.ts'
 import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
 import { checkActsOnSelf, checkMessageSender } from './authorize.ts'

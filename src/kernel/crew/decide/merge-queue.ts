@@ -1,5 +1,5 @@
 // The merge queue: decides which approved task is committed and merged next. One task is in progress at a time, until its commit is on the
-// crew's branch; the others wait until it is done, failed or sent back. The next task is chosen by priority, then by order of approval.
+// crew's branch. The others wait until it is done, failed or sent back. The next task is chosen by priority, then by order of approval.
 // commit-task.ts and merge-task.ts have the two parts of the work.
 // Tests: test/tables/kernel/crew/decide/task-lifecycle.test.ts, test/simulation/crew.test.ts.
 import { isGatedByUser, mayReview, needsCommit, currentImplementer, priorityOf, workersOf } from '../state/queries.ts'
