@@ -2,117 +2,21 @@
 // reference makes plain `node:sqlite` inserts of the same texts. Run: `npm run bench step`.
 // A step of one agent is two commits. With 50 agents each reports on its own, and the reference writes 50 rows per transaction.
 import { join } from 'node:path'
-import { systemClock } from '../src/daemon/loop/clock.ts'
-import { Pipeline } from '../src/daemon/loop/pipeline.ts'
-import { Table } from '../src/daemon/loop/table.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import { ROUNDS, inFolder, interleave, median, openFloor, printTable, timed } from './support/measure.ts'
-import type { Report } from '../src/kernel/model/reports.ts'
+import { TEXT, openStepBench, reportsOf, uuidOf, type StepReports } from './support/step-bench.ts'
 import type { Row } from './support/measure.ts'
-import type { ProcessSpec } from '../src/kernel/model/process-spec.ts'
 
-const TEXT = 'x'.repeat(2_048)
 const STEPS = 5_000
 /** More rounds than elsewhere: the last 100 steps of an agent vary by a tenth, and V8 still optimizes during the first two rounds. */
 const RUNS = 9
 const AGENTS = 50
 const AGENT_STEPS = 100
 
-const SPEC: ProcessSpec = {
-  name: null,
-  agent: 'bench',
-  driver: 'native',
-  intent: 'go',
-  cwd: '/',
-  interactive: false,
-  model: 'script:none',
-  system: null,
-  tools: null,
-  deny: [],
-  argv: null,
-  env: {},
-  credentials: [],
-  containment: 'auto',
-  limits: {},
-}
-
-interface StepBench extends AsyncDisposable {
-  begin(uuid: string): Promise<Agent>
-}
-
-interface Agent {
-  step(reports: StepReports): Promise<void>
-}
-
-/** The reports of a step: the message with a call, then the call's result and the start of the next step. */
-interface StepReports {
-  readonly message: Report
-  readonly result: Report
-  readonly next: Report
-}
-
-async function openBench(dir: string): Promise<StepBench> {
-  const store = await openSqliteStore({ dir })
-  const table = new Table(10_000)
-  const pipeline: Pipeline = new Pipeline({
-    table,
-    store,
-    clock: systemClock,
-    cursor: 0,
-    publish: () => {},
-    perform: (effect) => {
-      if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
-    },
-    defer: () => false,
-    log: (message, error) => console.error(message, error),
-  })
-  return {
-    begin: (uuid) => startAgent(pipeline, table, uuid),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  }
-}
-
-async function startAgent(pipeline: Pipeline, table: Table, uuid: string): Promise<Agent> {
-  await pipeline.request({ type: 'spawn', by: 'user', uuid, spec: SPEC, parent: null })
-  const pid = table.get(uuid)?.pid ?? 0
-  const report = (body: Report): Promise<unknown> => pipeline.request({ type: 'report', uuid, pid, report: body })
-  pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: 'bench' }, missingKeys: [] })
-  await report({ type: 'up' })
-  await report({ type: 'model.started', step: 1, attempt: 1, model: 'bench' })
-  return { step: (reports) => step(report, reports) }
-}
-
-async function step(report: (body: Report) => Promise<unknown>, { message, result, next }: StepReports): Promise<void> {
-  await report(message)
-  await Promise.all([report(result), report(next)])
-}
-
-function reportsOf(number: number): StepReports {
-  const callId = `call_${number}`
-  return {
-    message: {
-      type: 'model.finished',
-      step: number,
-      finish: 'tool-calls',
-      durationMs: 1,
-      message: [
-        { type: 'text', text: TEXT },
-        { type: 'tool-call', callId, name: 'bash', input: {} },
-      ],
-      usage: { inputTokens: 10, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001 },
-      calls: [{ callId, name: 'bash', effect: 'once' }],
-    },
-    result: { type: 'tool.finished', callId, outcome: 'ok', content: TEXT, durationMs: 1 },
-    next: { type: 'model.started', step: number + 1, attempt: 1, model: 'bench' },
-  }
-}
-
-const uuidOf = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
-
 async function measureOneAgent(): Promise<{ floor: number[]; ours: number[] }> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
-    await using bench = await openBench(join(dir, 'home'))
+    await using bench = openStepBench(await openSqliteStore({ dir: join(dir, 'home') }))
     const agent = await bench.begin(uuidOf(1))
     return await interleave<StepReports>(
       STEPS,
@@ -130,7 +34,7 @@ async function measureOneAgent(): Promise<{ floor: number[]; ours: number[] }> {
 async function measureAgentsAtOnce(): Promise<{ floor: number; ours: number }> {
   return inFolder(async (dir) => {
     using floor = openFloor(dir, TEXT)
-    await using bench = await openBench(join(dir, 'home'))
+    await using bench = openStepBench(await openSqliteStore({ dir: join(dir, 'home') }))
     const agents = await Promise.all(Array.from({ length: AGENTS }, (_, index) => bench.begin(uuidOf(index + 1))))
     const total = AGENTS * AGENT_STEPS
     const ours = await timed(() =>

@@ -138,7 +138,7 @@ export class PostgresServer implements AsyncDisposable {
   /** `fast` ends all sessions, and writes everything to the disk; `immediate` is a crash that the server knows of. */
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
     const child = this.#running()
-    const exited = once(child, 'exit')
+    const exited = exitOf(child)
     child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await exited
     this.#process = null
@@ -147,7 +147,7 @@ export class PostgresServer implements AsyncDisposable {
   /** Kills all processes of the server with `kill -9`. */
   async crash(): Promise<void> {
     const child = this.#running()
-    const exited = once(child, 'exit')
+    const exited = exitOf(child)
     child.kill('SIGKILL')
     await exited
     this.#process = null
@@ -243,6 +243,12 @@ export class PostgresServer implements AsyncDisposable {
     const id = existsSync(file) ? readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/\s+/)[1] : undefined
     if (id !== undefined) spawnSync('ipcrm', ['-m', id])
   }
+}
+
+/** Waits for the exit of a server. Until then, it keeps this process alive; else it does not. */
+function exitOf(child: ChildProcess): Promise<unknown> {
+  child.ref()
+  return once(child, 'exit')
 }
 
 function codeOf(error: unknown): string {
