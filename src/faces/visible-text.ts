@@ -53,17 +53,17 @@ export function colouredParts(text: string): ColouredPart[] {
   return parts
 }
 
+/** Colons divide one parameter, such as `38:2::R:G:B`. The older form of colours, `38;2;R;G;B`, takes the parameters that follow. */
 function styleAfter(before: Style, sequence: string): Style {
-  const codes = sequence.split(/[;:]/).map(Number)
+  const parameters = sequence.split(';').map((parameter) => parameter.split(':').map(Number))
   let style = before
-  for (let index = 0; index < codes.length; index += 1) {
-    const code = codes[index] ?? 0
+  for (let index = 0; index < parameters.length; index += 1) {
+    const [code = 0, ...parts] = parameters[index] ?? []
     if (code === 38 || code === 48) {
-      const isIndexed = codes[index + 1] === 5
-      const colour = codes[index + 2] ?? 0
-      if (code === 38) style = { ...style, colour: isIndexed && colour < 16 ? colour : null }
-      index += isIndexed ? 2 : 4
-    } else style = styleOf(style, code)
+      const [kind, colour = 0] = parts.length > 0 ? parts : parameters.slice(index + 1, index + 3).map(([first]) => first)
+      if (code === 38) style = { ...style, colour: kind === 5 && colour < 16 ? colour : null }
+      if (parts.length === 0) index += kind === 5 ? 2 : 4
+    } else style = styleOf(style, code === 4 && parts[0] === 0 ? 24 : code)
   }
   return style
 }

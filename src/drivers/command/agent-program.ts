@@ -55,10 +55,12 @@ export async function followProgram({ program, output, send, timers, silentMs = 
     output.noteErrorLine(text)
     return send([{ type: 'output', stream: 'stderr', text }])
   }
-  let hasExited = false
+  /** true from the SIGTERM or the exit on: output no longer starts or stops a time limit */
+  let isEnding = false
   let stopTimer = (): void => undefined
   // Some agents hang after their result. Their outcome is known, and they write no more output.
   const endProgram = (): void => {
+    isEnding = true
     // A report is rejected only if the process no longer exists.
     send([{ type: 'note', text: `did not end after its result: reeve ended it after ${silentMs / 1_000} s of silence` }]).catch(
       () => undefined,
@@ -67,14 +69,13 @@ export async function followProgram({ program, output, send, timers, silentMs = 
     stopTimer = timers.start(KILL_MS, () => program.signal('SIGKILL'))
   }
   const takeOutput = async (text: string): Promise<void> => {
-    stopTimer()
+    if (!isEnding) stopTimer()
     await output.takeLines(text)
-    // The output of a program that has exited can still be unread. That program needs no time limit.
-    if (output.isOver && !hasExited) stopTimer = timers.start(silentMs, endProgram)
+    if (output.isOver && !isEnding) stopTimer = timers.start(silentMs, endProgram)
   }
   const outputs = [pumpOutput(program.stdout, takeOutput, new JsonLineSplitter()), pumpOutput(program.stderr, takeErrorOutput)]
   const exit = await program.exited
-  hasExited = true
+  isEnding = true
   stopTimer()
   await Promise.all(outputs)
   return exit

@@ -105,7 +105,7 @@ test('programs are looked for in the PATH of the command line, and an unknown lo
     const [row = ''] = stdout.split('\n').filter((line) => line.startsWith('claude '))
     return [
       /^claude +(no|not checked|yes) /.exec(row)?.[1] ?? '',
-      ...stderr.split('\n').filter((line) => line.includes('logged in') || line.startsWith('not installed: claude')),
+      ...stderr.split('\n').filter((line) => line.includes('the login is') || line.startsWith('not installed: claude')),
     ]
   }
   expect(await readRows({})).toEqual(['not checked', 'the login is not checked: claude (`claude /login` or ANTHROPIC_API_KEY)'])

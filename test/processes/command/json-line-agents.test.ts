@@ -97,6 +97,17 @@ describe.each(kinds)('%s', (containment) => {
     await waitForReports(running)
   })
 
+  test('a program that writes on after its SIGTERM is killed, with one note', async () => {
+    await using contained = await openContainmentHarness()
+    const result = join(contained.dir, 'result')
+    writeFileSync(result, lines.CLAUDE_TOOLS.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    const script = `cat ${result}; trap loud=1 TERM; while :; do [ -z "$loud" ] || echo again; sleep 0.05; done`
+    await using running = await startCommand(contained, ['sh', '-c', script], { format: 'claude', containment })
+    const reports = await waitForReports(running)
+    expect(reports).toContainEqual(expect.objectContaining({ type: 'turn.ended', outcome: 'ok', result: 'It is done.' }))
+    expect(running.kernel.reportsOf('note').filter(({ text }) => text.startsWith('did not end after its result')).length).toBe(1)
+  })
+
   test('a call is reported while it runs', async () => {
     await using contained = await openContainmentHarness()
     const goFile = join(contained.dir, 'go')

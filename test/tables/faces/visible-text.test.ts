@@ -57,6 +57,17 @@ test('coloured text is the visible text without its colour sequences', () => {
   ])
 })
 
+test.each([
+  ['38:2::1:2:4', { colour: null, isBold: true, isUnderlined: false }],
+  ['38:5:3', { colour: 3, isBold: true, isUnderlined: false }],
+  ['38;2;1;2;4', { colour: null, isBold: true, isUnderlined: false }],
+  ['48:2::1:2:4;32', { colour: 2, isBold: true, isUnderlined: false }],
+  ['4:3', { colour: 1, isBold: true, isUnderlined: true }],
+  ['4;4:0', { colour: 1, isBold: true, isUnderlined: false }],
+])('after bold red, the sequence %s changes only what it names', (sequence, style) => {
+  expect(colouredParts(`\x1b[1;31ma\x1b[${sequence}mb`).at(-1)).toMatchObject({ text: 'b', ...style })
+})
+
 test.each(['*', '_', '`', '[', '**a', '[a](', '<', '> ', '- ', 'http://', '\x1b[1m', '\n', '```\n', '#'])(
   'a text of 200,000 times %j is read: a quadratic reader would not end',
   (piece) => {

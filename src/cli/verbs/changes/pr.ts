@@ -151,7 +151,7 @@ async function printDryRun(push: Push, out: Output): Promise<number> {
   const { pullRequest, tool } = push
   await out.message(`${tool ?? 'neither gh nor glab is installed; you'} would open the ${pullRequest.isDraft ? 'draft ' : ''}pull request:`)
   await out.message([pullRequest.title, '', ...pullRequest.body.split('\n')].map((line) => `  ${oneLine(line)}`.trimEnd()).join('\n'))
-  await out.message('this was a dry run: nothing was changed')
+  await out.message('a dry run: nothing was changed')
   return printResult(out, push, NOTHING)
 }
 
