@@ -152,13 +152,13 @@ const COMMAND_TOOLS: readonly OwnToolDefinition[] = [
   ),
   defineLeadTool(
     'mark_task_done',
-    "Marks a task that needs no commit as done. Nothing is reviewed or committed for it, and the user's report shows that.",
+    "Marks a task that needs no commit as done. Nothing is reviewed or committed, and the user's report shows it.",
     z.strictObject({ task, reason }),
     { task: 'look', reason: 'answered in the thread' },
   ),
   defineLeadTool(
     'mark_task_failed',
-    'Marks a task that cannot be done as failed. Tasks that need it fail with it.',
+    'Marks a task that cannot be done as failed. Tasks that need it fail, too.',
     z.strictObject({ task, reason }),
     { task: 'login', reason: 'there is no such page any more' },
   ),

@@ -71,7 +71,7 @@ describe('a selection', () => {
       await daemon.spawnShell('echo hello; exec sleep 600', { name, labels })
     for (const name of ['a1', 'a2', 'b1', 'c1'])
       await daemon.waitForEvent((await daemon.view(name)).uuid, ({ fact }) => fact === 'process.output')
-    expect((await reeve('logs', '-l', 'team=web')).stdout).toMatch(/^a1 .*hello\na2 .*hello\n$/)
+    expect((await reeve('logs', '-l', 'team=web')).stdout.split('\n').toSorted()).toEqual(['', 'a1 | hello', 'a2 | hello'])
     expect(await reeve('pause', '-l', 'team=web', '-l', 'tier')).toMatchObject({ code: 0 })
     expect(await statuses('a1', 'a2')).toEqual(['suspended', 'working'])
     expect(await reeve('resume', '-d', '-l', 'team')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID 1 \(a1\)/) as string })

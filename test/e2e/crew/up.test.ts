@@ -318,7 +318,8 @@ describe('nothing starts', () => {
     ['with nothing to do', { tasks: [] as never }, { code: 'INVALID' }],
   ])('%s', async (_, body, error) => {
     await expect(startCrew(body)).rejects.toMatchObject(error)
-    expect(await crews.list()).toEqual([])
+    // A crew whose tasks were refused has been killed, and is listed until its resources are released.
+    await expect.poll(() => crews.list()).toEqual([])
   })
 
   test('with an agent that takes no messages', async () => {
