@@ -4,7 +4,7 @@ import { effect, signal } from '@preact/signals'
 import { titleOf } from '../src/faces/process-names.ts'
 import { visibleText } from '../src/faces/visible-text.ts'
 import { navigate } from './router.ts'
-import { hasRows, rows, rowsWithNeeds } from './rows.ts'
+import { rows, rowsWithNeeds } from './rows.ts'
 
 const KEY = 'reeve.bell'
 
@@ -23,14 +23,13 @@ export async function switchNotifications(isOn: boolean): Promise<string | null>
   return null
 }
 
-/** the processes that needed the user at the last change; null: the first rows have not come */
+/** the processes that needed the user at the last change; null: not looked yet */
 let known: ReadonlySet<string> | null = null
 
 /** From now on, notifies the user of each process that begins to need them. */
 export function notifyOfNeeds(): void {
   effect(() => {
     const current = rowsWithNeeds.value
-    if (!hasRows()) return
     const added = known === null ? [] : [...current].filter((uuid) => !known?.has(uuid))
     known = current
     if (areNotificationsOn.peek() && document.hidden) for (const uuid of added) notify(uuid)

@@ -38,7 +38,7 @@ let waiting: RowEvent[] = []
 /** the frame and the timer that apply the waiting events; the first of them cancels the other */
 let frame = 0
 let timer = 0
-const isLoaded = signal(false)
+let isLoaded = false
 
 /** Must be called by code that reads `rows`, so that it is drawn again when the list has changed. Returns the version of the list. */
 export function watchList(): number {
@@ -47,7 +47,7 @@ export function watchList(): number {
 
 /** Whether the first rows have come. */
 export function hasRows(): boolean {
-  return isLoaded.value
+  return isLoaded
 }
 
 /** Adds rows of processes that ended over 24 hours ago. Those that the stream sends are newer. */
@@ -110,13 +110,11 @@ function applyWaiting(): void {
     for (const uuid of uuidsOf(event)) changed.add(uuid)
     older.apply(rows, event, Date.now() + clockOffset.value)
     allNeeds.value = needsAfter(allNeeds.peek() ?? [], event)
+    if (event.type === 'reset') isLoaded = true
     shownCursor.value = event.cursor
   }
   for (const uuid of changed) showRow(uuid)
-  const hasReset = events.some(({ type }) => type === 'reset')
-  updateNeeds(hasReset ? rows.keys() : changed)
-  // After the needs, so that they are known when the rows are.
-  if (hasReset) isLoaded.value = true
+  updateNeeds(events.some(({ type }) => type === 'reset') ? rows.keys() : changed)
   if (hasNewShape || (followsAllChanges.value && changed.size > 0)) listVersion.value += 1
 }
 

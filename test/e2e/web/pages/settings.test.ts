@@ -45,42 +45,19 @@ describePage('the settings', {}, (world) => {
     expect(await page.getByRole('button', { name: 'End' }).count()).toBe(0)
   })
 
-  /** A notification of the browser, as the page sees it. */
-  const NOTIFICATION = `
-      globalThis.shownNotices = []
-      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { shownNotices.push(title + ' | ' + body) } addEventListener() {} }
-    `
-  const askToTouch = (name: string): Promise<{ readonly uuid: string }> =>
-    world.daemon.spawnScripted([{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }], {
-      name,
-      permissions: 'ask',
-    })
-
   test('notify the user of a new need while the tab is hidden, once that is switched on', async () => {
     const page = await world.openTab()
-    await page.addInitScript(NOTIFICATION)
+    await page.addInitScript(`
+      globalThis.shownNotices = []
+      globalThis.Notification = class { static requestPermission = async () => 'granted'; constructor(title, { body }) { shownNotices.push(title + ' | ' + body) } addEventListener() {} }
+    `)
     await page.goto(`${world.web.origin}/settings#k=${(await world.web.createLink()).code}`)
     await page.getByLabel('notify me').check()
     await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true })`)
-    const { uuid } = await askToTouch('asker')
+    const script = [{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'touch made' } }] }]
+    const { uuid } = await world.daemon.spawnScripted(script, { name: 'asker', permissions: 'ask' })
     await world.daemon.waitForStatus(uuid, 'waiting')
     await expect.poll(() => page.evaluate('shownNotices')).toEqual(['reeve: asker | asks: bash: touch made'])
     await world.daemon.signal(uuid, 'SIGKILL')
-  })
-
-  test('do not notify the user of the needs that a hidden tab finds at its start', async () => {
-    const { uuid: old } = await askToTouch('old')
-    await world.daemon.waitForStatus(old, 'waiting')
-    const page = await world.openTab()
-    await page.addInitScript(NOTIFICATION)
-    await page.addInitScript(`
-      localStorage.setItem('reeve.bell', 'on')
-      Object.defineProperty(document, 'hidden', { get: () => true })
-    `)
-    await page.goto(`${world.web.origin}/settings#k=${(await world.web.createLink()).code}`)
-    await page.locator('.settings').waitFor()
-    const { uuid } = await askToTouch('new')
-    await expect.poll(() => page.evaluate('shownNotices')).toEqual(['reeve: new | asks: bash: touch made'])
-    for (const one of [old, uuid]) await world.daemon.signal(one, 'SIGKILL')
   })
 })
