@@ -6,7 +6,7 @@ import { createIntern } from '../rows/process-body.ts'
 import type { Collectable, CollectableQuery, StoreSize } from '../store.ts'
 import { postgresError } from './errors.ts'
 import { loadBlobs } from './facts.ts'
-import type { RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
 import { processOf } from './processes.ts'
 import { PROCESS_COLUMNS, SPEC_COLUMNS, specRowOf, unescapeOrNull } from './rows.ts'
 import type { RowWithSpec } from './rows.ts'
@@ -17,7 +17,7 @@ interface SampleColumns {
   readonly bytes: number
 }
 
-export async function readCollectable(reader: RowReader, { limit, before, after }: CollectableQuery): Promise<Collectable[]> {
+export async function readCollectable(reader: Reader, { limit, before, after }: CollectableQuery): Promise<Collectable[]> {
   checkPageLimit(limit)
   const from = after === undefined ? [NO_EXIT_TIME - 1, ''] : [after.exitedAt ?? NO_EXIT_TIME, after.uuid]
   const rows = await reader.read<RowWithSpec & SampleColumns>('The collectable processes', {
@@ -48,7 +48,7 @@ function sizeOf({ sampled, bytes, seq, base, body }: RowWithSpec & SampleColumns
   return Math.round((bytes / Math.max(1, sampled) + FACT_BYTES) * (seq - base) + body.length + ROW_BYTES)
 }
 
-export async function readSize(reader: RowReader): Promise<StoreSize> {
+export async function readSize(reader: Reader): Promise<StoreSize> {
   const [row] = await reader.read<{ bytes: number; dead: number }>('The size of the store', {
     text: `SELECT (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'reeve' AND c.relkind = 'r') AS bytes,

@@ -25,12 +25,12 @@ export interface Statement {
   readonly values?: readonly unknown[]
 }
 
-/** Rows of a statement. The store knows the columns of its own statements. */
-export type Rows<T> = readonly T[]
-
-/** Runs reads. Errors: those of the server, as codes of the error table. */
+/**
+ * Runs reads; during a write they run on the writer's own connection. The caller knows the columns of its statement. Errors: those of the
+ * server, as codes of the error table.
+ */
 export interface Reader {
-  read<T>(operation: string, statement: Statement): Promise<Rows<T>>
+  read<T>(operation: string, statement: Statement): Promise<readonly T[]>
 }
 
 /** Checks the URL of a store. Errors: `INVALID`, without the URL, because it may have a password. */
@@ -99,7 +99,7 @@ export class PostgresConnection {
   }
 
   /** Errors: those of the driver, so that the caller can see whether the end is known. */
-  async query<T>({ text, name, values = [] }: Statement): Promise<Rows<T>> {
+  async query<T>({ text, name, values = [] }: Statement): Promise<readonly T[]> {
     const timer = setTimeout(() => this.destroy(), ANSWER_MS)
     try {
       const { rows } = await this.#client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) })
@@ -136,7 +136,7 @@ export class Readers implements Reader, AsyncDisposable {
     this.#pool.on('error', () => {})
   }
 
-  async read<T>(operation: string, statement: Statement): Promise<Rows<T>> {
+  async read<T>(operation: string, statement: Statement): Promise<readonly T[]> {
     try {
       return await this.#query<T>(statement)
     } catch (cause) {
@@ -149,7 +149,7 @@ export class Readers implements Reader, AsyncDisposable {
     })
   }
 
-  async #query<T>({ text, name, values = [] }: Statement): Promise<Rows<T>> {
+  async #query<T>({ text, name, values = [] }: Statement): Promise<readonly T[]> {
     if (this.#pool.ending) throw new KernelError('UNAVAILABLE', 'the store is closed')
     const { rows } = await this.#pool.query({ text, values: [...values], ...(name === undefined ? {} : { name }) })
     return rows as T[]

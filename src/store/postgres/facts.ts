@@ -11,7 +11,7 @@ import type { FactSpan } from '../journal/lineage.ts'
 import { checkPageLimit } from '../rows/page-limit.ts'
 import type { FactRow, OwnedFactRow } from '../rows/row-types.ts'
 import type { StepBounds } from '../store.ts'
-import type { RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
 import { FACT_COLUMNS } from './rows.ts'
 
 interface FactRange {
@@ -20,7 +20,7 @@ interface FactRange {
 }
 
 /** Reads a page of a process's facts after the fact `afterSeq`, in order. */
-export async function readFacts(reader: RowReader, ownFacts: FactSpan, { afterSeq, limit }: FactRange): Promise<StoredFact[]> {
+export async function readFacts(reader: Reader, ownFacts: FactSpan, { afterSeq, limit }: FactRange): Promise<StoredFact[]> {
   checkPageLimit(limit)
   const facts: StoredFact[] = []
   const last = Math.min(ownFacts.upto, afterSeq + limit)
@@ -44,13 +44,13 @@ function checkSequence({ link: { uuid } }: FactSpan, rows: readonly { readonly s
     if (rows[index]?.seq !== first + index) throw damageError({ table: 'journal', uuid, seq: first + index }, 'the fact is missing')
 }
 
-async function factsOfRows(reader: RowReader, rows: readonly FactRow[], { link: { uuid } }: FactSpan): Promise<StoredFact[]> {
+async function factsOfRows(reader: Reader, rows: readonly FactRow[], { link: { uuid } }: FactSpan): Promise<StoredFact[]> {
   const readBlob = await loadBlobs(reader, rows)
   return rows.map((row) => readFactRow(readBlob, row, uuid))
 }
 
 /** Loads the long texts to which rows refer. */
-export async function loadBlobs(reader: RowReader, rows: readonly (Pick<FactRow, 'refs' | 'cursor'> | null)[]): Promise<ReadBlob> {
+export async function loadBlobs(reader: Reader, rows: readonly (Pick<FactRow, 'refs' | 'cursor'> | null)[]): Promise<ReadBlob> {
   const hashes = new Set(rows.flatMap((row) => (row?.refs ? hashesOf(row.refs, { table: 'journal', cursor: row.cursor }) : [])))
   if (hashes.size === 0) return () => undefined
   const blobs = await reader.read<{ sha: string; bytes: Uint8Array }>('The long texts', {
@@ -70,7 +70,7 @@ type SkimmedRow = FactRow & { readonly isWanted: boolean }
  * The page's last fact is always there, at least as a mark.
  */
 export async function skimFacts(
-  reader: RowReader,
+  reader: Reader,
   ownFacts: FactSpan,
   { afterSeq, limit }: FactRange,
   { without, marks, only, withoutLongTexts }: PageFilter,
@@ -119,7 +119,7 @@ interface TailQuery {
   readonly beforeSeq: number
 }
 
-export async function readTail(reader: RowReader, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): Promise<StoredFact[]> {
+export async function readTail(reader: Reader, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): Promise<StoredFact[]> {
   checkPageLimit(limit)
   const codes = types === undefined ? null : [...codesOf(types)]
   const pages: StoredFact[][] = []
@@ -138,7 +138,7 @@ export async function readTail(reader: RowReader, ownFacts: FactSpan, { limit, t
 }
 
 /** Reads a process's own facts after a cursor. */
-export async function readSince(reader: RowReader, ownFacts: FactSpan, afterCursor: number, limit: number): Promise<StoredFact[]> {
+export async function readSince(reader: Reader, ownFacts: FactSpan, afterCursor: number, limit: number): Promise<StoredFact[]> {
   checkPageLimit(limit)
   const rows = await reader.read<FactRow>('The facts', {
     text: `SELECT ${FACT_COLUMNS} FROM reeve.fact f WHERE f.process = $1 AND f.cursor > $2 AND f.seq <= $3 ORDER BY f.seq LIMIT $4`,
@@ -157,7 +157,7 @@ interface AllFactsQuery {
 }
 
 /** Reads a page of all facts after a cursor, in the order of the store. */
-export async function readAllFacts(reader: RowReader, { afterCursor, upTo, limit }: AllFactsQuery): Promise<StoredFact[]> {
+export async function readAllFacts(reader: Reader, { afterCursor, upTo, limit }: AllFactsQuery): Promise<StoredFact[]> {
   checkPageLimit(limit)
   const rows = await reader.read<OwnedFactRow>('The facts', {
     name: 'all facts',
@@ -177,7 +177,7 @@ export async function readAllFacts(reader: RowReader, { afterCursor, upTo, limit
 }
 
 /** Finds where a step begins and where the next one does. Step numbers never decrease along a journal. */
-export async function findStep(reader: RowReader, ownFacts: FactSpan, step: number): Promise<StepBounds | null> {
+export async function findStep(reader: Reader, ownFacts: FactSpan, step: number): Promise<StepBounds | null> {
   let first: number | null = null
   let next: number | null = null
   for (const span of spansOf(ownFacts, 1, ownFacts.upto)) {

@@ -6,17 +6,12 @@ import type { FactSpan, LineageLink } from '../journal/lineage.ts'
 import { checkKept, checkRow } from '../rows/row-lookup.ts'
 import type { KeptRow, ProcessRow } from '../rows/row-types.ts'
 import type { HeadCache, ProcessHead } from '../write/head-cache.ts'
-import type { Statement } from './connection.ts'
+import type { Reader } from './connection.ts'
 import { PROCESS_COLUMNS, processRowOf } from './rows.ts'
 import type { RawProcessRow } from './rows.ts'
 
 /** The number of links that are cached. */
 const MAX_CACHED_LINKS = 1_024
-
-/** Runs reads; during a write they run on the writer's own connection. */
-export interface RowReader {
-  read<T>(operation: string, statement: Statement): Promise<readonly T[]>
-}
 
 type Position = Pick<ProcessHead, 'key' | 'uuid' | 'origin' | 'base' | 'seq'>
 
@@ -29,18 +24,18 @@ export class Journals {
   }
 
   /** Returns the span of a process's own facts as of the last commit; undefined if there is no such process. */
-  async find(reader: RowReader, uuid: Uuid): Promise<FactSpan | undefined> {
+  async find(reader: Reader, uuid: Uuid): Promise<FactSpan | undefined> {
     const position: Position | undefined = this.#heads.get(uuid) ?? (await readRow(reader, uuid))
     return position === undefined ? undefined : this.spanOf(reader, position)
   }
 
-  async spanOf(reader: RowReader, { key, uuid, origin, base, seq }: Position): Promise<FactSpan> {
+  async spanOf(reader: Reader, { key, uuid, origin, base, seq }: Position): Promise<FactSpan> {
     const link = { key, uuid, base, origin: origin === null ? null : await this.linkOf(reader, origin, { uuid, base }) }
     return { link, upto: seq, open: null }
   }
 
   /** Returns the link of an origin by its key, even if the process was removed. `fork` was forked from it. */
-  async linkOf(reader: RowReader, key: number, fork: { readonly uuid: Uuid; readonly base: number }): Promise<LineageLink> {
+  async linkOf(reader: Reader, key: number, fork: { readonly uuid: Uuid; readonly base: number }): Promise<LineageLink> {
     const known = this.#links.get(key)
     if (known !== undefined) return known
     const row = (await readProcessRow(reader, key)) ?? (await readKept(reader, key))
@@ -58,12 +53,12 @@ export class Journals {
 }
 
 /** Returns the checked row of a process; undefined if there is none. */
-export async function readRow(reader: RowReader, uuid: Uuid): Promise<ProcessRow | undefined> {
+export async function readRow(reader: Reader, uuid: Uuid): Promise<ProcessRow | undefined> {
   return (await readRows(reader, [uuid]))[0]
 }
 
 /** Returns the checked rows of some processes. */
-export async function readRows(reader: RowReader, uuids: readonly Uuid[]): Promise<readonly ProcessRow[]> {
+export async function readRows(reader: Reader, uuids: readonly Uuid[]): Promise<readonly ProcessRow[]> {
   const rows = await reader.read<RawProcessRow>('The processes', {
     name: 'rows',
     text: `SELECT ${PROCESS_COLUMNS} FROM reeve.process p WHERE p.uuid = ANY($1)`,
@@ -72,7 +67,7 @@ export async function readRows(reader: RowReader, uuids: readonly Uuid[]): Promi
   return rows.map((row) => checkRow(processRowOf(row)))
 }
 
-async function readProcessRow(reader: RowReader, key: number): Promise<ProcessRow | undefined> {
+async function readProcessRow(reader: Reader, key: number): Promise<ProcessRow | undefined> {
   const [row] = await reader.read<RawProcessRow>('An origin', {
     text: `SELECT ${PROCESS_COLUMNS} FROM reeve.process p WHERE p.key = $1`,
     values: [key],
@@ -81,7 +76,7 @@ async function readProcessRow(reader: RowReader, key: number): Promise<ProcessRo
 }
 
 /** Returns the checked row of a removed process whose facts are kept; undefined if there is none. */
-export async function readKept(reader: RowReader, key: number): Promise<KeptRow | undefined> {
+export async function readKept(reader: Reader, key: number): Promise<KeptRow | undefined> {
   const [row] = await reader.read<KeptRow>('A kept origin', {
     text: 'SELECT key, uuid, origin, base, upto, sum FROM reeve.kept WHERE key = $1',
     values: [key],

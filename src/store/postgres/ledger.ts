@@ -18,7 +18,7 @@ import {
 } from '../rows/usage-account.ts'
 import type { HourSums } from '../rows/usage-account.ts'
 import type { UsageRow, UsageRowsQuery } from '../store.ts'
-import type { RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
 import { FACT_COLUMNS, columnArrays, escapeText, unescapeOrNull, unnest } from './rows.ts'
 import type { PostgresWriter } from './writer.ts'
 
@@ -174,7 +174,7 @@ export class StagedUsage {
 
 /** Reads a page of the ledger, in the order of its keys. */
 export async function readUsageRows(
-  reader: RowReader,
+  reader: Reader,
   { limit, after, sinceHour = Number.MIN_SAFE_INTEGER }: UsageRowsQuery,
 ): Promise<UsageRow[]> {
   checkPageLimit(limit)
@@ -202,7 +202,7 @@ export async function readUsageRows(
 }
 
 /** Counts ledger rows whose process is unknown. */
-export async function countUnownedUsage(reader: RowReader): Promise<number> {
+export async function countUnownedUsage(reader: Reader): Promise<number> {
   const [row] = await reader.read<{ n: number }>('The usage ledger', {
     text: `SELECT count(*) AS n FROM reeve.spent s WHERE NOT EXISTS (
       SELECT 1 FROM reeve.spender o JOIN reeve.spender r ON r.id = o.root WHERE o.id = s.spender)`,

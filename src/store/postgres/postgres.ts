@@ -25,8 +25,6 @@ import type {
 } from '../store.ts'
 import { readCollectable, readSize } from './collectable.ts'
 import { PostgresConnection, Readers, checkUrl, describeUrl } from './connection.ts'
-
-export { describeUrl }
 import { postgresError } from './errors.ts'
 import { findStep, readAllFacts, readFacts, readSince, readTail, skimFacts } from './facts.ts'
 import { Fence } from './fence.ts'
@@ -40,6 +38,8 @@ import { notifiedSetting, putSettings, readHome, readNotified } from './settings
 import { PostgresStage } from './stage.ts'
 import { PostgresVerifier } from './verify.ts'
 import { PostgresWriter } from './writer.ts'
+
+export { describeUrl }
 
 export interface PostgresStoreOptions {
   /** the URL of the database; it may have a password */

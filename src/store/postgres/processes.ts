@@ -14,9 +14,8 @@ import { checkRow } from '../rows/row-lookup.ts'
 import type { TombstoneRow } from '../rows/row-types.ts'
 import { checkTombstone } from '../rows/tombstones.ts'
 import type { DeadQuery, Tombstone } from '../store.ts'
-import type { Statement } from './connection.ts'
+import type { Reader, Statement } from './connection.ts'
 import { loadBlobs } from './facts.ts'
-import type { RowReader } from './journals.ts'
 import { PROCESS_COLUMNS, SPEC_COLUMNS, TOMBSTONE_COLUMNS, escapeText, processRowOf, specRowOf, tombstoneRowOf } from './rows.ts'
 import type { RowWithSpec } from './rows.ts'
 
@@ -27,8 +26,12 @@ export const SELECT_PROCESSES = `SELECT ${PROCESS_COLUMNS}, ${SPEC_COLUMNS} FROM
 /** The largest page of forks. */
 const MAX_FORKS = 1_000
 
-async function readSelected(reader: RowReader, statement: Statement): Promise<Process[]> {
-  const rows = await reader.read<RowWithSpec>('The processes', statement)
+async function readSelected(reader: Reader, statement: Statement): Promise<Process[]> {
+  return processesOf(reader, await reader.read<RowWithSpec>('The processes', statement))
+}
+
+/** Returns the processes of rows, which were read with `SELECT_PROCESSES`. */
+async function processesOf(reader: Reader, rows: readonly RowWithSpec[]): Promise<Process[]> {
   const readBlob = await loadBlobs(reader, rows.map(specRowOf))
   const intern = createIntern()
   return rows.map((row) => processOf(row, readBlob, intern))
@@ -42,22 +45,19 @@ export function processOf(raw: RowWithSpec, readBlob: ReadBlob, intern: Intern):
   return processOfRow(row, specOfFact(row, readFactRow(readBlob, spec, row.uuid)), intern)
 }
 
-export function readProcesses(reader: RowReader, uuids: readonly Uuid[]): Promise<Process[]> {
+export function readProcesses(reader: Reader, uuids: readonly Uuid[]): Promise<Process[]> {
   return readSelected(reader, { name: 'processes', text: `${SELECT_PROCESSES} WHERE p.uuid = ANY($1)`, values: [uuids] })
 }
 
 /** Reads a page of the living processes, in the order of their keys. */
-export async function loadLive(reader: RowReader, from: number): Promise<{ readonly processes: Process[]; readonly next?: number }> {
+export async function loadLive(reader: Reader, from: number): Promise<{ readonly processes: Process[]; readonly next?: number }> {
   const statement = { text: `${SELECT_PROCESSES} WHERE p.live = 1 AND p.key >= $1 ORDER BY p.key LIMIT $2`, values: [from, LOAD_ROWS] }
   const rows = await reader.read<RowWithSpec>('The live processes', statement)
-  const readBlob = await loadBlobs(reader, rows.map(specRowOf))
-  const intern = createIntern()
   const last = rows.at(-1)
-  const processes = rows.map((row) => processOf(row, readBlob, intern))
-  return { processes, ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
+  return { processes: await processesOf(reader, rows), ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
 }
 
-export async function readDead(reader: RowReader, { limit, before }: DeadQuery): Promise<Process[]> {
+export async function readDead(reader: Reader, { limit, before }: DeadQuery): Promise<Process[]> {
   checkPageLimit(limit)
   return readSelected(reader, {
     text: `${SELECT_PROCESSES} WHERE p.live = 0 ${before ? 'AND (p.exited_at, p.uuid) < ($2, $3)' : ''}
@@ -66,7 +66,7 @@ export async function readDead(reader: RowReader, { limit, before }: DeadQuery):
   })
 }
 
-export function readForks(reader: RowReader, uuid: Uuid): Promise<Process[]> {
+export function readForks(reader: Reader, uuid: Uuid): Promise<Process[]> {
   return readSelected(reader, {
     text: `${SELECT_PROCESSES} WHERE p.forked_from = $1 ORDER BY p.key DESC LIMIT $2`,
     values: [uuid, MAX_FORKS],
@@ -74,7 +74,7 @@ export function readForks(reader: RowReader, uuid: Uuid): Promise<Process[]> {
 }
 
 /** Resolves a reference: by PID, by a PID from before a resume, by name, then by a part of the UUID. The first kind with a match counts. */
-export async function findUuids(reader: RowReader, ref: string): Promise<Uuid[]> {
+export async function findUuids(reader: Reader, ref: string): Promise<Uuid[]> {
   const byPid = `SELECT uuid FROM reeve.process WHERE pid = $1 ORDER BY key DESC LIMIT ${MAX_FOUND}`
   const byRetiredPid = `SELECT p.uuid FROM (SELECT DISTINCT process FROM reeve.fact WHERE pid = $1 AND type IN (1, 12, 13, 48)) f
     JOIN reeve.process p ON p.key = f.process ORDER BY p.key DESC LIMIT ${MAX_FOUND}`
@@ -101,14 +101,14 @@ export async function findUuids(reader: RowReader, ref: string): Promise<Uuid[]>
   return [...new Set([...byPrefix, ...bySuffix])].slice(0, MAX_FOUND)
 }
 
-async function readTombstones(reader: RowReader, condition: string, values: readonly unknown[]): Promise<Tombstone[]> {
+async function readTombstones(reader: Reader, condition: string, values: readonly unknown[]): Promise<Tombstone[]> {
   const text = `SELECT ${TOMBSTONE_COLUMNS} FROM reeve.tombstone WHERE ${condition}`
   const rows = await reader.read<TombstoneRow>('The removed processes', { text, values })
   return rows.map((row) => checkTombstone(tombstoneRowOf(row)))
 }
 
 /** Resolves a reference by PID, then by name, then by a part of the UUID, as for existing processes. */
-export async function findTombstone(reader: RowReader, ref: string): Promise<Tombstone | undefined> {
+export async function findTombstone(reader: Reader, ref: string): Promise<Tombstone | undefined> {
   const part = uuidPartRanges(ref)
   const queries: (readonly [string, readonly unknown[]])[] = [
     ...(/^\d{1,15}$/.test(ref) ? [['pid = $1 LIMIT 1', [Number(ref)]] as const] : []),
@@ -125,6 +125,6 @@ export async function findTombstone(reader: RowReader, ref: string): Promise<Tom
 }
 
 /** Returns the removed forks of a process; the last one removed comes first. */
-export function readRemovedForks(reader: RowReader, uuid: Uuid): Promise<Tombstone[]> {
+export function readRemovedForks(reader: Reader, uuid: Uuid): Promise<Tombstone[]> {
   return readTombstones(reader, 'forked_from = $1 ORDER BY removed_at DESC, uuid DESC LIMIT $2', [uuid, MAX_FORKS])
 }

@@ -71,7 +71,7 @@ export function specRowOf(row: RowWithSpec): OwnedFactRow | null {
   }
 }
 
-/** A row of `process` to write, in the order of `PROCESS_INSERT`, and what the head then knows of it. */
+/** A row of `process` to write, in the order of `putProcesses`, and what the head then knows of it. */
 export interface NewProcessRow {
   readonly columns: readonly (string | number | null)[]
   readonly storedRow: StoredRow
@@ -153,12 +153,21 @@ export function insertFacts(first: number): string {
     SELECT u.* FROM f, ${unnest(first, types)} AS u`
 }
 
+const PROCESS_TYPES = 'bigint,text,text,bigint,text,smallint,bigint,bigint,bigint,bigint,bigint,text,text,bigint,bigint,smallint'.split(',')
+
+/** Returns the arrays of the columns of rows, in the order of `putProcesses`. */
+export function processArrays(rows: readonly NewProcessRow[]): readonly unknown[] {
+  return columnArrays(
+    rows.map(({ columns }) => columns),
+    PROCESS_TYPES.length,
+  )
+}
+
 /** Returns the statement that inserts or replaces rows of processes from arrays, which are the parameters from `$first` on. */
 export function putProcesses(first: number): string {
-  const types = 'bigint,text,text,bigint,text,smallint,bigint,bigint,bigint,bigint,bigint,text,text,bigint,bigint,smallint'.split(',')
   return `INSERT INTO reeve.process (key, uuid, reversed, pid, name, live, exited_at, spec_seq, spec_cursor, seq, sum, body, forked_from,
       origin, base, pinned)
-    SELECT u.* FROM f, ${unnest(first, types)} AS u
+    SELECT u.* FROM f, ${unnest(first, PROCESS_TYPES)} AS u
     ON CONFLICT (key) DO UPDATE SET pid = excluded.pid, name = excluded.name, live = excluded.live, exited_at = excluded.exited_at,
       spec_seq = excluded.spec_seq, spec_cursor = excluded.spec_cursor, seq = excluded.seq, sum = excluded.sum, body = excluded.body,
       pinned = excluded.pinned`

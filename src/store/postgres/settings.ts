@@ -3,7 +3,7 @@
 import type { HomeBook } from '../../kernel/model/home.ts'
 import { damageError } from '../errors.ts'
 import { rowSum } from '../rows/checksums.ts'
-import type { RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
 import { columnArrays, escapeText, unnest } from './rows.ts'
 
 const HOME = 'home'
@@ -36,7 +36,7 @@ export function putSettings(first: number, settings: readonly Setting[]): readon
   ]
 }
 
-async function readSetting(reader: RowReader, name: string): Promise<unknown> {
+async function readSetting(reader: Reader, name: string): Promise<unknown> {
   const text = 'SELECT value, sum FROM reeve.setting WHERE name = $1'
   const [row] = await reader.read<{ value: string; sum: number }>(`The setting ${name}`, { text, values: [name] })
   if (row === undefined) return null
@@ -45,11 +45,11 @@ async function readSetting(reader: RowReader, name: string): Promise<unknown> {
 }
 
 /** Returns the account of the home; null if it was never written. */
-export async function readHome(reader: RowReader): Promise<HomeBook | null> {
+export async function readHome(reader: Reader): Promise<HomeBook | null> {
   return (await readSetting(reader, HOME)) as HomeBook | null
 }
 
 /** Returns the cursor up to which a channel has handled all facts; null if it was never used. */
-export async function readNotified(reader: RowReader, channel: string): Promise<number | null> {
+export async function readNotified(reader: Reader, channel: string): Promise<number | null> {
   return (await readSetting(reader, notifiedName(channel))) as number | null
 }

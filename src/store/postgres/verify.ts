@@ -11,7 +11,8 @@ import { checkTombstone } from '../rows/tombstones.ts'
 import { checkSpender } from '../rows/usage-account.ts'
 import { postgresError } from './errors.ts'
 import { loadBlobs, readFacts } from './facts.ts'
-import type { Journals, RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
+import type { Journals } from './journals.ts'
 import { countUnownedUsage, readUsageRows, spenderRowOf } from './ledger.ts'
 import { SELECT_PROCESSES, processOf } from './processes.ts'
 import { TOMBSTONE_COLUMNS, specRowOf, tombstoneRowOf } from './rows.ts'
@@ -23,11 +24,11 @@ const PAGE = 200
 const MAX_FINDINGS = 100
 
 export class PostgresVerifier {
-  readonly #reader: RowReader
+  readonly #reader: Reader
   readonly #journals: Journals
   readonly #lines: string[] = []
 
-  constructor(reader: RowReader, journals: Journals) {
+  constructor(reader: Reader, journals: Journals) {
     this.#reader = reader
     this.#journals = journals
   }

@@ -18,16 +18,15 @@ import type { ProcessHead } from '../write/head-cache.ts'
 import type { Fence, Write } from './fence.ts'
 import { readAllFacts } from './facts.ts'
 import { Journals, readRows } from './journals.ts'
-import type { RowReader } from './journals.ts'
+import type { Reader } from './connection.ts'
 import { readProcesses } from './processes.ts'
-import { columnArrays, factArrays, insertFacts, newProcessRow, putBlobs, putProcesses } from './rows.ts'
+import { factArrays, insertFacts, newProcessRow, processArrays, putBlobs, putProcesses } from './rows.ts'
 import type { NewProcessRow } from './rows.ts'
 import type { ShardRow } from './schema.ts'
 import { homeSetting, putSettings } from './settings.ts'
 
 /** The number of facts per page while rows are rebuilt. */
 const REBUILD_PAGE_FACTS = 512
-const PROCESS_COLUMNS_COUNT = 16
 
 /** What one statement writes besides the counters. */
 interface Content {
@@ -159,7 +158,7 @@ export class PostgresWriter {
       values.push(...more)
     }
     if (facts.length > 0) add(insertFacts(4 + values.length), factArrays(facts, storedFacts))
-    if (rows.length > 0) add(putProcesses(4 + values.length), columnArrays(inOrderOfNames(rows), PROCESS_COLUMNS_COUNT))
+    if (rows.length > 0) add(putProcesses(4 + values.length), processArrays(inOrderOfNames(rows)))
     if (blobs.size > 0) add(putBlobs(4 + values.length), blobArrays([...blobs.values()]))
     if (home !== undefined) add(...putSettings(4 + values.length, [homeSetting(home)]))
     const added = more?.(4 + values.length)
@@ -185,7 +184,7 @@ export class PostgresWriter {
   }
 
   /** Runs reads of a write: the caller has the turn. */
-  get reader(): RowReader {
+  get reader(): Reader {
     return this.fence
   }
 }
@@ -197,8 +196,8 @@ const NO_LINKS = {
 }
 
 /** Ended processes come first, because a living process may take the name of one that ends in the same commit. */
-function inOrderOfNames(rows: readonly NewProcessRow[]): readonly (readonly unknown[])[] {
-  return rows.toSorted((a, b) => a.storedRow.live - b.storedRow.live).map(({ columns }) => columns)
+function inOrderOfNames(rows: readonly NewProcessRow[]): readonly NewProcessRow[] {
+  return rows.toSorted((a, b) => a.storedRow.live - b.storedRow.live)
 }
 
 function blobArrays(blobs: readonly UsedBlob[]): readonly unknown[] {
