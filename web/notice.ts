@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 
 /** how long a note is shown, in ms */
 const SHOWN_MS = 4_000
-/** how long a note is shown that offers to undo what was done, in ms */
+/** for how long a note offers to undo an action, in ms */
 const UNDO_MS = 10_000
 
 interface Notice {

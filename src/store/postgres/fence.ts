@@ -10,7 +10,7 @@ import { isRefusal, postgresError } from './errors.ts'
 
 /** The pauses in ms between attempts to learn the end of a write. */
 const PAUSES_MS = [0, 50, 100, 200, 500, 1_000] as const
-/** The time in ms after which the writer gives up: it then counts as fenced, and the next start shows what has landed. */
+/** The time in ms after which the writer gives up and reports `FENCED`. The next start reads what has landed. */
 const GIVE_UP_MS = 600_000
 
 /** One write: what to set in the row of `shard`, and further statements that read the row `f`. Their parameters begin with `$4`. */
