@@ -1,4 +1,5 @@
-// How many processes work, ask, are held or have failed; their cost today, and the cost of each of the last minutes. Test: test/e2e/web/fleet.test.ts.
+// How many processes work, ask, are held or have failed; their cost today, and the cost of each of the last minutes.
+// Test: test/e2e/web/fleet.test.ts.
 import type { JSX } from 'preact'
 import { formatCost } from '../../src/faces/format.ts'
 import { countTexts, shownCounts } from '../../src/faces/marks.ts'
